@@ -1,0 +1,46 @@
+"""panfocus: one picture that is sharp everywhere, from frames that are sharp somewhere.
+
+The public names; each is imported when it is first used, so that `import panfocus` costs nothing.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from panfocus.errors import FileError, InputError, PanfocusError
+
+if TYPE_CHECKING:
+    from panfocus import metrics
+    from panfocus.dictionary import CoupledDictionary
+    from panfocus.methods import FusionResult
+    from panfocus.pipeline import fuse
+
+__all__ = [
+    "CoupledDictionary",
+    "FileError",
+    "FusionResult",
+    "InputError",
+    "PanfocusError",
+    "fuse",
+    "metrics",
+]
+
+__version__ = version("panfocus")
+
+_HOME_OF = {
+    "CoupledDictionary": "panfocus.dictionary",
+    "FusionResult": "panfocus.methods",
+    "fuse": "panfocus.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "metrics":
+        return import_module("panfocus.metrics")
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'panfocus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

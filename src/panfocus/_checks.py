@@ -1,0 +1,61 @@
+"""Checks of what users hand over, and the wording of their errors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panfocus._float import SUPPORTED_DTYPES, IntensityScale
+from panfocus.errors import InputError
+
+
+def frames_array(frames: ArrayLike | Sequence[ArrayLike], names: Sequence[str] | None = None) -> NDArray[Any]:
+    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
+
+    `names` are what the frames are called in messages; without them they are counted from 0.
+    """
+    if isinstance(frames, np.ndarray) and frames.ndim not in (3, 4):
+        raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
+    arrays = [np.asarray(frame) for frame in frames]  # type: ignore[union-attr]
+    called = names or [f"frame {i}" for i in range(len(arrays))]
+    if len(arrays) < 2:
+        raise InputError(f"fusion needs at least two frames, got {len(arrays) or 'none'}")
+    for name, array in zip(called, arrays, strict=True):
+        _check_like(array, name, arrays[0], called[0])
+    if isinstance(frames, np.ndarray):
+        return frames
+    return np.stack(arrays)
+
+
+def _check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
+    if array.ndim not in (2, 3) or array.size == 0:
+        raise InputError(f"{name} has shape {array.shape}; needed: (h, w) or (h, w, c)")
+    IntensityScale.of(array.dtype)
+    if array.dtype != first.dtype:
+        raise InputError(
+            f"{name} is {array.dtype.name}, {first_name} is {first.dtype.name}; "
+            f"all frames need one bit depth ({', '.join(SUPPORTED_DTYPES)})"
+        )
+    if array.shape[2:] != first.shape[2:]:
+        raise InputError(
+            f"{name} is {_colour_model(array)}, {first_name} is {_colour_model(first)}; "
+            "convert them to one colour model"
+        )
+    if array.shape[:2] != first.shape[:2]:
+        raise InputError(
+            f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; all frames need one size: crop them"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{name} holds NaN or infinite values; replace them first")
+
+
+def _size(array: NDArray[Any]) -> str:
+    return f"{array.shape[1]} x {array.shape[0]}"
+
+
+def _colour_model(array: NDArray[Any]) -> str:
+    channels = array.shape[2] if array.ndim == 3 else 1
+    return {1: "grey", 2: "grey with alpha", 3: "colour", 4: "colour with alpha"}.get(
+        channels, f"of {channels} channels"
+    )

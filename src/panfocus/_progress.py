@@ -1,0 +1,13 @@
+"""How the library tells a caller where it stands: it calls back, it never prints."""
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called now and then with the stage at work and the share of it that is done, 0 to 1."""
+
+    def __call__(self, stage: str, done: float) -> None: ...
+
+
+def silent(stage: str, done: float) -> None:
+    """Report nothing."""

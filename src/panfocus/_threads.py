@@ -1,0 +1,60 @@
+"""Independent blocks of work on all cores, with results in a fixed order."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from panfocus.errors import InputError
+
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+_limit: ContextVar[int | None] = ContextVar("panfocus_thread_limit", default=None)
+
+
+def available_cores() -> int:
+    """Cores this process may run on (fewer than the machine has, inside a container or under taskset)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_count() -> int:
+    """Threads that work started here uses: the limit set by `limit_threads`, else every available core."""
+    return _limit.get() or available_cores()
+
+
+@contextmanager
+def limit_threads(n: int | None) -> Iterator[None]:
+    """Use at most `n` threads inside the block (None: no limit of its own). Results never depend on it."""
+    if n is not None and n < 1:
+        raise InputError(f"threads must be at least 1, got {n}")
+    token = _limit.set(n if n is not None else _limit.get())
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def map_blocks(work: Callable[[Block], Result], blocks: Iterable[Block]) -> Iterator[Result]:
+    """Yield `work(block)` for every block, in order. The work must release the GIL to gain from threads.
+
+    Only two blocks a thread are under way at once, so that memory does not grow with the number of
+    blocks. Leaving early, by an exception or Ctrl-C, drops the blocks that have not begun.
+    """
+    threads = thread_count()
+    under_way: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for block in blocks:
+                under_way.append(pool.submit(work, block))
+                if len(under_way) >= 2 * threads:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,13 @@
+"""What can go wrong, as three classes: everything panfocus raises on purpose is a PanfocusError."""
+
+
+class PanfocusError(Exception):
+    """Base of all errors raised on purpose; its text is one line that says what to do."""
+
+
+class InputError(PanfocusError, ValueError):
+    """An argument, a setting or the frames themselves cannot be used."""
+
+
+class FileError(PanfocusError, OSError):
+    """A file cannot be read or written, or does not hold what its name promises."""

@@ -1,0 +1,21 @@
+"""Fusion methods, one file each, behind one protocol."""
+
+from panfocus.methods._method import (
+    DEFAULT_METHOD,
+    FusionMethod,
+    FusionResult,
+    get_method,
+    method_class,
+    method_names,
+    parse_settings,
+)
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "FusionMethod",
+    "FusionResult",
+    "get_method",
+    "method_class",
+    "method_names",
+    "parse_settings",
+]

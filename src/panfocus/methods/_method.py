@@ -1,0 +1,114 @@
+"""What a fusion method is, what it returns, and how one is found by name."""
+
+import dataclasses
+import typing
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import FloatArray, IntArray
+from panfocus._progress import Progress
+from panfocus.errors import InputError
+
+DEFAULT_METHOD = "coupled"
+
+_BUILT_IN = {"coupled": "panfocus.methods.coupled:Coupled"}
+
+
+@dataclass(frozen=True)
+class FusionResult:
+    """A fused image and what is known about it; None where a method does not know.
+
+    Attributes
+    ----------
+    image : ndarray (h, w) or (h, w, c)
+        The fused picture, in the dtype and range of the frames.
+    labels : ndarray of int (h, w), optional
+        The frame that most of each pixel comes from, counted from 0.
+    confidence : ndarray of float32 (h, w), optional
+        How sure the label is, from 0 to 1; what it measures is the method's to say.
+    depth : ndarray of float32 (h, w), optional
+        Where in the stack each pixel is sharpest, in frames, between frames too.
+    never_in_focus : ndarray of bool (h, w), optional
+        Places that are sharp in no frame.
+    report : dict
+        Settings, versions and measurements of the run, as plain data.
+    """
+
+    image: NDArray[Any]
+    labels: IntArray | None = None
+    confidence: FloatArray | None = None
+    depth: FloatArray | None = None
+    never_in_focus: NDArray[np.bool_] | None = None
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+class FusionMethod(Protocol):
+    """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
+
+    def fuse(self, frames: NDArray[Any], progress: Progress) -> FusionResult:
+        """Fuse frames (n, h, w) or (n, h, w, c), checked by the pipeline: two or more, finite, of one kind."""
+        ...
+
+
+def method_names() -> list[str]:
+    """Every method that `get_method` knows, also those that other packages register."""
+    return sorted(_known())
+
+
+def method_class(name: str) -> type[FusionMethod]:
+    """Look up the class of a method; its dataclass fields are the method's settings."""
+    known = _known()
+    if name not in known:
+        raise InputError(f"unknown method {name!r}; known: {', '.join(sorted(known))}")
+    module, _, attribute = known[name].partition(":")
+    found: type[FusionMethod] = getattr(import_module(module), attribute)
+    return found
+
+
+def get_method(name: str, /, **settings: Any) -> FusionMethod:
+    """Make a method with these settings; a misspelt setting is an error."""
+    cls = method_class(name)
+    known = [f.name for f in _fields(cls)]
+    for setting in settings:
+        if setting not in known:
+            raise InputError(f"method {name!r} has no setting {setting!r}; known: {', '.join(known)}")
+    return cls(**settings)
+
+
+def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:
+    """Turn settings typed as text (`{"w": "0.6"}`) into the types of the method's fields."""
+    types_of = typing.get_type_hints(method_class(name))
+    parsed = {}
+    for setting, text in texts.items():
+        try:
+            parsed[setting] = _parse(text, types_of.get(setting, str))
+        except ValueError:
+            raise InputError(f"setting {setting}={text}: not a {_type_name(types_of[setting])}") from None
+    return parsed
+
+
+def _known() -> dict[str, str]:
+    return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
+
+
+def _fields(cls: type[FusionMethod]) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(cls)  # type: ignore[arg-type]  # the protocol's implementations are dataclasses
+
+
+def _parse(text: str, kind: Any) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    if kind in (int, float):
+        return kind(text)
+    return text
+
+
+def _type_name(kind: Any) -> str:
+    return {int: "whole number", float: "number", bool: "truth value (true or false)"}.get(kind, str(kind))

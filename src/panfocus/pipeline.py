@@ -1,0 +1,101 @@
+"""`fuse`: frames in, fused image out. Check, fuse by a method, refine; nothing here opens a file."""
+
+import dataclasses
+import logging
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panfocus import _checks
+from panfocus._float import IntensityScale
+from panfocus._progress import Progress, silent
+from panfocus._threads import limit_threads, thread_count
+from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
+from panfocus.refine import PAPER_STRENGTH, refine_tv
+
+logger = logging.getLogger(__name__)
+
+
+def fuse(
+    frames: ArrayLike | Sequence[ArrayLike],
+    method: str | FusionMethod = DEFAULT_METHOD,
+    *,
+    refine: bool = False,
+    refine_strength: float = PAPER_STRENGTH,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **settings: Any,
+) -> FusionResult:
+    """Fuse registered frames of one scene into a picture that is sharp wherever one of them is.
+
+    Parameters
+    ----------
+    frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
+        Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range).
+    method : str or FusionMethod
+        Name of a method, or one made beforehand with its settings.
+    refine : bool
+        Solve the paper's total-variation problem, Eq. (8), on the fused image.
+    refine_strength : float
+        Weight of the total variation, on unit-range intensities; larger is smoother, 0 changes nothing.
+    threads : int, optional
+        Most threads to use; by default every core. The result does not depend on it.
+    progress : callable, optional
+        Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
+    **settings
+        Settings of the method, such as `w=0.6` or `dictionary=...` for `coupled`.
+
+    Returns
+    -------
+    FusionResult
+        `image` in the dtype and range of the frames; labels, confidence and a report beside it.
+    """
+    if not isinstance(method, str) and settings:
+        raise TypeError("settings go with a method's name; a method that is made already has its own")
+    chosen = get_method(method, **settings) if isinstance(method, str) else method
+    stack = _checks.frames_array(frames)
+    started = time.perf_counter()
+    with limit_threads(threads):
+        result = chosen.fuse(stack, progress)
+        report = {
+            "panfocus": version("panfocus"),
+            "method": method if isinstance(method, str) else type(method).__name__.lower(),
+            "settings": _plain_settings(chosen),
+            "frames": len(stack),
+            "shape": list(stack.shape[1:]),
+            "dtype": stack.dtype.name,
+            "threads": thread_count(),
+            **result.report,
+        }
+        image = result.image
+        if refine:
+            image, report["refine"] = _refined(image, refine_strength, progress)
+    report["seconds"] = round(time.perf_counter() - started, 3)
+    logger.info("fused %d frames of %s in %.2f s", len(stack), stack.shape[1:], report["seconds"])
+    return dataclasses.replace(result, image=image, report=report)
+
+
+def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[NDArray[Any], dict[str, Any]]:
+    scale = IntensityScale.of(image.dtype)
+    solution = refine_tv(scale.to_unit(image), strength=strength, progress=progress)
+    refined = scale.from_unit(solution.image) if strength > 0 else image
+    last = solution.history[-1] if solution.history else None
+    return refined, {
+        "strength": strength,
+        "iterations": len(solution.history),
+        "relative_gap": last.relative_gap if last else 0.0,
+        "changed_share": float(np.mean(refined != image)),
+        "largest_change": float(np.max(np.abs(scale.to_unit(refined) - scale.to_unit(image)))),
+    }
+
+
+def _plain_settings(method: FusionMethod) -> dict[str, Any]:
+    settings = {}
+    for f in dataclasses.fields(method):  # type: ignore[arg-type]  # methods are dataclasses
+        value = getattr(method, f.name)
+        settings[f.name] = value if isinstance(value, str | int | float | bool | None) else str(value)
+    return settings
