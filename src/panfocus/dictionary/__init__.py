@@ -1,0 +1,18 @@
+"""Dictionaries: what they are, how they are learned, how they look."""
+
+from panfocus.dictionary.coupled import DEFAULT_NAMES, CoupledDictionary
+from panfocus.dictionary.dct import overcomplete_dct
+from panfocus.dictionary.ksvd import learn_ksvd
+from panfocus.dictionary.learning import Learning, Round, learn_coupled
+from panfocus.dictionary.picture import atoms_picture
+
+__all__ = [
+    "DEFAULT_NAMES",
+    "CoupledDictionary",
+    "Learning",
+    "Round",
+    "atoms_picture",
+    "learn_coupled",
+    "learn_ksvd",
+    "overcomplete_dct",
+]

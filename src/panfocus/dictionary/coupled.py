@@ -1,0 +1,184 @@
+"""`CoupledDictionary`: focused and blurred atoms that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.resources import as_file, files
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import FloatArray
+from panfocus._progress import Progress, silent
+from panfocus.dictionary.ksvd import learn_ksvd
+from panfocus.dictionary.learning import Learning, Round, learn_coupled
+from panfocus.dictionary.training import sample_patches
+from panfocus.errors import InputError
+from panfocus.io.dictionary_file import read_dictionary_file, write_dictionary_file
+
+DEFAULT_NAMES = ("levels2", "levels3")
+
+Images = Sequence[FloatArray] | NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledDictionary:
+    """Two or more dictionaries whose atoms correspond, from focused to most blurred.
+
+    Attributes
+    ----------
+    levels : array (n_levels, patch_size**2, n_atoms), float32
+        Unit atoms as columns; `levels[0]` is D_F of the paper, `levels[1]` its D_B.
+    origin : str
+        What it was learned from, in words.
+    settings : dict
+        How it was learned.
+    seed : int, optional
+        Seed of the random choices in learning.
+    history : tuple of Round
+        Course of the learning; empty for a dictionary read from a file.
+    """
+
+    levels: FloatArray
+    origin: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    history: tuple[Round, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.levels.ndim != 3 or len(self.levels) < 2 or self.patch_size**2 != self.levels.shape[1]:
+            raise InputError(
+                f"levels have shape {self.levels.shape}; needed: (2 or more, patch_size**2, n_atoms)"
+            )
+
+    @property
+    def n_levels(self) -> int:
+        """Focus levels: 2 in the paper."""
+        return len(self.levels)
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of each level."""
+        return self.levels.shape[2]
+
+    @property
+    def patch_size(self) -> int:
+        """Side d of the square patches, in pixels."""
+        return round(self.levels.shape[1] ** 0.5)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """D = [D_F, D_B, ...]: all levels side by side (patch_size**2, n_levels * n_atoms)."""
+        return np.concatenate(list(self.levels), axis=1)
+
+    def pair_correlations(self) -> FloatArray:
+        """Inner products of the atoms of neighbouring levels that share an index (n_levels - 1, n_atoms)."""
+        return np.einsum("lmi,lmi->li", self.levels[:-1], self.levels[1:])
+
+    @classmethod
+    def learn(
+        cls,
+        focused: Images,
+        blurred: Images,
+        *more_blurred: Images,
+        patch_size: int = 8,
+        n_atoms: int = 256,
+        max_atoms: int = 10,
+        rounds: int = 10,
+        update_cycles: int = 1,
+        n_samples: int = 30_000,
+        focused_weight: float | None = None,
+        separate: bool = False,
+        rng: int | np.random.Generator = 0,
+        origin: str = "",
+        progress: Progress = silent,
+    ) -> CoupledDictionary:
+        """Learn from registered images of the same scenes at two or more focus levels.
+
+        Parameters
+        ----------
+        focused, blurred, *more_blurred : images (h, w) in unit range, or one image each
+            Image i shows the same scene at every level, sharpest level first.
+        patch_size : int
+            Side of the patches.
+        n_atoms : int
+            Atoms of each level.
+        max_atoms : int
+            Most atoms in the code of one training patch; larger fits closer, and slower.
+        rounds, update_cycles : int
+            Coding steps, and passes over the atoms after each of them.
+        n_samples : int
+            Training patches drawn at random from all images.
+        focused_weight : float, optional
+            mu: share of the focused term in the joint error, between 0 and 1; equal shares by default.
+        separate : bool
+            Learn each level alone by K-SVD: the comparison in the paper, where atoms do not correspond.
+        rng : int or Generator
+            Seed of the draw; the same seed gives the same bits.
+        origin : str
+            What the images are, kept in the file.
+        """
+        settings = Learning(n_atoms=n_atoms, max_atoms=max_atoms, rounds=rounds, update_cycles=update_cycles)
+        images = [_as_list(level) for level in (focused, blurred, *more_blurred)]
+        if len({len(level) for level in images}) > 1:
+            raise InputError(f"levels need equally many images, got {[len(level) for level in images]}")
+        samples = sample_patches(
+            images, patch_size=patch_size, n_samples=n_samples, rng=np.random.default_rng(rng)
+        )
+        if separate:
+            learned = [learn_ksvd(level, settings, progress=progress) for level in samples]
+            atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
+        else:
+            weights = _level_weights(focused_weight, len(images))
+            atoms, history = learn_coupled(samples, settings, level_weights=weights, progress=progress)
+        recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
+        recorded["n_samples"] = samples[0].shape[1]
+        return cls(atoms, origin, recorded, rng if isinstance(rng, int) else None, history)
+
+    @classmethod
+    def default(cls, name: str = "levels2") -> CoupledDictionary:
+        """Load a dictionary that comes with the package: "levels2", or "levels3" with two grades of blur."""
+        if name not in DEFAULT_NAMES:
+            raise InputError(f"no dictionary {name!r} comes with panfocus; there are {', '.join(DEFAULT_NAMES)}")
+        with as_file(files("panfocus") / "data" / "dictionaries" / f"{name}.npz") as path:
+            return cls.load(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> CoupledDictionary:
+        """Read a dictionary file; one that is cut, wrong or hostile is refused with a FileError."""
+        levels, header = read_dictionary_file(path)
+        return cls(levels, header["origin"], header["settings"], header["seed"])
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write a dictionary file (.npz); an existing one is replaced only with `force`."""
+        header = {
+            "patch_size": self.patch_size,
+            "n_levels": self.n_levels,
+            "n_atoms": self.n_atoms,
+            "settings": self.settings,
+            "seed": self.seed,
+            "origin": self.origin,
+        }
+        write_dictionary_file(path, self.levels, header, force=force)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_levels} levels of {self.n_atoms} atoms, {self.patch_size} x {self.patch_size} pixels"
+            + (f"; {self.origin}" if self.origin else "")
+        )
+
+
+def _as_list(images: Images) -> list[FloatArray]:
+    single = isinstance(images, np.ndarray) and images.ndim == 2
+    return [images] if single else list(images)  # type: ignore[list-item]
+
+
+def _level_weights(focused_weight: float | None, n_levels: int) -> list[float] | None:
+    if focused_weight is None:
+        return None
+    if not 0 < focused_weight < 1:
+        raise InputError(f"focused_weight must lie between 0 and 1, got {focused_weight}")
+    return [focused_weight] + [(1 - focused_weight) / (n_levels - 1)] * (n_levels - 1)

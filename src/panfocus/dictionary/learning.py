@@ -1,0 +1,154 @@
+"""Coupled dictionary learning: one code for a patch at all its focus levels.
+
+    minimise  sum_l mu_l ||X_l - D_l A||_F^2   with ||a_i||_0 <= max_atoms and unit atoms in each D_l
+
+after Veshki and Vorobyov, "An efficient coupled dictionary learning method", IEEE Signal Processing Letters
+26(10), 2019. With one level the update is that of K-SVD in its approximate form (see `ksvd`).
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from panfocus._float import FloatArray, IntArray
+from panfocus._progress import Progress, silent
+from panfocus.dictionary import _update_numba
+from panfocus.dictionary.dct import overcomplete_dct
+from panfocus.errors import InputError
+from panfocus.sparse import Pursuit
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """Settings of dictionary learning.
+
+    `rounds` counts coding steps; after each, `update_cycles` passes over the atoms follow with the same
+    supports. The paper's "10 multiple dictionary update cycles" can be read as either: 10 x 1 or 1 x 10.
+    """
+
+    n_atoms: int = 256
+    max_atoms: int = 10  # in the code of one training sample
+    rounds: int = 10
+    update_cycles: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("n_atoms", "max_atoms", "rounds", "update_cycles"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of learning did. Objectives are mean squared errors per sample, summed over the levels."""
+
+    objective_coded: float  # after the coding step
+    objectives: tuple[float, ...]  # after each update cycle: these never rise
+    replaced: int  # atoms that nobody used
+    coding_seconds: float
+    update_seconds: float
+
+    @property
+    def objective(self) -> float:
+        """Where the round ended."""
+        return self.objectives[-1]
+
+
+def learn_coupled(
+    levels: Sequence[FloatArray],
+    settings: Learning,
+    *,
+    level_weights: Sequence[float] | None = None,
+    progress: Progress = silent,
+) -> tuple[FloatArray, tuple[Round, ...]]:
+    """Learn one dictionary per level from samples that correspond column by column.
+
+    Parameters
+    ----------
+    levels : sequence of arrays (m, n)
+        The same n patches at each focus level, mean-free. m must be a square, as patches are.
+    settings : Learning
+        How many atoms, rounds and so on.
+    level_weights : sequence of float, optional
+        mu_l: share of each level in the error, adding up to 1; equal shares by default.
+
+    Returns
+    -------
+    atoms : array (n_levels, m, n_atoms), float32
+        Unit columns; atom i of every level belongs to the same code.
+    history : tuple of Round
+    """
+    weights = np.full(len(levels), 1 / len(levels)) if level_weights is None else np.asarray(level_weights)
+    if len(weights) != len(levels) or (weights <= 0).any() or not np.isclose(weights.sum(), 1):
+        raise InputError(f"level_weights must be {len(levels)} positive shares that add up to 1, got {weights}")
+    m, n = levels[0].shape
+    if n < settings.n_atoms:
+        raise InputError(f"{n} training samples are too few to learn {settings.n_atoms} atoms")
+    part_norms = np.sqrt(weights)
+    signals = np.concatenate([norm * X.T for norm, X in zip(part_norms, levels, strict=True)], axis=1)
+    signals = np.ascontiguousarray(signals, np.float32)
+    start = overcomplete_dct(round(np.sqrt(m)), settings.n_atoms)
+    atoms = np.ascontiguousarray(np.concatenate([norm * start.T for norm in part_norms], axis=1), np.float64)
+
+    history = []
+    for i in range(settings.rounds):
+        history.append(_round(signals, atoms, part_norms, settings))
+        logger.info("round %d: objective %.5f, %d replaced", i + 1, history[-1].objective, history[-1].replaced)
+        progress("learn", (i + 1) / settings.rounds)
+    return _split(atoms, part_norms), tuple(history)
+
+
+def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, settings: Learning) -> Round:
+    """Code all samples, renew all atoms (in place), replace those that nobody uses."""
+    began = time.perf_counter()
+    codes = Pursuit(atoms.T, max_atoms=settings.max_atoms).codes(signals.T)
+    chosen, counts = np.ascontiguousarray(codes.atoms.T), codes.counts
+    coefficients = codes.coefficients.T.astype(np.float64)
+    users, first_user = _users(chosen, settings.n_atoms)
+    coded = time.perf_counter()
+
+    errors = np.empty(len(signals))
+    _update_numba.squared_errors(signals, atoms, chosen, coefficients, counts, errors)
+    objective_coded = errors.mean()
+    objectives = []
+    update_seconds = 0.0
+    for _ in range(settings.update_cycles):
+        cycle_began = time.perf_counter()
+        _update_numba.update_cycle(
+            signals, atoms, part_norms, chosen, coefficients, counts, users, first_user
+        )
+        update_seconds += time.perf_counter() - cycle_began
+        _update_numba.squared_errors(signals, atoms, chosen, coefficients, counts, errors)
+        objectives.append(errors.mean())
+    unused = np.flatnonzero(np.diff(first_user) == 0)
+    _replace(atoms, unused, signals, errors, part_norms)
+    return Round(objective_coded, tuple(objectives), len(unused), coded - began, update_seconds)
+
+
+def _users(chosen: IntArray, n_atoms: int) -> tuple[IntArray, IntArray]:
+    """List for each atom the samples that use it: `users[first_user[i] : first_user[i + 1]]`."""
+    samples, slots = np.nonzero(chosen >= 0)
+    atoms = chosen[samples, slots]
+    by_atom = np.argsort(atoms, kind="stable")
+    first_user = np.concatenate([[0], np.cumsum(np.bincount(atoms, minlength=n_atoms))])
+    return samples[by_atom], first_user
+
+
+def _replace(
+    atoms: FloatArray, unused: IntArray, signals: FloatArray, errors: FloatArray, part_norms: FloatArray
+) -> None:
+    """Put the samples that are represented worst, over all levels together, in the place of unused atoms."""
+    worst = np.argsort(-errors, kind="stable")[: len(unused)]
+    parts = signals[worst].astype(np.float64).reshape(len(worst), len(part_norms), -1)
+    parts *= part_norms[:, None] / np.linalg.norm(parts, axis=2, keepdims=True)
+    atoms[unused] = parts.reshape(len(worst), -1)
+
+
+def _split(atoms: FloatArray, part_norms: FloatArray) -> FloatArray:
+    """Take stacked atoms apart into unit atoms (n_levels, m, n_atoms)."""
+    parts = atoms.reshape(len(atoms), len(part_norms), -1) / part_norms[:, None]
+    return np.ascontiguousarray(parts.transpose(1, 2, 0), np.float32)

@@ -1,0 +1,105 @@
+"""Patches: where they lie, how they are taken out of an image and put back.
+
+A patch is a column of `size**2` values; a matrix of patches (size**2, n) is stored so that each column
+is contiguous.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import FloatArray, IntArray
+from panfocus.errors import InputError
+
+# A patch whose contrast is below this share of its brightness is flat: float32 cannot tell it from rounding.
+FLAT_CONTRAST = 1e-6
+
+
+def patch_origins(length: int, size: int, stride: int) -> IntArray:
+    """Origins 0, stride, 2 stride, ... and one flush with the far edge: every pixel is covered."""
+    if size > length:
+        raise InputError(f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels")
+    if not 1 <= stride <= size:
+        raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
+    starts = np.arange(0, length - size + 1, stride)
+    return starts if starts[-1] == length - size else np.append(starts, length - size)
+
+
+def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: int) -> NDArray[Any]:
+    """Return the patches with origins rows x cols, row by row, as columns (size**2, rows * cols)."""
+    windows = np.lib.stride_tricks.sliding_window_view(image, (size, size))
+    return windows[np.ix_(rows, cols)].reshape(len(rows) * len(cols), size * size).T
+
+
+def combine_patches(patches: FloatArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> FloatArray:
+    """Add patches up where they came from: the adjoint of `extract_patches`.
+
+    Divided by `cover_counts` this is the mean of all patches over each pixel.
+    """
+    image = np.zeros(shape, patches.dtype)
+    blocks = patches.reshape(size, size, len(rows), len(cols))
+    for i in range(size):
+        for j in range(size):
+            image[np.ix_(rows + i, cols + j)] += blocks[i, j]  # origins differ: no pixel twice
+    return image
+
+
+def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> IntArray:
+    """Give every pixel the sum of the marks (rows, cols) of the patches that cover it.
+
+    This is `combine_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
+    are whole numbers, so that the sums are exact in any order.
+    """
+    along_columns = np.zeros((len(rows), shape[1]), marks.dtype)
+    for j in range(size):
+        along_columns[:, cols + j] += marks
+    image = np.zeros(shape, marks.dtype)
+    for i in range(size):
+        image[rows + i] += along_columns
+    return image
+
+
+def centred_patches(image: FloatArray, rows: IntArray, cols: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Return float32 patches less their means, and their energies ||x||^2 (n,).
+
+    A flat patch (see FLAT_CONTRAST) has no direction: it comes back as zeros, with energy zero.
+    """
+    patches = np.empty((len(rows) * len(cols), size * size), np.float32)
+    energies = np.empty(len(patches), np.float32)
+    _gather_centred(image, rows, cols, size, FLAT_CONTRAST, patches, energies)
+    return patches.T, energies
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _gather_centred(
+    image: FloatArray,
+    rows: IntArray,
+    cols: IntArray,
+    size: int,
+    flat_contrast: float,
+    patches: FloatArray,
+    energies: FloatArray,
+) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            # Sums in double: the mean of 64 float32 values would be off by as much as a flat patch's contrast.
+            total = 0.0
+            for i in range(size):
+                for j in range(size):
+                    total += image[row + i, col + j]
+            mean = total / (size * size)
+            energy = 0.0
+            for i in range(size):
+                for j in range(size):
+                    value = image[row + i, col + j] - mean
+                    patches[n, i * size + j] = value
+                    energy += value * value
+            brightness = size * size * mean * mean
+            if energy <= flat_contrast * flat_contrast * (brightness + energy):
+                patches[n, :] = 0.0
+                energy = 0.0
+            energies[n] = energy
+            n += 1

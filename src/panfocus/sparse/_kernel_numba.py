@@ -1,0 +1,234 @@
+"""Batch OMP compiled, in float32, for millions of signals.
+
+The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for speed:
+
+* Atoms are made orthogonal as they are chosen, but seen from the dictionary: row k of Q holds the inner
+  products of all atoms with the k-th orthogonal direction q_k. Then, for the atom i chosen in step k,
+
+      L[k, l] = Q[l, i]                                       the Cholesky row, for nothing
+      Q[k]    = (G[i] - sum_l L[k, l] Q[l]) / L[k, k]         one pass over k rows of Q
+      c       = c - z_k Q[k],  z_k = c[i] / L[k, k]           the new correlations D'r
+
+  and the error falls by z_k^2. No triangular system is solved until the end.
+* Correlations D'x are summed in one fixed order for each signal and atom, four signals and four rows of D
+  at a time, so that the atoms lie along the vector lanes. The bits of a code therefore depend on its own
+  signal and the dictionary alone: not on threads, on block sizes, or on neighbours.
+* The only liberty given to the compiler is `contract`: a*b + c may become one fused operation. That is one
+  rounding less, and the same one every time.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
+
+Array = NDArray[Any]
+
+GROUP = 32  # signals correlated at a time: their 32 x 512 correlations stay in a core's cache
+LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vector loop has a remainder
+
+_compile = numba.njit(nogil=True, cache=True, fastmath={"contract"})
+_NO_SIGN = np.int32(0x7FFFFFFF)
+
+
+@_compile
+def correlate(rows: Array, signals: Array, out: Array) -> None:
+    """out[s] = D' signals[s]; `rows` is D row by row (m, n), all sizes padded."""
+    m, n = rows.shape
+    for s in range(0, len(signals), 4):
+        a, b, c, d = out[s], out[s + 1], out[s + 2], out[s + 3]
+        a[:], b[:], c[:], d[:] = 0.0, 0.0, 0.0, 0.0
+        for i in range(0, m, 4):
+            a0, a1, a2, a3 = signals[s, i], signals[s, i + 1], signals[s, i + 2], signals[s, i + 3]
+            b0, b1, b2, b3 = signals[s + 1, i], signals[s + 1, i + 1], signals[s + 1, i + 2], signals[s + 1, i + 3]
+            c0, c1, c2, c3 = signals[s + 2, i], signals[s + 2, i + 1], signals[s + 2, i + 2], signals[s + 2, i + 3]
+            d0, d1, d2, d3 = signals[s + 3, i], signals[s + 3, i + 1], signals[s + 3, i + 2], signals[s + 3, i + 3]
+            for j in range(n):
+                r0, r1, r2, r3 = rows[i, j], rows[i + 1, j], rows[i + 2, j], rows[i + 3, j]
+                a[j] = a[j] + a0 * r0 + a1 * r1 + a2 * r2 + a3 * r3
+                b[j] = b[j] + b0 * r0 + b1 * r1 + b2 * r2 + b3 * r3
+                c[j] = c[j] + c0 * r0 + c1 * r1 + c2 * r2 + c3 * r3
+                d[j] = d[j] + d0 * r0 + d1 * r1 + d2 * r2 + d3 * r3
+
+
+@_compile
+def strongest(values: Array) -> int:
+    """First index of the largest absolute value. As bit patterns, so that it runs on vectors: for floats
+    without sign the order of the bits is the order of the values."""
+    bits = values.view(np.int32)
+    largest = np.int32(0)
+    for j in range(len(bits)):
+        largest = max(largest, bits[j] & _NO_SIGN)
+    first = np.int32(len(bits))
+    for j in range(len(bits)):
+        first = min(first, np.int32(j) if bits[j] & _NO_SIGN == largest else np.int32(len(bits)))
+    return first
+
+
+@_compile
+def orthogonalise(Q: Array, factors: Array, k: int, gram_row: Array, out: Array) -> None:
+    """out = gram_row - sum_l factors[l] Q[l] over l < k, four rows at a time; factors are 0 from k on."""
+    f0, f1, f2, f3 = factors[0], factors[1], factors[2], factors[3]
+    for j in range(len(out)):
+        out[j] = gram_row[j] - f0 * Q[0, j] - f1 * Q[1, j] - f2 * Q[2, j] - f3 * Q[3, j]
+    for l in range(4, k, 4):
+        f0, f1, f2, f3 = factors[l], factors[l + 1], factors[l + 2], factors[l + 3]
+        for j in range(len(out)):
+            out[j] = out[j] - f0 * Q[l, j] - f1 * Q[l + 1, j] - f2 * Q[l + 2, j] - f3 * Q[l + 3, j]
+
+
+@_compile
+def solve(L: Array, diagonal: Array, z: Array, k: int, coefficients: Array) -> None:
+    """coefficients = L'^-1 z, backwards."""
+    for r in range(k - 1, -1, -1):
+        value = z[r]
+        for c in range(r + 1, k):
+            value -= L[c, r] * coefficients[c]
+        coefficients[r] = value / diagonal[r]
+
+
+@_compile
+def measure(signal: Array, atoms: Array, chosen: Array, coefficients: Array, k: int, residual: Array) -> float:
+    """||x - D a||^2, from the residual itself."""
+    residual[:] = signal
+    for l in range(k):
+        coefficient, atom = coefficients[l], atoms[chosen[l]]
+        for i in range(len(residual)):
+            residual[i] -= coefficient * atom[i]
+    total = 0.0
+    for i in range(len(residual)):
+        total += np.float64(residual[i]) * np.float64(residual[i])
+    return total
+
+
+@_compile
+def pursue(
+    signal: Array,
+    correlations: Array,
+    atoms: Array,
+    gram: Array,
+    max_sq_error: float,
+    work: tuple[Array, ...],
+) -> tuple[int, float, int]:
+    """Code one signal; its atoms and coefficients are left in `work`. `max_sq_error` is relative to its energy.
+
+    Returns how many atoms, the squared error and why it stopped.
+    """
+    Q, L, diagonal, z, direction, residual, chosen, coefficients = work
+    energy = measure(signal, atoms, chosen, coefficients, 0, residual)
+    if energy == 0.0:
+        return 0, 0.0, STOP_ZERO
+    bound = max_sq_error * energy
+    noise = np.float32(ROUNDING * np.sqrt(energy))
+    sq_error = energy
+    k = 0
+    stop = STOP_AT_BOUND
+    while sq_error > bound:
+        if k == len(chosen):
+            stop = STOP_AT_LIMIT
+            break
+        atom = strongest(correlations)
+        if abs(correlations[atom]) <= noise:
+            stop = STOP_STALLED
+            break
+        distance = np.float32(1.0)
+        for l in range(k):
+            L[k, l] = Q[l, atom]
+            distance -= L[k, l] * L[k, l]
+        if distance <= DEPENDENT:
+            correlations[atom] = 0.0
+            continue
+        chosen[k] = atom
+        diagonal[k] = np.sqrt(distance)
+        scale = np.float32(1.0) / diagonal[k]
+        step = correlations[atom] * scale
+        z[k] = step
+        orthogonalise(Q, L[k], k, gram[atom], direction)
+        for j in range(len(direction)):
+            Q[k, j] = direction[j] * scale
+            correlations[j] -= step * Q[k, j]
+        sq_error -= np.float64(step) * np.float64(step)
+        k += 1
+        if sq_error <= bound:  # by the recurrence, which rounding wears: what counts is measured
+            solve(L, diagonal, z, k, coefficients)
+            sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
+    if stop != STOP_AT_BOUND:
+        solve(L, diagonal, z, k, coefficients)
+        sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
+    return k, sq_error, stop
+
+
+@_compile
+def workspace(m: int, n: int, max_atoms: int) -> tuple[Array, ...]:
+    """Room for the pursuit of one signal at a time, in the order in which `pursue` unpacks it.
+
+    L is strictly lower triangular, its zeros stay: `orthogonalise` reads past the row's end, four at a time.
+    """
+    steps = max_atoms + 4
+    return (
+        np.zeros((steps, n), np.float32),
+        np.zeros((steps, steps), np.float32),
+        np.empty(max_atoms, np.float32),
+        np.empty(max_atoms, np.float32),
+        np.empty(n, np.float32),
+        np.empty(m, np.float32),
+        np.empty(max_atoms, np.int32),
+        np.empty(max_atoms, np.float32),
+    )
+
+
+@_compile
+def load_group(signals: Array, start: int, group: Array) -> int:
+    """Copy the signals from `start` on into the group, zeros behind them; returns how many there are."""
+    n = min(len(group), len(signals) - start)
+    group[:] = 0.0
+    for s in range(n):
+        for i in range(signals.shape[1]):
+            group[s, i] = signals[start + s, i]
+    return n
+
+
+@_compile
+def code_block(
+    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float,
+    chosen: Array, coefficients: Array, counts: Array, sq_errors: Array, stops: Array,
+) -> None:  # fmt: skip
+    """Code signals (n, m) and keep the codes: chosen atoms and coefficients (n, max_atoms)."""
+    m, n_atoms = rows.shape
+    work = workspace(m, n_atoms, chosen.shape[1])
+    group = np.empty((GROUP, m), np.float32)
+    correlations = np.empty((GROUP, n_atoms), np.float32)
+    for start in range(0, len(signals), GROUP):
+        n = load_group(signals, start, group)
+        correlate(rows, group, correlations)
+        for s in range(n):
+            k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            i = start + s
+            counts[i], sq_errors[i], stops[i] = k, sq_error, stop
+            chosen[i, :k] = work[6][:k]
+            coefficients[i, :k] = work[7][:k]
+
+
+@_compile
+def summarise_block(
+    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int, segment: int,
+    l1: Array, counts: Array, sq_errors: Array, stops: Array,
+) -> None:  # fmt: skip
+    """Code signals (n, m) and keep of each code only the l1 norm of every segment of atoms (n, segments)."""
+    m, n_atoms = rows.shape
+    work = workspace(m, n_atoms, max_atoms)
+    group = np.empty((GROUP, m), np.float32)
+    correlations = np.empty((GROUP, n_atoms), np.float32)
+    l1[:] = 0.0
+    for start in range(0, len(signals), GROUP):
+        n = load_group(signals, start, group)
+        correlate(rows, group, correlations)
+        for s in range(n):
+            k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            i = start + s
+            counts[i], sq_errors[i], stops[i] = k, sq_error, stop
+            for l in range(k):
+                l1[i, work[6][l] // segment] += abs(work[7][l])

@@ -1,0 +1,13 @@
+"""Numbers that both coding kernels share: where rounding begins, and the reasons to stop."""
+
+# An atom correlates with the residual only beyond this share of the signal's norm; below, it is float32 rounding.
+ROUNDING = 1e-6
+
+# An atom whose squared distance from the span of the chosen ones is at most this is dependent on them: a
+# duplicate, or so nearly parallel that float32 could not tell its coefficient. It is passed over.
+DEPENDENT = 1e-5
+
+STOP_AT_BOUND = 0  # the error is within its bound
+STOP_AT_LIMIT = 1  # as many atoms as allowed, the error is still above its bound
+STOP_STALLED = 2  # no independent atom correlates with what is left of the signal
+STOP_ZERO = 3  # the signal is zero: a patch without contrast

@@ -1,0 +1,176 @@
+"""Orthogonal matching pursuit over one dictionary, for many signals: Eq. (5) of the paper, solved greedily."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panfocus._float import FloatArray, IntArray
+from panfocus._threads import map_blocks
+from panfocus.errors import InputError
+from panfocus.sparse import _kernel_numba, _kernel_numpy, _limits
+
+BLOCK = 2048  # signals a thread takes at a time
+
+
+class Stop(IntEnum):
+    """Why the pursuit of a signal ended."""
+
+    AT_BOUND = _limits.STOP_AT_BOUND
+    AT_LIMIT = _limits.STOP_AT_LIMIT
+    STALLED = _limits.STOP_STALLED
+    ZERO_SIGNAL = _limits.STOP_ZERO
+
+
+@dataclass(frozen=True)
+class SparseCodes:
+    """Codes of n signals. Signal i uses `atoms[:counts[i], i]` with `coefficients[:counts[i], i]`."""
+
+    atoms: IntArray  # (max_atoms, n), -1 where unused
+    coefficients: FloatArray  # (max_atoms, n), 0 where unused
+    counts: IntArray  # (n,)
+    sq_errors: FloatArray  # (n,) measured ||x - D a||^2
+    stops: IntArray  # (n,) values of Stop
+
+    def dense(self, n_atoms: int) -> FloatArray:
+        """Return the code matrix A (n_atoms, n) of X = D A."""
+        A = np.zeros((n_atoms, len(self.counts)), self.coefficients.dtype)
+        used = self.atoms >= 0
+        columns = np.broadcast_to(np.arange(len(self.counts)), self.atoms.shape)
+        A[self.atoms[used], columns[used]] = self.coefficients[used]
+        return A
+
+
+@dataclass(frozen=True)
+class CodeSummaries:
+    """What selection needs to know of the codes of n signals."""
+
+    l1: FloatArray  # (segments, n) l1 norm of the code on each segment of the dictionary
+    counts: IntArray  # (n,)
+    sq_errors: FloatArray  # (n,)
+    stops: IntArray  # (n,)
+
+
+class Pursuit:
+    """Batch OMP over one dictionary, whose Gram matrix is computed once.
+
+    Parameters
+    ----------
+    dictionary : array (m, n_atoms)
+        Atoms are columns of unit norm. A zero atom is allowed and never chosen; of duplicates the first is
+        chosen; an atom that depends on those already chosen is passed over.
+    max_atoms : int
+        Most atoms in a code (never more than m or n_atoms, past which nothing is independent).
+    max_sq_error : float
+        Stop when ||x - D a||^2 <= max_sq_error ||x||^2: relative to the signal's energy, so that it means
+        the same for strong and weak patches. Smaller is more exact, with more atoms.
+    """
+
+    def __init__(self, dictionary: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0) -> None:
+        D = np.asarray(dictionary, np.float32)
+        if D.ndim != 2 or 0 in D.shape:
+            raise InputError(f"dictionary has shape {D.shape}; needed: (m, n_atoms), atoms as columns")
+        if not np.isfinite(D).all():
+            raise InputError("dictionary holds NaN or infinite values")
+        norms = np.linalg.norm(D, axis=0)
+        wrong = np.flatnonzero((np.abs(norms - 1) > 1e-3) & (norms > 0))
+        if wrong.size:
+            raise InputError(f"atom {wrong[0]} has norm {norms[wrong[0]]:.4g}; atoms need norm 1 (or 0)")
+        if max_atoms < 1:
+            raise InputError(f"max_atoms must be at least 1, got {max_atoms}")
+        if not 0.0 <= max_sq_error < 1.0:
+            raise InputError(f"max_sq_error must be at least 0 and below 1, got {max_sq_error}")
+        self.dictionary = D
+        self.max_atoms = min(max_atoms, *D.shape)
+        self.max_sq_error = max_sq_error
+        self._rows = _padded(D)
+        self._atoms = _padded(D.T)
+        # The atoms' own correlations, by the kernel itself: its order of summation is fixed, a BLAS's is not.
+        self._gram = np.empty((len(self._atoms), len(self._atoms)), np.float32)
+        _kernel_numba.correlate(self._rows, self._atoms, self._gram)
+
+    def codes(self, signals: ArrayLike) -> SparseCodes:
+        """Code signals (m, n), each a column."""
+        X = self._columns(signals)
+        n, k = len(X), self.max_atoms
+        atoms, coefficients = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
+        counts, sq_errors, stops = _outcome(n)
+
+        def code(block: slice) -> None:
+            _kernel_numba.code_block(
+                X[block], self._rows, self._atoms, self._gram, self.max_sq_error,
+                atoms[block], coefficients[block], counts[block], sq_errors[block], stops[block],
+            )  # fmt: skip
+
+        for _ in map_blocks(code, _blocks(n)):
+            pass
+        return SparseCodes(atoms.T, coefficients.T, counts, sq_errors, stops)
+
+    def summaries(self, signals: ArrayLike, *, segments: int) -> CodeSummaries:
+        """Code signals (m, n) and keep only what selection needs; the codes themselves are never stored.
+
+        `segments` is the number of equal parts of the dictionary, such as 2 for [D_F, D_B].
+        """
+        n_atoms = self.dictionary.shape[1]
+        if segments < 1 or n_atoms % segments:
+            raise InputError(f"{n_atoms} atoms do not divide into {segments} segments")
+        X = self._columns(signals)
+        l1 = np.empty((len(X), segments), np.float32)
+        counts, sq_errors, stops = _outcome(len(X))
+        _kernel_numba.summarise_block(
+            X, self._rows, self._atoms, self._gram, self.max_sq_error, self.max_atoms, n_atoms // segments,
+            l1, counts, sq_errors, stops,
+        )  # fmt: skip
+        return CodeSummaries(l1.T, counts, sq_errors, stops)
+
+    def _columns(self, signals: ArrayLike) -> NDArray[Any]:
+        """Signals as the kernels want them: float32, one per row, contiguous."""
+        X = np.asarray(signals)
+        if X.ndim != 2 or len(X) != len(self.dictionary):
+            raise InputError(f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column")
+        return np.ascontiguousarray(X.T, np.float32)
+
+
+def batch_omp(
+    dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
+) -> SparseCodes:
+    """Code signals (m, n) over a dictionary (m, n_atoms) once; see `Pursuit` for the parameters."""
+    return Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error).codes(signals)
+
+
+def batch_omp_plain(
+    dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
+) -> SparseCodes:
+    """Do what `batch_omp` does, by the plain NumPy kernel in float64: slow, and easy to read."""
+    pursuit = Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error)
+    D = pursuit.dictionary.astype(np.float64)
+    G = D.T @ D
+    X = np.asarray(signals, np.float64)
+    n, k = X.shape[1], pursuit.max_atoms
+    atoms, coefficients = np.full((k, n), -1, np.int32), np.zeros((k, n))
+    counts, sq_errors, stops = _outcome(n)
+    for i in range(n):
+        x = X[:, i]
+        chosen, values, sq_errors[i], stops[i] = _kernel_numpy.code_signal(D, G, x, k, max_sq_error * (x @ x))
+        counts[i] = len(chosen)
+        atoms[: len(chosen), i] = chosen
+        coefficients[: len(chosen), i] = values
+    return SparseCodes(atoms, coefficients, counts, sq_errors, stops)
+
+
+def _padded(matrix: FloatArray) -> FloatArray:
+    lanes = _kernel_numba.LANES
+    out = np.zeros([-(-side // lanes) * lanes for side in matrix.shape], np.float32)
+    out[: matrix.shape[0], : matrix.shape[1]] = matrix
+    return out
+
+
+def _outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
+    return np.zeros(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.uint8)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
