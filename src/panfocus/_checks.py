@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus._float import SUPPORTED_DTYPES, IntensityScale
+from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 
 
@@ -22,16 +22,18 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike], names: Sequence[str] |
     if len(arrays) < 2:
         raise InputError(f"fusion needs at least two frames, got {len(arrays) or 'none'}")
     for name, array in zip(called, arrays, strict=True):
-        _check_like(array, name, arrays[0], called[0])
+        check_like(array, name, arrays[0], called[0])
     if isinstance(frames, np.ndarray):
         return frames
     return np.stack(arrays)
 
 
-def _check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
+def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
+    """Refuse a frame that cannot be used, or that does not match the first one."""
     if array.ndim not in (2, 3) or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; needed: (h, w) or (h, w, c)")
-    IntensityScale.of(array.dtype)
+    if array.dtype.name not in SUPPORTED_DTYPES:
+        raise InputError(f"{name} is {array.dtype.name}; supported: {', '.join(SUPPORTED_DTYPES)}")
     if array.dtype != first.dtype:
         raise InputError(
             f"{name} is {array.dtype.name}, {first_name} is {first.dtype.name}; "
@@ -44,7 +46,8 @@ def _check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name:
         )
     if array.shape[:2] != first.shape[:2]:
         raise InputError(
-            f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; all frames need one size: crop them"
+            f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; "
+            "all frames need one size: crop them"
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{name} holds NaN or infinite values; replace them first")

@@ -1,0 +1,41 @@
+"""What every decoder returns, and the checks that all of them share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from panfocus.errors import FileError
+
+ORIENTATION_TAG = 0x0112
+
+# Above the largest cameras (150 megapixels) and below what a small file could use to exhaust the memory.
+MAX_PIXELS = 500_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture out of a file, turned upright."""
+
+    image: NDArray[Any]
+    icc_profile: bytes | None = None
+    has_exif: bool = False
+
+
+def check_pixel_count(width: int, height: int) -> None:
+    """Refuse a picture whose header promises more pixels than any camera has, before they are decoded."""
+    if width * height > MAX_PIXELS:
+        raise FileError(
+            f"{width} x {height} pixels is more than the {MAX_PIXELS // 10**6} million that are read"
+        )
+
+
+def turn_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
+    """Undo how the camera was held; `orientation` is the EXIF value, 1 to 8, where 1 is upright."""
+    if orientation in (5, 6, 7, 8):
+        image = image.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        image = image[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        image = image[::-1]
+    return image

@@ -1,0 +1,97 @@
+"""Dictionary files: a zip of two plain arrays, `levels` and a JSON `header`. No pickle is read or written."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from panfocus.errors import FileError
+from panfocus.io._errors import errors_that_name
+from panfocus.io.write import check_suffix, write_files
+
+FORMAT_VERSION = 1
+
+_MEMBERS = ("levels.npy", "header.npy")
+_SIZES = ("n_levels", "patch_size", "n_atoms")
+# A hundred times the shipped dictionary; a file that claims more is an attack or a mistake.
+_MAX_BYTES = 64 << 20
+_NORM_TOLERANCE = 1e-3
+# The zip format's first day, on every file: equal content gives equal bytes.
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+
+
+def write_dictionary_file(
+    path: str | Path, levels: NDArray[np.float32], header: dict[str, Any], *, force: bool = False
+) -> None:
+    """Write atoms (n_levels, patch_size ** 2, n_atoms), unit columns, and what is known about them."""
+    path = Path(path)
+    check_suffix(path, (".npz",))
+    text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True)
+    arrays: list[NDArray[Any]] = [
+        np.ascontiguousarray(levels, np.float32),
+        np.frombuffer(text.encode(), np.uint8),
+    ]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in zip(_MEMBERS, arrays, strict=True):
+            member = io.BytesIO()
+            npy.write_array(member, array, version=(1, 0), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(name, _TIMESTAMP), member.getvalue(), zipfile.ZIP_DEFLATED)
+    write_files({path: buffer.getvalue()}, force=force)
+
+
+def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    """Read the atoms and the header of a dictionary file, or say what is wrong with it."""
+    path = Path(path)
+    with errors_that_name(path), zipfile.ZipFile(path) as archive:
+        if sorted(archive.namelist()) != sorted(_MEMBERS):
+            raise FileError(f"not a dictionary: it does not hold exactly {' and '.join(_MEMBERS)}")
+        # zipfile never unpacks more than a member declares, so that the declared sizes are a sure bound.
+        if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
+            raise FileError(f"not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB")
+        levels, text = (_parse_array(archive.read(name)) for name in _MEMBERS)
+        header = _parse_header(text.tobytes())
+        _check_levels(levels, *(header[name] for name in _SIZES))
+        return levels, header
+
+
+def _parse_array(data: bytes) -> NDArray[Any]:
+    """Parse an .npy member without numpy's own reader, which believes any shape and allocates it."""
+    file = io.BytesIO(data)
+    npy.read_magic(file)
+    shape, fortran_order, dtype = npy.read_array_header_1_0(file)
+    if dtype.hasobject:
+        raise FileError("it holds Python objects (pickle), which are never read")
+    values = np.frombuffer(data, dtype, offset=file.tell())
+    return values.reshape(shape, order="F" if fortran_order else "C")
+
+
+def _parse_header(text: bytes) -> dict[str, Any]:
+    header = json.loads(text)
+    if not isinstance(header, dict) or not isinstance(header.get("format_version"), int):
+        raise FileError("not a dictionary: its header has no format version")
+    if header["format_version"] > FORMAT_VERSION:
+        raise FileError(
+            f"dictionary format {header['format_version']} is newer than this panfocus, "
+            f"which reads up to {FORMAT_VERSION}; update panfocus"
+        )
+    for name in _SIZES:
+        if not isinstance(header.get(name), int):
+            raise FileError(f"its header has no {name}")
+    return header
+
+
+def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms: int) -> None:
+    promised = (n_levels, patch_size**2, n_atoms)
+    if levels.dtype != np.float32 or levels.shape != promised or levels.size == 0:
+        raise FileError(f"its atoms are {levels.dtype} {levels.shape}, its header says float32 {promised}")
+    if not np.isfinite(levels).all():
+        raise FileError("its atoms hold NaN or infinite values")
+    norms = np.linalg.norm(levels, axis=1)
+    if np.abs(norms - 1).max() > _NORM_TOLERANCE:
+        raise FileError("its atoms are not of unit length")

@@ -1,0 +1,72 @@
+"""Rectangles in registered pairs, listed in a TOML file: one kind of training data."""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from panfocus.errors import FileError
+from panfocus.io._errors import errors_that_name
+from panfocus.io.read import read_image
+
+
+@dataclass(frozen=True)
+class _Region:
+    """One `[[region]]` table; the file names are relative to the TOML file."""
+
+    focused: str
+    blurred: str
+    top: int
+    left: int
+    height: int
+    width: int
+
+
+def read_regions(path: Path) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """Cut every listed rectangle out of its focused and its blurred frame; returns the two lists."""
+    focused, blurred = [], []
+    for number, table in enumerate(_tables(path), start=1):
+        label = f"{path}, region {number}"
+        region = _parse(table, label)
+        focused.append(_cut(path.parent / region.focused, region, label))
+        blurred.append(_cut(path.parent / region.blurred, region, label))
+    return focused, blurred
+
+
+def _tables(path: Path) -> list[object]:
+    with errors_that_name(path):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = content.get("region")
+    if not isinstance(tables, list) or not tables or len(content) != 1:
+        raise FileError(f"{path}: needed are [[region]] tables, one or more, and nothing else")
+    return tables
+
+
+def _parse(table: object, label: str) -> _Region:
+    wanted = {field.name: field.type for field in fields(_Region)}
+    if not isinstance(table, dict) or set(table) != set(wanted):
+        raise FileError(f"{label}: its keys must be {', '.join(wanted)}")
+    for key, value in table.items():
+        if type(value) is not wanted[key]:
+            raise FileError(
+                f"{label}: {key} must be a {'name' if wanted[key] is str else 'whole number'}, got {value!r}"
+            )
+    return _Region(**table)
+
+
+def _cut(path: Path, region: _Region, label: str) -> NDArray[Any]:
+    image = read_image(path)
+    bottom, right = region.top + region.height, region.left + region.width
+    if (
+        min(region.top, region.left) < 0
+        or min(region.height, region.width) < 1
+        or bottom > image.shape[0]
+        or right > image.shape[1]
+    ):
+        raise FileError(
+            f"{label}: rows {region.top} to {bottom}, columns {region.left} to {right} "
+            f"are not within {path.name}, which has {image.shape[0]} rows and {image.shape[1]} columns"
+        )
+    return image[region.top : bottom, region.left : right]

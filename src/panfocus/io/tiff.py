@@ -1,0 +1,98 @@
+"""TIFF of one or more pages, with the sample type it was stored in."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tifffile
+from numpy.typing import NDArray
+
+from panfocus.errors import FileError
+from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
+
+TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+# Colour models that need no conversion, and how many samples a pixel may have, alpha included.
+_SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}
+_WHOLE_SAMPLES = (8, 16, 32, 64)
+
+
+def count_pages(path: Path) -> int:
+    """Pages of full size that hold a picture."""
+    with _open(path) as pages:
+        return len(pages)
+
+
+def decode_pages(path: Path) -> Iterator[Frame]:
+    """Decode one page after the other, so that a long stack is never in memory twice."""
+    with _open(path) as pages:
+        for page in pages:
+            yield _decode(page)
+
+
+def encode_tiff(image: NDArray[Any], icc_profile: bytes | None = None) -> bytes:
+    """Encode any supported dtype, (h, w) or (h, w, c) with 2 to 4 channels."""
+    channels = image.shape[2] if image.ndim == 3 else 1
+    buffer = io.BytesIO()
+    tifffile.imwrite(
+        buffer,
+        image,
+        photometric="rgb" if channels >= 3 else "minisblack",
+        planarconfig="contig" if channels > 1 else None,
+        extrasamples=["unassalpha"] if channels in (2, 4) else None,
+        # Many programs cannot undo the predictor of floats, and without it they hardly shrink.
+        compression="zlib" if image.dtype.kind == "u" else None,
+        predictor=image.dtype.kind == "u",
+        iccprofile=icc_profile,
+        software="panfocus",
+        metadata=None,
+    )
+    return buffer.getvalue()
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[list[tifffile.TiffPage]]:
+    with tifffile.TiffFile(path) as tiff:
+        pages = [page for page in tiff.pages if isinstance(page, tifffile.TiffPage)]
+        # In a file that was cut, the chain of pages ends in a pointer beyond its end; tifffile only logs it.
+        tiff.filehandle.seek(tiff.pages.next_page_offset or tiff.filehandle.size)
+        pointer = tiff.filehandle.read(tiff.tiff.offsetsize)
+        if not pages or any(pointer) or len(pointer) < tiff.tiff.offsetsize:
+            raise FileError("cut off: pages are missing")
+        yield [page for page in pages if not (page.is_reduced or page.is_mask)]
+
+
+def _decode(page: tifffile.TiffPage) -> Frame:
+    check_pixel_count(page.imagewidth, page.imagelength)
+    _check_pixels(page)
+    size = page.parent.filehandle.size
+    if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
+        raise FileError("cut off: pixels are missing")
+    image = page.asarray()
+    orientation = page.tags.get(ORIENTATION_TAG)
+    return Frame(
+        image=turn_upright(
+            np.moveaxis(image, 0, 2) if page.axes == "SYX" else image,
+            orientation.value if orientation else 1,
+        ),
+        icc_profile=page.iccprofile,
+        has_exif="ExifTag" in page.tags,
+    )
+
+
+def _check_pixels(page: tifffile.TiffPage) -> None:
+    """Refuse by name what would need a conversion that is the user's to choose."""
+    model = tifffile.PHOTOMETRIC(page.photometric).name
+    if model == "YCBCR" and page.compression == tifffile.COMPRESSION.JPEG:
+        model = "RGB"  # as which the decoder returns it
+    if model not in _SAMPLES:
+        raise FileError(f"its colours are {model}; convert it to grey or RGB")
+    if page.bitspersample not in _WHOLE_SAMPLES:
+        raise FileError(f"its samples have {page.bitspersample} bits; convert it to 8 or 16 bit")
+    if page.axes not in ("YX", "YXS", "SYX") or page.samplesperpixel not in _SAMPLES[model]:
+        raise FileError(
+            f"its pages are {page.axes} with {page.samplesperpixel} samples a pixel; save it as grey or RGB"
+        )

@@ -1,0 +1,178 @@
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from panfocus.errors import FileError, InputError
+from panfocus.io import read_dictionary_file, write_dictionary_file
+
+HEADER = {
+    "patch_size": 3,
+    "n_levels": 2,
+    "n_atoms": 5,
+    "settings": {"rounds": 4},
+    "seed": 0,
+    "origin": "a test",
+}
+
+
+@pytest.fixture
+def levels(rng):
+    atoms = rng.normal(size=(2, 9, 5)).astype(np.float32)
+    return atoms / np.linalg.norm(atoms, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "dictionary.npz"
+
+
+def save(path, levels, header=None, **more):
+    """Write what `write_dictionary_file` would not."""
+    text = json.dumps({"format_version": 1, **HEADER, **(header or {})})
+    np.savez(path, levels=levels, header=np.frombuffer(text.encode(), np.uint8), **more)
+
+
+def test_what_is_written_is_read(path, levels):
+    write_dictionary_file(path, levels, HEADER)
+    read, header = read_dictionary_file(path)
+    np.testing.assert_array_equal(read, levels)
+    assert header == {"format_version": 1, **HEADER}
+
+
+def test_numpy_itself_reads_the_file(path, levels):
+    write_dictionary_file(path, levels, HEADER)
+    with np.load(path) as arrays:
+        np.testing.assert_array_equal(arrays["levels"], levels)
+        assert json.loads(arrays["header"].tobytes())["origin"] == "a test"
+
+
+def test_files_written_by_numpy_are_read(path, levels):
+    save(path, np.asfortranarray(levels))
+    np.testing.assert_array_equal(read_dictionary_file(path)[0], levels)
+
+
+def test_equal_content_gives_equal_bytes(tmp_path, levels):
+    write_dictionary_file(tmp_path / "a.npz", levels, HEADER)
+    write_dictionary_file(tmp_path / "b.npz", levels.copy(), dict(reversed(HEADER.items())))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_other_suffixes_and_existing_files_are_refused(tmp_path, path, levels):
+    with pytest.raises(InputError, match=r"must end in \.npz"):
+        write_dictionary_file(tmp_path / "dictionary.pickle", levels, HEADER)
+    write_dictionary_file(path, levels, HEADER)
+    with pytest.raises(FileError, match="exists already"):
+        write_dictionary_file(path, levels, HEADER)
+    write_dictionary_file(path, levels, HEADER, force=True)
+
+
+def refused(path, words):
+    with pytest.raises(FileError, match=words) as caught:
+        read_dictionary_file(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_and_a_text_are_refused(path):
+    refused(path, "no such file")
+    path.write_text("no dictionary")
+    refused(path, "not what its name says")
+
+
+def test_a_file_cut_anywhere_is_refused(path, levels):
+    write_dictionary_file(path, levels, HEADER)
+    data = path.read_bytes()
+    for length in range(0, len(data), 7):
+        path.write_bytes(data[:length])
+        refused(path, "damaged, cut off")
+
+
+def test_a_file_with_a_flipped_byte_is_refused_or_equal(path, levels):
+    write_dictionary_file(path, levels, HEADER)
+    data = path.read_bytes()
+    for position in range(0, len(data), 11):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 0x10]) + data[position + 1 :])
+        try:
+            read, _ = read_dictionary_file(path)
+        except FileError:
+            continue
+        np.testing.assert_array_equal(read, levels)
+
+
+def test_other_members_are_refused(path, levels):
+    np.savez(path, atoms=levels)
+    refused(path, "does not hold exactly")
+    save(path, levels, extra=levels)
+    refused(path, "does not hold exactly")
+
+
+def test_a_pickle_is_refused_and_not_run(path, levels, tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "it-ran"), "w"))
+
+    save(path, np.array([Hostile()], dtype=object))
+    refused(path, "pickle")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("levels.npy", pickle.dumps(Hostile()))
+        archive.writestr("header.npy", pickle.dumps({}))
+    refused(path, "not what its name says")
+    assert not (tmp_path / "it-ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda levels: levels.astype(np.float64), "float64"),
+        (lambda levels: levels[0], r"\(9, 5\)"),
+        (lambda levels: levels[:, :, :4], r"\(2, 9, 4\).*header says"),
+        (lambda levels: levels * np.nan, "NaN"),
+        (lambda levels: levels * np.float32(1.01), "unit length"),
+        (lambda levels: levels * (np.arange(5, dtype=np.float32) > 0), "unit length"),
+    ],
+)
+def test_wrong_atoms_are_refused(path, levels, change, words):
+    save(path, change(levels))
+    refused(path, words)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ({"format_version": 2}, "format 2 is newer.*update"),
+        ({"format_version": "1"}, "no format version"),
+        ({"n_atoms": 6}, "header says"),
+        ({"n_atoms": None}, "no n_atoms"),
+        ({"patch_size": -3, "n_levels": "2"}, "no n_levels"),
+    ],
+)
+def test_wrong_headers_are_refused(path, levels, header, words):
+    save(path, levels, header)
+    refused(path, words)
+
+
+def test_a_header_that_is_no_json_is_refused(path, levels):
+    np.savez(path, levels=levels, header=np.frombuffer(b"{", np.uint8))
+    refused(path, "not what its name says")
+
+
+def test_a_decompression_bomb_is_refused_before_it_is_unpacked(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("levels.npy", bytes(65 << 20))
+        archive.writestr("header.npy", b"")
+    assert path.stat().st_size < 1 << 20
+    refused(path, "more than 64 MB")
+
+
+def test_a_shape_that_the_data_does_not_fill_is_not_believed(path, levels):
+    save(path, levels)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as copy:
+        for name in source.namelist():
+            copy.writestr(name, source.read(name).replace(b"(2, 9, 5)", b"(999999,)"))
+    path.write_bytes(buffer.getvalue())
+    refused(path, "not what its name says")

@@ -1,0 +1,333 @@
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageOps
+
+from panfocus.errors import FileError, InputError
+from panfocus.io import count_frames, find_inputs, read_image, read_stack
+from panfocus.io import encode_image as encode
+
+
+@pytest.fixture
+def photo(rng):
+    """Smooth 64 x 48 colour picture: JPEG keeps it, and its coded data is long enough to cut."""
+    coarse = Image.fromarray(rng.integers(0, 256, (8, 6, 3), dtype=np.uint8))
+    return np.asarray(coarse.resize((48, 64), Image.Resampling.BICUBIC))
+
+
+def save(path, image, **options):
+    Image.fromarray(image).save(path, **options)
+    return path
+
+
+def chunk(name, content):
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+# --- what is found -----------------------------------------------------------------------------------------
+
+
+def test_a_folder_gives_its_visible_images_in_natural_order(tmp_path):
+    for name in ("f10.png", "f2.png", "F1.PNG", ".hidden.png", "notes.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_inputs([tmp_path])] == ["F1.PNG", "f2.png", "f10.png"]
+
+
+def test_a_pattern_that_the_shell_left_alone_is_expanded_in_natural_order(tmp_path):
+    for name in ("f10.png", "f2.png", "g1.png", "f3.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_inputs([str(tmp_path / "f*")])] == ["f2.png", "f10.png"]
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
+    path = tmp_path / "frame[1].png"
+    path.touch()
+    assert find_inputs([path]) == [path]
+
+
+def test_files_keep_the_order_in_which_they_were_given(tmp_path):
+    given = [tmp_path / "b.png", tmp_path / "a.png"]
+    assert find_inputs(given) == given
+
+
+@pytest.mark.parametrize("given", ["", "*.png"])
+def test_a_folder_or_pattern_without_images_is_refused_by_name(tmp_path, given):
+    with pytest.raises(FileError, match=f"{tmp_path}.*no image"):
+        find_inputs([tmp_path / given])
+
+
+# --- what is read ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+@pytest.mark.parametrize("channels", [(), (2,), (3,), (4,)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_every_bit_survives_reading(tmp_path, rng, suffix, channels, dtype):
+    image = rng.integers(0, np.iinfo(dtype).max, (13, 17, *channels), dtype=dtype, endpoint=True)
+    path = tmp_path / f"image{suffix}"
+    path.write_bytes(encode(path, image))
+    read = read_image(path)
+    assert read.dtype == dtype
+    np.testing.assert_array_equal(read, image)
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_tiffs_keep_their_values(tmp_path, rng, channels, dtype):
+    image = rng.normal(size=(13, 17, *channels)).astype(dtype)
+    path = tmp_path / "image.tif"
+    path.write_bytes(encode(path, image))
+    np.testing.assert_array_equal(read_image(path), image)
+
+
+def test_jpeg_and_webp_are_read_as_pillow_reads_them(tmp_path, photo):
+    for name in ("image.jpg", "image.webp"):
+        path = save(tmp_path / name, photo, quality=90)
+        np.testing.assert_array_equal(read_image(path), np.asarray(Image.open(path)))
+
+
+def test_the_content_decides_not_the_name(tmp_path, photo):
+    path = save(tmp_path / "in-truth-a-jpeg.png", photo, format="JPEG")
+    assert read_image(path).shape == photo.shape
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_palettes_are_expanded_to_their_colours(tmp_path, rng, bits):
+    picture = Image.fromarray(rng.integers(0, 2**bits, (6, 9), dtype=np.uint8))
+    picture.putpalette(rng.integers(0, 256, 3 * 2**bits, dtype=np.uint8).tobytes())
+    picture.save(tmp_path / "palette.png", bits=bits)
+    expected = np.asarray(Image.open(tmp_path / "palette.png").convert("RGB"))
+    np.testing.assert_array_equal(read_image(tmp_path / "palette.png"), expected)
+
+
+def test_one_bit_is_expanded_to_black_and_white(tmp_path):
+    Image.fromarray(np.array([[0, 255, 0]], np.uint8)).convert("1").save(tmp_path / "bits.png")
+    np.testing.assert_array_equal(read_image(tmp_path / "bits.png"), [[0, 255, 0]])
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".tif"])
+def test_pictures_are_turned_upright(tmp_path, photo, orientation, suffix):
+    path = tmp_path / f"turned{suffix}"
+    if suffix == ".tif":
+        tifffile.imwrite(path, photo, extratags=[(0x0112, "H", 1, orientation, True)], metadata=None)
+    else:
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        save(path, photo, exif=exif)
+    np.testing.assert_array_equal(read_image(path), np.asarray(ImageOps.exif_transpose(Image.open(path))))
+
+
+def test_planar_tiffs_come_out_with_channels_last(tmp_path, rng):
+    planes = rng.integers(0, 65536, (3, 13, 17), dtype=np.uint16)
+    tifffile.imwrite(tmp_path / "planar.tif", planes, photometric="rgb", planarconfig="separate")
+    np.testing.assert_array_equal(read_image(tmp_path / "planar.tif"), np.moveaxis(planes, 0, 2))
+
+
+def test_the_pages_of_a_tiff_are_frames_and_thumbnails_are_not(tmp_path, rng):
+    path = tmp_path / "stack.tif"
+    frames = rng.integers(0, 65536, (3, 13, 17), dtype=np.uint16)
+    with tifffile.TiffWriter(path) as tiff:
+        for frame in frames:
+            tiff.write(frame, photometric="minisblack", metadata=None)
+            tiff.write(frame[::4, ::4], photometric="minisblack", subfiletype=1, metadata=None)
+    assert count_frames([path]) == 3
+    stack = read_stack([path])
+    np.testing.assert_array_equal(stack.frames, frames)
+    assert "page 2" in stack.names[1]
+
+
+def test_the_first_profile_is_kept_and_losses_are_said(tmp_path, photo):
+    exif = Image.Exif()
+    exif[0x010F] = "a camera"
+    paths = [
+        save(tmp_path / "a.jpg", photo, exif=exif, icc_profile=b"first profile"),
+        save(tmp_path / "b.jpg", photo, icc_profile=b"second profile"),
+    ]
+    stack = read_stack(paths)
+    assert stack.icc_profile == b"first profile"
+    assert ["EXIF" in notice for notice in stack.notices] == [True, False]
+    assert "profiles differ" in stack.notices[1]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif", ".webp"])
+def test_profiles_are_read_from_every_format(tmp_path, photo, suffix):
+    path = save(tmp_path / f"a{suffix}", photo, icc_profile=b"profile")
+    stack = read_stack([path, path])
+    assert stack.icc_profile == b"profile"
+    assert stack.notices == ()
+
+
+def test_a_photograph_of_100_megapixels_is_read_without_a_warning(tmp_path, recwarn):
+    path = save(tmp_path / "large.jpg", np.zeros((10_000, 10_000), np.uint8))
+    assert read_image(path).shape == (10_000, 10_000)
+    assert not recwarn.list
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+def cuts(data):
+    return [len(data) * tenth // 10 for tenth in range(1, 10)] + [len(data) - n for n in (40, 12, 6, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("baseline.jpg", {"quality": 90}),
+        ("progressive.jpg", {"quality": 90, "progressive": True}),
+        ("restarts.jpg", {"quality": 90, "restart_marker_rows": 1}),
+        ("image.png", {}),
+        ("lossy.webp", {}),
+        ("lossless.webp", {"lossless": True}),
+        ("raw.tif", {}),
+        ("lzw.tif", {"compression": "tiff_lzw"}),
+        ("deflate.tif", {"compression": "tiff_adobe_deflate"}),
+    ],
+)
+def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path, photo, name, options):
+    path = save(tmp_path / name, photo, **options)
+    data = path.read_bytes()
+    for length in cuts(data):
+        path.write_bytes(data[:length])
+        if name.endswith(".tif") and length > len(data) - 12 and _decodes_fully(path, photo):
+            continue  # the last bytes of a TIFF may be those of a tag that says nothing about the pixels
+        with pytest.raises(FileError, match=name):
+            read_image(path)
+
+
+def _decodes_fully(path, photo):
+    try:
+        return np.array_equal(tifffile.imread(path), photo)
+    except Exception:
+        return False
+
+
+def test_a_png_whose_pixels_are_missing_is_refused(tmp_path):
+    header = struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)
+    half = zlib.compress(bytes(9 * 4))
+    path = tmp_path / "half.png"
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", half) + chunk(b"IEND", b"")
+    )
+    with pytest.raises(FileError, match=r"half\.png: damaged"):
+        read_image(path)
+
+
+@pytest.mark.parametrize("layout", [{}, {"compression": "zlib"}])
+def test_a_stack_that_lost_pages_is_refused(tmp_path, rng, layout):
+    path = tmp_path / "stack.tif"
+    frames = rng.integers(0, 65536, (4, 33, 37), dtype=np.uint16)
+    tifffile.imwrite(path, frames, photometric="minisblack", **layout)
+    data = path.read_bytes()
+    for tenth in range(1, 10):
+        path.write_bytes(data[: len(data) * tenth // 10])
+        with pytest.raises(FileError, match=r"stack\.tif"):
+            read_stack([path])
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.tif", "a.webp"])
+@pytest.mark.parametrize("content", [b"", b"just text\n", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"II*\0"])
+def test_what_is_no_image_is_refused_by_name(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileError, match=name):
+        read_image(tmp_path / name)
+
+
+def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):
+    with pytest.raises(FileError, match=r"none\.png: no such file"):
+        read_image(tmp_path / "none.png")
+    with pytest.raises(FileError, match="is a directory"):
+        read_image(tmp_path)
+
+
+def test_cmyk_is_refused_by_name(tmp_path):
+    for name in ("a.jpg", "a.tif"):
+        Image.new("CMYK", (8, 8)).save(tmp_path / name)
+        with pytest.raises(FileError, match=rf"{name}: its colours are (CMYK|SEPARATED)"):
+            read_image(tmp_path / name)
+
+
+@pytest.mark.parametrize("mode", ["1", "P"])
+def test_tiffs_that_need_a_conversion_are_refused(tmp_path, mode):
+    Image.new(mode, (8, 8)).save(tmp_path / "a.tif")
+    with pytest.raises(FileError, match=r"a\.tif: .*convert"):
+        read_image(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".webp"])
+def test_animations_are_refused(tmp_path, photo, suffix):
+    other = Image.fromarray(photo[::-1].copy())
+    save(tmp_path / f"a{suffix}", photo, save_all=True, append_images=[other], duration=100)
+    with pytest.raises(FileError, match="animated"):
+        read_image(tmp_path / f"a{suffix}")
+
+
+def test_a_decompression_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
+    path = tmp_path / "bomb.png"
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IEND", b"")
+    )
+    with pytest.raises(FileError, match=r"bomb\.png: 100000 x 100000 pixels"):
+        read_image(path)
+
+
+def test_frames_that_do_not_match_are_refused_by_name(tmp_path, photo):
+    first = save(tmp_path / "first.png", photo)
+    others = {
+        "smaller.png": (photo[:-1], "48 x 63 pixels.*48 x 64"),
+        "grey.png": (photo[..., 0], "is grey.*is colour"),
+    }
+    for name, (image, words) in others.items():
+        with pytest.raises(InputError, match=f"{name}.*{words}"):
+            read_stack([first, save(tmp_path / name, image)])
+    deep = tmp_path / "deep.png"
+    deep.write_bytes(encode(deep, photo.astype(np.uint16)))
+    with pytest.raises(InputError, match=r"deep\.png is uint16.*first\.png is uint8"):
+        read_stack([first, deep])
+
+
+def test_nan_is_refused_by_name(tmp_path):
+    good, bad = np.zeros((9, 9), np.float32), np.full((9, 9), np.nan, np.float32)
+    for name, image in (("good.tif", good), ("bad.tif", bad)):
+        (tmp_path / name).write_bytes(encode(tmp_path / name, image))
+    with pytest.raises(InputError, match=r"bad\.tif holds NaN"):
+        read_stack([tmp_path / "good.tif", tmp_path / "bad.tif"])
+
+
+def test_one_frame_is_no_stack(tmp_path, photo):
+    with pytest.raises(InputError, match="at least two frames, got 1"):
+        read_stack([save(tmp_path / "only.png", photo)])
+
+
+def test_unsupported_samples_are_refused_by_name(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.int32))
+    with pytest.raises(InputError, match=r"a\.tif is int32; supported"):
+        read_stack([tmp_path / "a.tif"] * 2)
+
+
+def test_real_16_bit_colour_is_not_cut_down_to_8(data_dir):
+    stack = read_stack(find_inputs([data_dir / "stacks" / "algae-16bit-derived" / "*rgb16_*.tif"]))
+    assert stack.frames.dtype == np.uint16
+    assert stack.frames.shape == (5, 456, 680, 3)
+    assert len(np.unique(stack.frames[0])) > 5000
+
+
+def test_a_real_jpeg_cut_anywhere_is_refused(data_dir, tmp_path):
+    source = min((data_dir / "lytro").glob("*.jpg"))
+    baseline = source.read_bytes()
+    buffer = io.BytesIO()
+    Image.open(source).save(buffer, "JPEG", progressive=True, quality=90)
+    for data in (baseline, buffer.getvalue()):
+        for length in cuts(data):
+            (tmp_path / "cut.jpg").write_bytes(data[:length])
+            with pytest.raises(FileError, match=r"cut\.jpg"):
+                read_image(tmp_path / "cut.jpg")

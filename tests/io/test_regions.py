@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from panfocus.errors import FileError
+from panfocus.io import read_regions, write_image
+
+REGION = {"focused": '"f.png"', "blurred": '"b.png"', "top": 2, "left": 3, "height": 5, "width": 7}
+
+
+@pytest.fixture
+def pair(tmp_path):
+    focused = np.arange(13 * 17, dtype=np.uint8).reshape(13, 17)
+    blurred = focused[::-1].copy()
+    write_image(tmp_path / "f.png", focused)
+    write_image(tmp_path / "b.png", blurred)
+    return focused, blurred
+
+
+def toml(tmp_path, *regions, extra=""):
+    tables = [
+        "[[region]]\n" + "".join(f"{key} = {value}\n" for key, value in region.items()) for region in regions
+    ]
+    path = tmp_path / "regions.toml"
+    path.write_text(extra + "\n".join(tables))
+    return path
+
+
+def test_rectangles_are_cut_from_both_frames_alike(tmp_path, pair):
+    whole = REGION | {"top": 0, "left": 0, "height": 13, "width": 17}
+    focused, blurred = read_regions(toml(tmp_path, REGION, whole))
+    np.testing.assert_array_equal(focused[0], pair[0][2:7, 3:10])
+    np.testing.assert_array_equal(blurred[0], pair[1][2:7, 3:10])
+    np.testing.assert_array_equal(blurred[1], pair[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"height": 12}, "rows 2 to 14.*has 13 rows and 17 columns"),
+        ({"left": 11}, "columns 11 to 18"),
+        ({"top": -1}, "rows -1 to 4"),
+        ({"width": 0}, "columns 3 to 3"),
+        ({"top": 2.5}, "top must be a whole number, got 2.5"),
+        ({"top": "true"}, "top must be a whole number"),
+        ({"focused": 3}, "focused must be a name"),
+        ({"heigth": 5}, "keys must be focused, blurred, top, left, height, width"),
+    ],
+)
+def test_a_wrong_region_is_refused_by_its_number(tmp_path, pair, change, words):
+    with pytest.raises(FileError, match=rf"regions\.toml, region 2: .*{words}"):
+        read_regions(toml(tmp_path, REGION, REGION | change))
+
+
+def test_a_missing_key_is_refused(tmp_path, pair):
+    with pytest.raises(FileError, match="region 1: its keys"):
+        read_regions(toml(tmp_path, {key: value for key, value in REGION.items() if key != "top"}))
+
+
+def test_files_that_list_no_region_are_refused(tmp_path, pair):
+    for path, words in (
+        (toml(tmp_path), "region"),
+        (toml(tmp_path, REGION, extra="title = 1\n"), "nothing else"),
+        (tmp_path / "none.toml", "no such file"),
+    ):
+        with pytest.raises(FileError, match=words):
+            read_regions(path)
+    path.with_name("bad.toml").write_text("= =")
+    with pytest.raises(FileError, match=r"bad\.toml: .*line 1"):
+        read_regions(path.with_name("bad.toml"))
+
+
+def test_a_missing_frame_is_refused_by_name(tmp_path, pair):
+    with pytest.raises(FileError, match=r"none\.png: no such file"):
+        read_regions(toml(tmp_path, REGION | {"blurred": '"none.png"'}))

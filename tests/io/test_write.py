@@ -1,0 +1,181 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from panfocus.errors import FileError, InputError
+from panfocus.io import (
+    check_destination,
+    check_format,
+    check_suffix,
+    encode_confidence,
+    encode_image,
+    encode_json,
+    encode_labels,
+    read_image,
+    read_stack,
+    write_files,
+    write_image,
+)
+from panfocus.stack import Stack
+
+GREY = np.arange(13 * 17, dtype=np.uint8).reshape(13, 17)
+COLOUR = np.stack([GREY, GREY[::-1], GREY.T.reshape(13, 17)], axis=2)
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif", ".jpg"])
+def test_the_profile_of_the_frames_is_kept(tmp_path, suffix):
+    paths = [tmp_path / "a.png", tmp_path / f"fused{suffix}"]
+    stack = Stack(np.stack([COLOUR, COLOUR]), ("a", "b"), icc_profile=bytes(range(256)) * 300)
+    write_image(paths[1], COLOUR, like=stack)
+    assert read_stack([paths[1], paths[1]]).icc_profile == stack.icc_profile
+    assert Image.open(paths[1]).info["icc_profile"] == stack.icc_profile
+
+
+def test_the_profile_of_a_16_bit_png_is_kept(tmp_path):
+    stack = Stack(np.stack([COLOUR, COLOUR]), ("a", "b"), icc_profile=b"profile")
+    write_image(tmp_path / "fused.png", COLOUR.astype(np.uint16) * 257, like=stack)
+    assert Image.open(tmp_path / "fused.png").info["icc_profile"] == b"profile"
+    np.testing.assert_array_equal(read_image(tmp_path / "fused.png"), COLOUR.astype(np.uint16) * 257)
+
+
+def test_jpegs_have_full_colour_resolution_and_stay_close(tmp_path):
+    smooth = np.linspace(0, 255, 32 * 32 * 3).astype(np.uint8).reshape(32, 32, 3)
+    write_image(tmp_path / "fused.jpg", smooth)
+    assert Image.open(tmp_path / "fused.jpg").layer[0][1:3] == (1, 1)  # 4:4:4
+    assert np.abs(read_image(tmp_path / "fused.jpg").astype(int) - smooth).mean() < 2
+
+
+@pytest.mark.parametrize("view", [COLOUR[::-1], COLOUR[:, ::-1], COLOUR.swapaxes(0, 1), COLOUR[3:9, 2:8]])
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_views_are_written_like_copies(tmp_path, view, suffix):
+    write_image(tmp_path / f"fused{suffix}", view)
+    np.testing.assert_array_equal(read_image(tmp_path / f"fused{suffix}"), view)
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "words"),
+    [
+        ("a.jpg", COLOUR.astype(np.uint16), "8 bits.*uint16.*png or .tif"),
+        ("a.jpg", GREY.astype(np.float32), "8 bits.*float32; use .tif"),
+        ("a.jpg", np.dstack([COLOUR, GREY]), "no alpha"),
+        ("a.jpeg", np.broadcast_to(np.uint8(0), (70_000, 8)), "65500 pixels"),
+        ("a.png", GREY.astype(np.float32), "no float32 values; use .tif"),
+        ("a.bmp", GREY, "must end in .png"),
+        ("a", GREY, "must end in .png"),
+    ],
+)
+def test_a_format_that_would_lose_something_is_refused(tmp_path, name, image, words):
+    with pytest.raises(InputError, match=f"{name}.*{words}"):
+        write_image(tmp_path / name, image)
+    assert names_in(tmp_path) == []
+
+
+def test_formats_that_hold_the_image_pass_the_check(tmp_path):
+    check_format(tmp_path / "a.jpg", COLOUR)
+    check_format(tmp_path / "a.png", COLOUR.astype(np.uint16))
+    check_format(tmp_path / "a.tiff", COLOUR.astype(np.float64))
+    check_suffix(tmp_path / "a.PNG", (".png",))
+
+
+def test_an_existing_file_is_kept_unless_forced(tmp_path):
+    path = tmp_path / "fused.png"
+    path.write_bytes(b"precious")
+    with pytest.raises(FileError, match=r"fused\.png exists already"):
+        write_image(path, GREY)
+    assert path.read_bytes() == b"precious"
+    write_image(path, GREY, force=True)
+    np.testing.assert_array_equal(read_image(path), GREY)
+
+
+def test_an_input_is_never_overwritten(tmp_path):
+    frame = tmp_path / "frame.png"
+    frame.write_bytes(b"frame")
+    (tmp_path / "link.png").symlink_to(frame)
+    for path in (frame, tmp_path / "." / "frame.png", tmp_path / "link.png"):
+        with pytest.raises(FileError, match="one of the inputs"):
+            check_destination(path, force=True, inputs=[frame])
+
+
+def test_a_link_is_followed_and_stays(tmp_path):
+    (tmp_path / "link.png").symlink_to(tmp_path / "target.png")
+    write_image(tmp_path / "link.png", GREY)
+    assert (tmp_path / "link.png").is_symlink()
+    np.testing.assert_array_equal(read_image(tmp_path / "target.png"), GREY)
+
+
+def test_folders_that_cannot_be_written_are_refused(tmp_path):
+    with pytest.raises(FileError, match="there is no folder"):
+        check_destination(tmp_path / "missing" / "fused.png")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(FileError, match="is a folder"):
+        check_destination(tmp_path / "folder.png")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc, where even root creates no file")
+def test_a_folder_without_permission_is_refused():
+    with pytest.raises(FileError, match="cannot write into /proc"):
+        check_destination(Path("/proc/fused.png"))
+
+
+def test_the_check_leaves_nothing_behind(tmp_path):
+    check_destination(tmp_path / "fused.png")
+    assert names_in(tmp_path) == []
+
+
+def test_new_files_have_the_usual_permissions(tmp_path):
+    write_image(tmp_path / "fused.png", GREY)
+    (tmp_path / "usual").touch()
+    assert (tmp_path / "fused.png").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_if_one_file_fails_none_appears(tmp_path, monkeypatch, failure):
+    first, second = tmp_path / "first.png", tmp_path / "second.png"
+    opened = type(first).open
+
+    def open_once(path, *arguments, **options):
+        if names_in(tmp_path):
+            raise failure
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(type(first), "open", open_once)
+    expected = FileError if isinstance(failure, OSError) else KeyboardInterrupt
+    with pytest.raises(expected):
+        write_files({first: b"1", second: b"2"})
+    assert names_in(tmp_path) == []
+
+
+def test_labels_use_8_bits_while_they_can_count_the_frames(tmp_path):
+    for count, dtype in ((255, np.uint8), (256, np.uint16)):
+        labels = np.arange(count).reshape(1, -1)
+        path = tmp_path / f"{count}.png"
+        path.write_bytes(encode_labels(labels))
+        read = read_image(path)
+        assert read.dtype == dtype
+        np.testing.assert_array_equal(read, labels)
+
+
+def test_confidence_is_16_bit_in_a_png_and_float_in_a_tiff(tmp_path):
+    confidence = np.linspace(0, 1, 13 * 17, dtype=np.float32).reshape(13, 17)
+    for name, dtype, white in (("c.png", np.uint16, 65535), ("c.tif", np.float32, 1)):
+        (tmp_path / name).write_bytes(encode_confidence(tmp_path / name, confidence))
+        read = read_image(tmp_path / name)
+        assert read.dtype == dtype
+        np.testing.assert_allclose(read / white, confidence, atol=1e-5)
+
+
+def test_json_is_readable_text(tmp_path):
+    assert json.loads(encode_json({"w": 0.55, "name": "größe"})) == {"w": 0.55, "name": "größe"}
+    assert "größe".encode() in encode_json({"name": "größe"})
+
+
+def test_equal_images_give_equal_bytes(tmp_path):
+    for name in ("a.png", "a.tif", "a.jpg"):
+        assert encode_image(tmp_path / name, COLOUR) == encode_image(tmp_path / name, COLOUR.copy())
