@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError, InputError
-from panfocus.io import read_dictionary_file, write_dictionary_file
+from panfocus.io.dictionary_file import read_dictionary_file, write_dictionary_file
 
 HEADER = {
     "patch_size": 3,
@@ -147,7 +147,11 @@ def test_wrong_atoms_are_refused(path, levels, change, words):
         ({"format_version": "1"}, "no format version"),
         ({"n_atoms": 6}, "header says"),
         ({"n_atoms": None}, "no n_atoms"),
-        ({"patch_size": -3, "n_levels": "2"}, "no n_levels"),
+        ({"patch_size": 3.0}, "no patch_size"),
+        ({"origin": None}, "no origin"),
+        ({"settings": []}, "no settings"),
+        ({"seed": "0"}, "no seed"),
+        ({"n_levels": 1}, "1 levels"),
     ],
 )
 def test_wrong_headers_are_refused(path, levels, header, words):

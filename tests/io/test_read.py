@@ -8,8 +8,8 @@ import tifffile
 from PIL import Image, ImageOps
 
 from panfocus.errors import FileError, InputError
-from panfocus.io import count_frames, find_inputs, read_image, read_stack
-from panfocus.io import encode_image as encode
+from panfocus.io.read import count_frames, find_inputs, read_image, read_stack
+from panfocus.io.write import encode_image as encode
 
 
 @pytest.fixture

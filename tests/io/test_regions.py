@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io import read_regions, write_image
+from panfocus.io.regions import read_regions
+from panfocus.io.write import write_image
 
 REGION = {"focused": '"f.png"', "blurred": '"b.png"', "top": 2, "left": 3, "height": 5, "width": 7}
 

@@ -6,17 +6,14 @@ import pytest
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io import (
-    check_destination,
+from panfocus.io.files import check_destination, check_suffix, write_files
+from panfocus.io.read import read_image, read_stack
+from panfocus.io.write import (
     check_format,
-    check_suffix,
     encode_confidence,
     encode_image,
     encode_json,
     encode_labels,
-    read_image,
-    read_stack,
-    write_files,
     write_image,
 )
 from panfocus.stack import Stack
@@ -156,7 +153,7 @@ def test_labels_use_8_bits_while_they_can_count_the_frames(tmp_path):
     for count, dtype in ((255, np.uint8), (256, np.uint16)):
         labels = np.arange(count).reshape(1, -1)
         path = tmp_path / f"{count}.png"
-        path.write_bytes(encode_labels(labels))
+        path.write_bytes(encode_labels(labels, count))
         read = read_image(path)
         assert read.dtype == dtype
         np.testing.assert_array_equal(read, labels)

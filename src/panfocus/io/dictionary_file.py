@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 
 from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
-from panfocus.io.write import check_suffix, write_files
+from panfocus.io.files import check_suffix, write_files
 
 FORMAT_VERSION = 1
 
 _MEMBERS = ("levels.npy", "header.npy")
 _SIZES = ("n_levels", "patch_size", "n_atoms")
+_HEADER_TYPES: dict[str, Any] = dict.fromkeys(_SIZES, int) | {
+    "settings": dict,
+    "seed": int | None,
+    "origin": str,
+}
 # A hundred times the shipped dictionary; a file that claims more is an attack or a mistake.
 _MAX_BYTES = 64 << 20
 _NORM_TOLERANCE = 1e-3
@@ -80,15 +85,19 @@ def _parse_header(text: bytes) -> dict[str, Any]:
             f"dictionary format {header['format_version']} is newer than this panfocus, "
             f"which reads up to {FORMAT_VERSION}; update panfocus"
         )
-    for name in _SIZES:
-        if not isinstance(header.get(name), int):
+    for name, kind in _HEADER_TYPES.items():
+        if name not in header or not isinstance(header[name], kind):
             raise FileError(f"its header has no {name}")
     return header
 
 
 def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms: int) -> None:
     promised = (n_levels, patch_size**2, n_atoms)
-    if levels.dtype != np.float32 or levels.shape != promised or levels.size == 0:
+    if n_levels < 2 or n_atoms < 1:
+        raise FileError(
+            f"it has {n_levels} levels of {n_atoms} atoms; needed: two or more levels that have some"
+        )
+    if levels.dtype != np.float32 or levels.shape != promised:
         raise FileError(f"its atoms are {levels.dtype} {levels.shape}, its header says float32 {promised}")
     if not np.isfinite(levels).all():
         raise FileError("its atoms hold NaN or infinite values")

@@ -1,9 +1,7 @@
-"""From results to files: what a format can hold, and files that appear whole or not at all."""
+"""From results to the bytes of an image file, and what each format can hold."""
 
 import json
-import secrets
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus.errors import FileError, InputError
+from panfocus.errors import InputError
+from panfocus.io.files import check_suffix, write_files
 from panfocus.io.png import encode_png
 from panfocus.io.raster import MAX_JPEG_SIDE, encode_jpeg
 from panfocus.io.tiff import encode_tiff
@@ -28,31 +27,6 @@ IMAGE_SUFFIXES = tuple(_ENCODERS)
 LABEL_SUFFIXES = (".png",)
 CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
 DEPTH_SUFFIXES = (".tif", ".tiff")
-
-
-def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
-    """Refuse a name that does not end like one of these."""
-    if path.suffix.lower() not in suffixes:
-        raise InputError(f"{path}: the name of this output must end in {' or '.join(suffixes)}")
-
-
-def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Refuse, before any work is done, a place that cannot be written or holds something to be kept."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileError(f"{path}: there is no folder {folder}; create it first")
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; name a file in it")
-    if path.exists():
-        if any(path.samefile(frame) for frame in inputs if frame.exists()):
-            raise FileError(f"{path} is one of the inputs; choose another name")
-        if not force:
-            raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
-    try:
-        with tempfile.TemporaryFile(dir=folder):  # the only sure way to know
-            pass
-    except OSError as error:
-        raise FileError(f"{path}: cannot write into {folder} ({error.strerror})") from error
 
 
 def check_format(path: Path, image: NDArray[Any]) -> None:
@@ -80,9 +54,9 @@ def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) 
     return _ENCODERS[path.suffix.lower()](np.ascontiguousarray(image), like.icc_profile if like else None)
 
 
-def encode_labels(labels: IntArray) -> bytes:
-    """Encode which frame each pixel is from, as a PNG of 8 bits where they can count the frames, else 16."""
-    return encode_png(labels.astype(np.uint8 if labels.max() < 255 else np.uint16))
+def encode_labels(labels: IntArray, n_frames: int) -> bytes:
+    """Encode which frame each pixel is from, as a PNG: 8 bits for up to 255 frames, 16 for more."""
+    return encode_png(labels.astype(np.uint8 if n_frames <= 255 else np.uint16))
 
 
 def encode_confidence(path: Path, confidence: FloatArray) -> bytes:
@@ -103,31 +77,6 @@ def write_image(
 ) -> None:
     """Write one image in the format of its name; see `write_files`."""
     write_files({Path(path): encode_image(Path(path), image, like=like)}, force=force)
-
-
-def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
-    """Write several files so that each is complete when it appears and none appears if one fails.
-
-    They are written under temporary names in the same folders and renamed at the end; whatever
-    interrupts that, no temporary file stays behind.
-    """
-    for path in contents:
-        check_destination(path, force=force)
-    # A link is followed: the file it points to is replaced, not the link.
-    renames = {
-        path.resolve().with_name(f".panfocus-{secrets.token_hex(8)}"): path.resolve() for path in contents
-    }
-    try:
-        for temporary, data in zip(renames, contents.values(), strict=True):
-            with temporary.open("xb") as file:
-                file.write(data)
-        for temporary, path in renames.items():
-            temporary.replace(path)
-    except OSError as error:
-        raise FileError(f"cannot write {', '.join(map(str, contents))} ({error.strerror})") from error
-    finally:
-        for temporary in renames:
-            temporary.unlink(missing_ok=True)
 
 
 def _remedy(image: NDArray[Any]) -> str:

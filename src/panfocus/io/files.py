@@ -1,0 +1,58 @@
+"""Files that appear whole or not at all, and the checks made before they are worked for."""
+
+import secrets
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from panfocus.errors import FileError, InputError
+
+
+def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
+    """Refuse a name that does not end like one of these."""
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path}: the name of this output must end in {' or '.join(suffixes)}")
+
+
+def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before any work is done, a place that cannot be written or holds something to be kept."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileError(f"{path}: there is no folder {folder}; create it first")
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name a file in it")
+    if path.exists():
+        if any(path.samefile(frame) for frame in inputs if frame.exists()):
+            raise FileError(f"{path} is one of the inputs; choose another name")
+        if not force:
+            raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
+    try:
+        with tempfile.TemporaryFile(dir=folder):  # the only sure way to know
+            pass
+    except OSError as error:
+        raise FileError(f"{path}: cannot write into {folder} ({error.strerror})") from error
+
+
+def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
+    """Write several files so that each is complete when it appears and none appears if one fails.
+
+    They are written under temporary names in the same folders and renamed at the end; whatever
+    interrupts that, no temporary file stays behind.
+    """
+    for path in contents:
+        check_destination(path, force=force)
+    # A link is followed: the file it points to is replaced, not the link.
+    renames = {
+        path.resolve().with_name(f".panfocus-{secrets.token_hex(8)}"): path.resolve() for path in contents
+    }
+    try:
+        for temporary, data in zip(renames, contents.values(), strict=True):
+            with temporary.open("xb") as file:
+                file.write(data)
+        for temporary, path in renames.items():
+            temporary.replace(path)
+    except OSError as error:
+        raise FileError(f"cannot write {', '.join(map(str, contents))} ({error.strerror})") from error
+    finally:
+        for temporary in renames:
+            temporary.unlink(missing_ok=True)
