@@ -1,0 +1,223 @@
+"""The refined image is the minimiser, shown by the duality gap and by two independent solvers."""
+
+import logging
+
+import numpy as np
+import pytest
+import scipy.fft
+from PIL import Image
+from skimage.restoration import denoise_tv_chambolle
+
+from panfocus.errors import InputError
+from panfocus.refine import PAPER_STRENGTH, refine_tv
+
+STRENGTHS = [PAPER_STRENGTH, 1e-2, 5e-2]
+
+
+def disk_and_ramp(shape):
+    """Edges, a slope and noise, in three unlike channels."""
+    rng = np.random.default_rng(7)
+    row, column = np.indices(shape)
+    disk = (row - shape[0] / 2) ** 2 + (column - shape[1] / 3) ** 2 < (min(shape) / 4) ** 2
+    planes = [0.2 + 0.6 * disk, column / shape[1], 0.7 - 0.3 * disk + 0.2 * row / shape[0]]
+    return np.clip(np.stack(planes, axis=2) + 0.03 * rng.standard_normal((*shape, 3)), 0, 1)
+
+
+@pytest.fixture(params=["synthetic", "lytro/lytro-01-A.jpg", "lytro/lytro-10-B.jpg", "lytro/lytro-17-A.jpg"])
+def colour(request):
+    if request.param == "synthetic":
+        return disk_and_ramp((37, 45))
+    with Image.open(request.getfixturevalue("data_dir") / request.param) as picture:
+        return np.asarray(picture)[200:237, 230:275] / 255
+
+
+@pytest.fixture
+def grey(colour):
+    return colour[..., 1].copy()
+
+
+def objective(u, image, strength):
+    """Eq. (9), written without the package."""
+    u3, image3 = np.atleast_3d(u), np.atleast_3d(image)
+    down, across = np.diff(u3, axis=0, append=u3[-1:]), np.diff(u3, axis=1, append=u3[:, -1:])
+    return ((u3 - image3) ** 2).sum() / 2 + strength * np.sqrt((down**2 + across**2).sum(axis=2)).sum()
+
+
+def minimise_by_dual_fista(image, strength, iterations=3000):
+    """Accelerated projected gradient on the dual (Beck and Teboulle 2009), for images (h, w, c)."""
+
+    def primal(p):
+        u = image.copy()
+        u[:-1] += p[0, :-1]
+        u[1:] -= p[0, :-1]
+        u[:, :-1] += p[1, :, :-1]
+        u[:, 1:] -= p[1, :, :-1]
+        return u
+
+    p = momentum = np.zeros((2, *image.shape))
+    t = 1.0
+    for _ in range(iterations):
+        u = primal(momentum)
+        ahead = (
+            momentum + np.stack([np.diff(u, axis=0, append=u[-1:]), np.diff(u, axis=1, append=u[:, -1:])]) / 8
+        )
+        lengths = np.sqrt((ahead**2).sum(axis=(0, 3), keepdims=True))
+        p_before, p = p, ahead / np.maximum(1, lengths / strength)
+        t_before, t = t, (1 + np.sqrt(1 + 4 * t * t)) / 2
+        momentum = p + (t_before - 1) / t * (p - p_before)
+    return primal(p)
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_gap_closes_to_one_millionth(grey, strength):
+    last = refine_tv(grey, strength=strength, max_relative_gap=1e-6).history[-1]
+    assert last.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_grey_objective_is_that_of_chambolles_algorithm(grey, strength):
+    # scikit-image's weight multiplies the same isotropic, forward-difference TV against 1/2 ||u - I0||^2.
+    ours = refine_tv(grey, strength=strength, max_relative_gap=1e-6).image
+    theirs = denoise_tv_chambolle(grey, weight=strength, eps=0, max_num_iter=4000)
+    assert objective(ours, grey, strength) == pytest.approx(objective(theirs, grey, strength), rel=1e-5)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_colour_objective_is_that_of_fista_on_the_dual(colour, strength):
+    solution = refine_tv(colour, strength=strength, max_relative_gap=1e-6)
+    least = objective(minimise_by_dual_fista(colour, strength), colour, strength)
+    assert objective(solution.image, colour, strength) == pytest.approx(least, rel=2e-6)
+    assert solution.history[-1].objective == pytest.approx(least, rel=2e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_strength_zero_returns_the_input_exactly(rng, dtype):
+    image = rng.random((13, 17, 3), dtype=dtype)
+    refined = refine_tv(image, strength=0.0)
+    np.testing.assert_array_equal(refined.image, image)
+    assert refined.image.dtype == dtype
+    assert not np.shares_memory(refined.image, image)
+    assert refined.history == ()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (13, 17), (5, 7, 3)])
+def test_constant_image_is_unchanged(shape):
+    image = np.full(shape, 0.3, np.float32)
+    np.testing.assert_array_equal(refine_tv(image, strength=0.1).image, image)
+
+
+def test_channel_means_are_kept(rng):
+    image = rng.random((13, 17, 3))
+    refined = refine_tv(image, strength=0.05).image
+    np.testing.assert_allclose(refined.mean(axis=(0, 1)), image.mean(axis=(0, 1)), rtol=1e-13)
+
+
+def test_great_strength_leaves_the_mean(rng):
+    image = rng.random((13, 17, 3))
+    refined = refine_tv(image, strength=100.0, max_relative_gap=1e-9).image
+    np.testing.assert_allclose(refined, np.broadcast_to(image.mean(axis=(0, 1)), image.shape), atol=1e-6)
+
+
+def test_larger_strength_is_smoother():
+    image = disk_and_ramp((13, 17))
+    variations = [
+        objective(u := refine_tv(image, strength=s).image, u, 1.0) for s in (1e-5, 1e-3, 1e-2, 1e-1)
+    ]
+    assert variations == sorted(variations, reverse=True)
+
+
+def test_three_equal_channels_are_grey_at_a_lower_strength():
+    # Their joint gradient is sqrt(3) times as long and their squared error 3 times as large.
+    grey = disk_and_ramp((13, 17))[..., 0]
+    in_colour = refine_tv(np.dstack([grey] * 3), strength=0.03, max_relative_gap=1e-9).image
+    alone = refine_tv(grey, strength=0.03 / np.sqrt(3), max_relative_gap=1e-9).image
+    for channel in range(3):
+        np.testing.assert_allclose(in_colour[..., channel], alone, atol=1e-5)
+
+
+def test_one_channel_is_grey(rng):
+    image = rng.random((13, 17))
+    np.testing.assert_array_equal(
+        refine_tv(image[..., np.newaxis], strength=0.02).image[..., 0], refine_tv(image, strength=0.02).image
+    )
+
+
+@pytest.mark.parametrize("penalty", [0.5, 3.0, 20.0])
+def test_penalty_moves_the_solution_no_further_than_the_gap_allows(penalty):
+    image = disk_and_ramp((13, 17))
+    usual = refine_tv(image, strength=0.02, max_relative_gap=1e-8)
+    other = refine_tv(image, strength=0.02, max_relative_gap=1e-8, penalty=penalty)
+    radius = np.sqrt(2 * 1e-8 * usual.history[-1].objective)
+    assert np.linalg.norm(other.image - usual.image) <= 2 * radius
+
+
+def test_float32_is_kept_and_solved_alike():
+    image = disk_and_ramp((13, 17)).astype(np.float32)
+    refined = refine_tv(image, strength=0.02).image
+    assert refined.dtype == np.float32
+    np.testing.assert_array_equal(
+        refined, refine_tv(image.astype(float), strength=0.02).image.astype(np.float32)
+    )
+
+
+def test_bits_do_not_depend_on_fft_workers():
+    image = disk_and_ramp((61, 83))
+    alone = refine_tv(image, strength=0.02).image
+    with scipy.fft.set_workers(4):
+        np.testing.assert_array_equal(refine_tv(image, strength=0.02).image, alone)
+
+
+def test_history_tells_how_the_residuals_fell():
+    image = disk_and_ramp((13, 17))
+    history = refine_tv(image, strength=0.02, max_relative_gap=1e-8).history
+    assert history[0].objective == pytest.approx(objective(image, image, 0.02))
+    for name in ("primal_residual", "dual_residual", "relative_gap"):
+        assert getattr(history[-1], name) < 1e-2 * max(getattr(row, name) for row in history)
+
+
+def test_progress_ends_at_one():
+    reports = []
+    refine_tv(
+        disk_and_ramp((13, 17)), strength=0.02, progress=lambda stage, done: reports.append((stage, done))
+    )
+    assert reports[-1] == ("refine", 1.0)
+    assert all(stage == "refine" and 0 <= done <= 1 for stage, done in reports)
+
+
+def test_running_out_of_iterations_warns_and_still_answers(caplog):
+    with caplog.at_level(logging.WARNING):
+        refined = refine_tv(disk_and_ramp((13, 17)), strength=0.05, max_relative_gap=1e-9, max_iterations=3)
+    assert len(refined.history) == 3
+    assert refined.history[-1].relative_gap > 1e-9
+    assert "stopped after 3 iterations" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"strength": -0.1}, "strength .* got -0.1"),
+        ({"strength": np.nan}, "strength .* got nan"),
+        ({"strength": np.inf}, "strength .* got inf"),
+        ({"strength": 0.1, "max_relative_gap": 0.0}, "max_relative_gap"),
+        ({"strength": 0.1, "max_iterations": 0}, "max_iterations"),
+        ({"strength": 0.1, "penalty": 0.0}, "penalty"),
+    ],
+)
+def test_bad_numbers_are_named(arguments, named):
+    with pytest.raises(InputError, match=named):
+        refine_tv(np.zeros((5, 7)), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("image", "named"),
+    [
+        (np.zeros((5, 7), np.uint8), "image is uint8"),
+        (np.zeros(5), "image has shape"),
+        (np.zeros((0, 7)), "image has shape"),
+        (np.full((5, 7), np.nan), "NaN"),
+    ],
+)
+def test_bad_images_are_refused(image, named):
+    with pytest.raises(InputError, match=named):
+        refine_tv(image, strength=0.1)
