@@ -33,6 +33,14 @@ def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path]
         raise FileError(f"{path}: cannot write into {folder} ({error.strerror})") from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
+
+
 def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
     """Write several files so that each is complete when it appears and none appears if one fails.
 

@@ -1,0 +1,48 @@
+"""The command `panfocus`, one file per command.
+
+Heavy imports happen inside the commands, so that --help answers at once.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from panfocus.cli._console import complain
+from panfocus.cli.demo import demo
+from panfocus.cli.dictionary import dictionary
+from panfocus.cli.doctor import doctor
+from panfocus.cli.fuse import fuse
+from panfocus.cli.learn import learn
+
+app = typer.Typer(
+    name="panfocus",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (fuse, learn, dictionary, demo, doctor):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """One picture that is sharp everywhere, from frames that are sharp somewhere."""
+    if version:
+        from panfocus import __version__
+
+        typer.echo(f"panfocus {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line; a mistake in it is one line and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except typer.TyperException as error:
+        complain(f"{error.format_message()} (see --help)")
+        sys.exit(error.exit_code)

@@ -1,0 +1,35 @@
+"""How much memory a fusion takes, and how people write such sizes."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from panfocus.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes in a size as people write it: 500MB, 2GB, 1.5GiB, or a plain number of bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", text.strip().lower())
+    if not match:
+        raise InputError(f"{text!r} is not a size; write it like 500MB, 2GB or 1.5GiB")
+    number, prefix, binary = match.groups()
+    unit: int = (1024 if binary else 1000) ** (" kmgt".index(prefix or " "))
+    return int(float(number) * unit)
+
+
+def format_size(size: int) -> str:
+    """Write a size for people."""
+    return f"{size / 1e6:,.0f} MB"
+
+
+def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool) -> int:
+    """Return the bytes that fusing `n_frames` frames like this one takes at its peak."""
+    pixels = frame.shape[0] * frame.shape[1]
+    # The program with its compiled code, and the blocks of patches under way; the frames, one more that is
+    # decoded, and the fused image; per pixel the choices of the patches, the label and the confidence.
+    fusing = 300_000_000 + (n_frames + 2) * frame.nbytes + 16 * pixels
+    # The solver's image, gradients, multipliers and their transforms: a dozen float32 copies.
+    refining = 48 * frame.size if refine else 0
+    return int(fusing + refining)

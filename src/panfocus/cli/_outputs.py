@@ -1,0 +1,73 @@
+"""The files that a fusion writes: their names, checked beforehand, and their contents."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from panfocus.errors import InputError
+
+if TYPE_CHECKING:
+    from panfocus.methods import FusionResult
+    from panfocus.stack import Stack
+
+Map = TypeVar("Map")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Where the results of a fusion go; None for what is not wanted."""
+
+    image: Path
+    labels: Path | None = None
+    confidence: Path | None = None
+    depth: Path | None = None
+    report: Path | None = None
+
+    def paths(self) -> dict[str, Path]:
+        """Return what is wanted, by kind."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {kind: path for kind, path in every.items() if path is not None}
+
+    def check_names(self) -> None:
+        """Refuse names that do not say a format which can hold the result, and names given twice."""
+        from panfocus.io.files import check_suffix
+        from panfocus.io.write import CONFIDENCE_SUFFIXES, DEPTH_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES
+
+        suffixes = {
+            "image": IMAGE_SUFFIXES,
+            "labels": LABEL_SUFFIXES,
+            "confidence": CONFIDENCE_SUFFIXES,
+            "depth": DEPTH_SUFFIXES,
+            "report": (".json",),
+        }
+        paths = self.paths()
+        for kind, path in paths.items():
+            check_suffix(path, suffixes[kind])
+        if len({path.resolve() for path in paths.values()}) < len(paths):
+            raise InputError("two outputs have the same name")
+
+    def encode(self, result: "FusionResult", stack: "Stack") -> dict[Path, bytes]:
+        """Return what each file is to hold; a map that the method does not give is refused."""
+        from panfocus.io.write import encode_confidence, encode_image, encode_json, encode_labels
+
+        contents = {self.image: encode_image(self.image, result.image, like=stack)}
+        if self.labels:
+            contents[self.labels] = encode_labels(_given(result.labels, "labels"), len(stack.frames))
+        if self.confidence:
+            confidence = _given(result.confidence, "confidence")
+            contents[self.confidence] = encode_confidence(self.confidence, confidence)
+        if self.depth:
+            contents[self.depth] = encode_image(self.depth, _given(result.depth, "depth"))
+        if self.report:
+            contents[self.report] = encode_json(result.report)
+        return contents
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.paths().values()))
+
+
+def _given(result_map: Map | None, kind: str) -> Map:
+    if result_map is None:
+        raise InputError(f"this method gives no {kind}; leave --{kind} out")
+    return result_map

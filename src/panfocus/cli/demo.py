@@ -1,0 +1,49 @@
+"""`panfocus demo`: the whole way from frames to a sharp picture, on a sample that comes with the package."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from panfocus.cli._console import Debug, Quiet, console
+
+
+def demo(
+    *,
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "panfocus-demo"
+    ),
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fuse the sample frames that come with panfocus, and say where the result is."""
+    with console(quiet=quiet, debug=debug) as terminal:
+        import numpy as np
+
+        from panfocus.io.files import make_folder, write_files
+        from panfocus.io.read import find_inputs, read_stack
+        from panfocus.io.write import encode_image
+        from panfocus.pipeline import fuse
+
+        with as_file(files("panfocus") / "data" / "sample") as sample:
+            stack = read_stack(find_inputs([sample]))
+        n_frames, height, width = stack.frames.shape[:3]
+        terminal.say(
+            f"The sample: {n_frames} frames of one scene, {width} x {height} pixels, each sharp in places."
+        )
+        terminal.say(
+            "Asking a coupled dictionary, patch by patch, which frame is in focus (the first run compiles)."
+        )
+        result = fuse(stack.frames, progress=terminal.progress)
+        contents = {folder / "fused.png": encode_image(folder / "fused.png", result.image, like=stack)}
+        if result.labels is not None:
+            shades = np.linspace(0, 255, n_frames).astype(np.uint8)  # dark: the first frame, bright: the last
+            contents[folder / "labels.png"] = encode_image(folder / "labels.png", shades[result.labels])
+        make_folder(folder)
+        write_files(contents, force=True)  # the demo's own folder: it may be run again
+        terminal.say(
+            f"Composed every pixel from the frames that its patches chose: {result.report['seconds']:.1f} s."
+        )
+        for path in contents:
+            terminal.say(f"  {path.resolve()}")

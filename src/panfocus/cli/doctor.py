@@ -1,0 +1,83 @@
+"""`panfocus doctor`: what is installed, how fast it runs, what is missing."""
+
+import os
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from panfocus.cli._console import Console, Debug, console
+from panfocus.errors import PanfocusError
+
+if TYPE_CHECKING:
+    from panfocus.dictionary import CoupledDictionary
+
+PACKAGES = ("panfocus", "numpy", "scipy", "numba", "pillow", "tifffile", "imagecodecs", "typer", "rich")
+
+_SPEED_TEST_SIDE = 200  # pixels: some 37,000 patches, a second or less
+
+
+def doctor(debug: Debug = False) -> None:
+    """Say what is installed, how fast this machine codes patches, and what is missing."""
+    with console(debug=debug) as terminal:
+        terminal.say(f"python {platform.python_version()}, {platform.platform()}")
+        _report_packages(terminal)
+        _report_machine(terminal)
+        _report_compiled_code(terminal)
+        from panfocus.dictionary import CoupledDictionary
+
+        default = CoupledDictionary.default()
+        terminal.say(f"default dictionary: {default}")
+        terminal.say(f"speed: {_patches_per_second(default):,.0f} patches coded per second")
+        terminal.say("nothing is missing")
+
+
+def _report_packages(terminal: Console) -> None:
+    missing = []
+    for package in PACKAGES:
+        try:
+            terminal.say(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        raise PanfocusError(f"missing: {', '.join(missing)}; install panfocus again")
+
+
+def _report_machine(terminal: Console) -> None:
+    from panfocus._threads import available_cores
+
+    terminal.say(f"cores: {os.cpu_count()}, of which panfocus uses {available_cores()}")
+    if hasattr(os, "sysconf"):  # not on Windows
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        terminal.say(f"memory: {memory / 1e9:.1f} GB")
+
+
+def _report_compiled_code(terminal: Console) -> None:
+    from panfocus.sparse import _kernel_numba
+
+    folder = Path(str(_kernel_numba.summarise_block.stats.cache_path))
+    kept = "kept" if any(folder.glob("*.nbi")) else "not there yet, the first run takes longer"
+    writable = "" if os.access(folder, os.W_OK) else ", which cannot be written: every run compiles anew"
+    terminal.say(f"compiled code: {kept}, in {folder}{writable}")
+
+
+def _patches_per_second(dictionary: "CoupledDictionary") -> float:
+    """Time the coding step of the method `coupled` on a piece of the sample."""
+    from panfocus.gray import to_gray
+    from panfocus.io.read import find_inputs, read_image
+    from panfocus.patches import centred_patches, patch_origins
+    from panfocus.sparse import Pursuit
+
+    with as_file(files("panfocus") / "data" / "sample") as sample:
+        picture = read_image(find_inputs([sample])[0])
+    piece = to_gray(picture[:_SPEED_TEST_SIDE, :_SPEED_TEST_SIDE])
+    size = dictionary.patch_size
+    rows, cols = (patch_origins(side, size, 1) for side in piece.shape)
+    patches, _ = centred_patches(piece, rows, cols, size)
+    pursuit = Pursuit(dictionary.matrix, max_atoms=size**2, max_sq_error=0.1)
+    pursuit.codes(patches[:, :1])  # load or compile
+    began = time.perf_counter()
+    pursuit.codes(patches)
+    return len(rows) * len(cols) / (time.perf_counter() - began)
