@@ -4,7 +4,6 @@ The public names; each is imported when it is first used, so that `import panfoc
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError, PanfocusError
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
     from panfocus.methods import FusionResult
     from panfocus.pipeline import fuse
+
+    __version__: str
 
 __all__ = [
     "CoupledDictionary",
@@ -25,8 +26,6 @@ __all__ = [
     "metrics",
 ]
 
-__version__ = version("panfocus")
-
 _HOME_OF = {
     "CoupledDictionary": "panfocus.dictionary",
     "FusionResult": "panfocus.methods",
@@ -35,6 +34,10 @@ _HOME_OF = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("panfocus")
     if name == "metrics":
         return import_module("panfocus.metrics")
     if name in _HOME_OF:

@@ -8,20 +8,17 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli import demo, dictionary, doctor, fuse, learn
 from panfocus.cli._console import complain
-from panfocus.cli.demo import demo
-from panfocus.cli.dictionary import dictionary
-from panfocus.cli.doctor import doctor
-from panfocus.cli.fuse import fuse
-from panfocus.cli.learn import learn
 
 app = typer.Typer(
     name="panfocus",
     context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
+    rich_markup_mode=None,  # the framed help takes twice as long to appear
     pretty_exceptions_enable=False,
 )
-for command in (fuse, learn, dictionary, demo, doctor):
+for command in (fuse.fuse, learn.learn, dictionary.dictionary, demo.demo, doctor.doctor):
     app.command()(command)
 
 

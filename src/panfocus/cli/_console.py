@@ -97,7 +97,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     terminal = Console(quiet=quiet)
     try:
         yield terminal
-    except typer.Exit:
+    except (typer.Exit, BrokenPipeError):  # whoever read the output has seen enough: typer ends quietly
         raise
     except BaseException as error:  # Ctrl-C is one of them
         terminal.close()

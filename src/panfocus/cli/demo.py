@@ -1,6 +1,5 @@
 """`panfocus demo`: the whole way from frames to a sharp picture, on a sample that comes with the package."""
 
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +10,16 @@ from panfocus.cli._console import Debug, Quiet, console
 
 def demo(
     *,
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
         "panfocus-demo"
     ),
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fuse the sample frames that come with panfocus, and say where the result is."""
+    """Fuse the sample that comes with panfocus."""
     with console(quiet=quiet, debug=debug) as terminal:
+        from importlib.resources import as_file, files
+
         import numpy as np
 
         from panfocus.io.files import make_folder, write_files
@@ -36,14 +37,16 @@ def demo(
             "Asking a coupled dictionary, patch by patch, which frame is in focus (the first run compiles)."
         )
         result = fuse(stack.frames, progress=terminal.progress)
-        contents = {folder / "fused.png": encode_image(folder / "fused.png", result.image, like=stack)}
+        fused, labels = folder / "fused.png", folder / "labels.png"
+        contents = {fused: encode_image(fused, result.image, like=stack)}
         if result.labels is not None:
-            shades = np.linspace(0, 255, n_frames).astype(np.uint8)  # dark: the first frame, bright: the last
-            contents[folder / "labels.png"] = encode_image(folder / "labels.png", shades[result.labels])
+            shades = np.linspace(0, 255, n_frames).astype(np.uint8)
+            contents[labels] = encode_image(labels, shades[result.labels])
         make_folder(folder)
         write_files(contents, force=True)  # the demo's own folder: it may be run again
         terminal.say(
-            f"Composed every pixel from the frames that its patches chose: {result.report['seconds']:.1f} s."
+            f"Composed the picture from the frames that were chosen: {result.report['seconds']:.1f} s in all."
         )
-        for path in contents:
-            terminal.say(f"  {path.resolve()}")
+        terminal.say(f"The fused picture: {fused.resolve()}")
+        if labels in contents:
+            terminal.say(f"Which frame each pixel is from, first dark, last bright: {labels.resolve()}")

@@ -17,7 +17,7 @@ def dictionary(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show the atoms of a dictionary as a picture, focused and blurred side by side."""
+    """Show the atoms of a dictionary as a picture."""
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.dictionary import CoupledDictionary, atoms_picture
         from panfocus.io.files import check_destination, check_suffix

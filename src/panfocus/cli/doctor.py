@@ -3,8 +3,6 @@
 import os
 import platform
 import time
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +18,7 @@ _SPEED_TEST_SIDE = 200  # pixels: some 37,000 patches, a second or less
 
 
 def doctor(debug: Debug = False) -> None:
-    """Say what is installed, how fast this machine codes patches, and what is missing."""
+    """Say what is installed, how fast it is, what is missing."""
     with console(debug=debug) as terminal:
         terminal.say(f"python {platform.python_version()}, {platform.platform()}")
         _report_packages(terminal)
@@ -35,6 +33,8 @@ def doctor(debug: Debug = False) -> None:
 
 
 def _report_packages(terminal: Console) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
     missing = []
     for package in PACKAGES:
         try:
@@ -65,6 +65,8 @@ def _report_compiled_code(terminal: Console) -> None:
 
 def _patches_per_second(dictionary: "CoupledDictionary") -> float:
     """Time the coding step of the method `coupled` on a piece of the sample."""
+    from importlib.resources import as_file, files
+
     from panfocus.gray import to_gray
     from panfocus.io.read import find_inputs, read_image
     from panfocus.patches import centred_patches, patch_origins

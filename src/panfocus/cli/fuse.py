@@ -61,7 +61,10 @@ def fuse(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fuse frames of one scene, focused at different depths, into one picture that is sharp everywhere."""
+    """Fuse frames of one scene into one sharp picture.
+
+    The frames are focused at different depths, and registered. Nothing is overwritten without --force.
+    """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import pipeline
         from panfocus.io.files import check_destination, write_files

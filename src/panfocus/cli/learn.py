@@ -52,7 +52,10 @@ def learn(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Learn a coupled dictionary from pairs, from regions of pairs, or from sharp pictures alone."""
+    """Learn a coupled dictionary from pictures.
+
+    They are pairs (--focused, --blurred), regions of pairs (--regions), or sharp pictures alone (--images).
+    """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
         from panfocus.dictionary import CoupledDictionary
@@ -132,10 +135,9 @@ def _simulated(images: Sequence[str], n_levels: int, seed: int) -> "tuple[Levels
 
     from panfocus.gray import to_gray
     from panfocus.io.read import find_inputs, read_image
-    from panfocus.simulate import simulate_levels
+    from panfocus.simulate import simulate_training
 
-    rng = np.random.default_rng(seed)
     paths = find_inputs(images)
-    scenes = [simulate_levels(to_gray(read_image(path)), n_levels=n_levels, rng=rng) for path in paths]
-    names = ", ".join(path.name for path in paths)
-    return [list(level) for level in zip(*scenes, strict=True)], f"simulated defocus of {names}"
+    sharp = [to_gray(read_image(path)) for path in paths]
+    levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
+    return levels, f"simulated defocus of {', '.join(path.name for path in paths)}"

@@ -1,0 +1,193 @@
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from panfocus.cli._memory import estimate_peak, format_size, parse_size
+from panfocus.dictionary import CoupledDictionary
+from panfocus.errors import InputError
+from panfocus.io.read import read_image, read_stack
+from panfocus.io.write import write_image
+from panfocus.methods import DEFAULT_METHOD
+from panfocus.pipeline import fuse
+from panfocus.stack import Stack
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def dictionary(dictionary_file):
+    return ("--dictionary", dictionary_file)
+
+
+def test_the_command_writes_what_the_library_returns(folder, run, scene, dictionary, dictionary_file):
+    expected = fuse(scene, dictionary=CoupledDictionary.load(dictionary_file), w=0.6)
+    maps = ("--labels", "labels.png", "--confidence", "sure.tif", "--report", "report.json")
+    ran = run("fuse", "a.png", "b.png", "-o", "fused.png", *maps, "--set", "w=0.6", *dictionary)
+    assert (ran.code, ran.err) == (0, "")
+    np.testing.assert_array_equal(read_image("fused.png"), expected.image)
+    np.testing.assert_array_equal(read_image("labels.png"), expected.labels)
+    np.testing.assert_array_equal(read_image("sure.tif"), expected.confidence)
+    assert json.loads((folder / "report.json").read_text())["settings"]["w"] == 0.6
+
+
+def test_it_says_what_it_did(folder, run, dictionary):
+    out = run("fuse", "a.png", "b.png", "-o", "fused.png", *dictionary).out
+    for words in ("2 frames of 33 x 40", " s;", "%", "fused.png"):
+        assert words in out
+
+
+def test_quiet_prints_nothing(folder, run, dictionary):
+    assert run("fuse", ".", "-o", "fused.png", "--quiet", *dictionary) == (0, "", "")
+    assert (folder / "fused.png").exists()
+
+
+def test_folders_patterns_and_files_mean_the_same(folder, run, dictionary):
+    given = {"files": ["a.png", "b.png"], "folder": ["."], "pattern": ["[ab].png"]}
+    (folder / "out").mkdir()
+    for kind, inputs in given.items():
+        assert run("fuse", *inputs, "-o", f"out/{kind}.png", *dictionary).code == 0
+    assert len({(folder / "out" / f"{kind}.png").read_bytes() for kind in given}) == 1
+
+
+def test_notices_are_passed_on(folder, run, scene, dictionary):
+    exif = Image.Exif()
+    exif[0x010F] = "a camera"
+    for name, frame in zip("ab", scene, strict=True):
+        Image.fromarray(frame).save(f"{name}.jpg", exif=exif, quality=95)
+    assert "EXIF" in run("fuse", "a.jpg", "b.jpg", "-o", "fused.jpg", *dictionary).out
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".png"])
+def test_16_bit_frames_stay_16_bit_and_keep_their_profile(folder, run, scene, dictionary, suffix):
+    deep = scene.astype(np.uint16) * 257
+    for name, frame in zip("ab", deep, strict=True):
+        write_image(f"{name}.tif", frame, like=Stack(deep, ("a", "b"), icc_profile=b"profile"))
+    output = folder / f"fused{suffix}"
+    assert run("fuse", "a.tif", "b.tif", "-o", output, *dictionary).code == 0
+    assert read_image(output).dtype == np.uint16
+    assert read_stack([output, output]).icc_profile == b"profile"
+
+
+def test_a_strength_refines_and_says_how_much(folder, run, dictionary):
+    ran = run("fuse", ".", "-o", "fused.png", "--refine-strength", "0.1", *dictionary)
+    assert ran.code == 0
+    assert "refined with strength 0.1" in ran.out
+
+
+def test_a_dry_run_checks_and_describes_and_writes_nothing(folder, run, dictionary):
+    before = names_in(folder)
+    ran = run("fuse", ".", "-o", "fused.png", "--dry-run", *dictionary)
+    assert ran.code == 0
+    for words in ("2 frames of 33 x 40", "uint8", "a.png", "coupled", "w=0.55", "fused.png", "MB"):
+        assert words in ran.out
+    assert names_in(folder) == before
+    assert run("fuse", ".", "-o", "fused.jpg", "--dry-run", *dictionary).code == 0
+    write_image("c.png", np.zeros((8, 8), np.uint8))
+    assert run("fuse", ".", "-o", "fused.png", "--dry-run", *dictionary).code == 1
+
+
+def test_threads_do_not_change_a_byte(folder, run, dictionary):
+    for threads in (1, 2):
+        run("fuse", "a.png", "b.png", "-o", f"fused{threads}.png", "--threads", threads, *dictionary)
+    assert (folder / "fused1.png").read_bytes() == (folder / "fused2.png").read_bytes()
+
+
+def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
+    before = names_in(folder)
+    ran = run("fuse", ".", "-o", "fused.png", "--labels", "labels.png", "--depth", "depth.tif", *dictionary)
+    assert ran.code == 1
+    assert "gives no depth" in ran.err
+    assert names_in(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--align", "auto"], 2, ["--align auto", "register"]),
+        (["--method", "magic"], 2, ["magic", DEFAULT_METHOD]),
+        (["--set", "w"], 2, ["--set w", "NAME=VALUE"]),
+        (["--set", "w=high"], 2, ["w=high", "number"]),
+        (["--set", "omega=1"], 2, ["omega", "known"]),
+        (["--set", "w=1.2"], 2, ["w must", "1.2"]),
+        (["--set", "dictionary=d.npz"], 2, ["--dictionary"]),
+        (["--refine-strength", "-1"], 2, ["--refine-strength", "-1"]),
+        (["--refine-strength", "nan"], 2, ["--refine-strength", "nan"]),
+        (["--threads", "0"], 2, ["--threads"]),
+        (["--max-memory", "much"], 2, ["much", "2GB"]),
+        (["--max-memory", "100MB"], 1, ["memory", "100 MB"]),
+        (["--labels", "labels.jpg"], 2, ["labels.jpg", ".png"]),
+        (["--confidence", "sure.jpg"], 2, ["sure.jpg", ".tif"]),
+        (["--depth", "depth.png"], 2, ["depth.png", ".tif"]),
+        (["--report", "report.txt"], 2, ["report.txt", ".json"]),
+        (["--labels", "fused.png"], 2, ["same name"]),
+        (["--labels", "a.png", "--force"], 1, ["a.png", "one of the inputs"]),
+        (["--report", "nowhere/report.json"], 1, ["no folder", "nowhere"]),
+        (["--dictionary", "none.npz"], 1, ["none.npz", "no such file"]),
+        (["--nonsense"], 2, ["--nonsense"]),
+    ],
+)
+def test_a_wrong_option_is_one_line(folder, run, dictionary, arguments, code, words):
+    before = names_in(folder)
+    ran = run("fuse", "a.png", "b.png", "-o", "fused.png", *dictionary, *arguments)
+    assert ran.code == code
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("panfocus: ")
+    assert all(word in ran.err for word in words), ran.err
+    assert names_in(folder) == before
+
+
+def test_an_unexpected_error_is_one_line_and_a_traceback_only_on_request(
+    folder, run, dictionary, monkeypatch
+):
+    def fail(*_, **__):
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("panfocus.pipeline.fuse", fail)
+    ran = run("fuse", ".", "-o", "fused.png", *dictionary)
+    assert (ran.code, ran.err) == (
+        1,
+        "panfocus: unexpected RuntimeError: two lines; run again with --debug to see where\n",
+    )
+    assert "Traceback" in run("fuse", ".", "-o", "fused.png", "--debug", *dictionary).err
+
+
+def test_a_lack_of_memory_is_one_line(folder, run, dictionary, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("panfocus.pipeline.fuse", fail)
+    ran = run("fuse", ".", "-o", "fused.png", *dictionary)
+    assert (ran.code, ran.err) == (1, "panfocus: not enough memory; use fewer or smaller frames\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2GB", 2 * 10**9),
+        ("500mb", 5 * 10**8),
+        ("1.5GiB", 3 * 2**29),
+        ("1 KiB", 1024),
+        ("4096", 4096),
+        ("3T", 3 * 10**12),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "1XB", "1..5GB", "nan"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(InputError, match="not a size"):
+        parse_size(text)
+
+
+def test_the_estimate_grows_with_the_frames_and_with_refinement():
+    frame = np.broadcast_to(np.uint8(0), (1000, 1000, 3))
+    pair = estimate_peak(2, frame, refine=False)
+    assert estimate_peak(3, frame, refine=False) - pair == frame.nbytes
+    assert estimate_peak(2, frame, refine=True) > pair
+    assert format_size(1_500_000_000) == "1,500 MB"

@@ -1,0 +1,53 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from panfocus import __version__
+from panfocus.methods import DEFAULT_METHOD
+
+HEAVY = ("numpy", "scipy", "numba", "PIL", "tifffile", "imagecodecs")
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version") == (0, f"panfocus {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_lists_the_commands(run, arguments):
+    ran = run(*arguments)
+    assert (ran.code, ran.err) == (0, "")
+    for name in ("fuse", "learn", "dictionary", "demo", "doctor"):
+        assert name in ran.out
+
+
+def test_help_names_the_default_method(run):
+    assert f"default: {DEFAULT_METHOD}" in " ".join(run("fuse", "--help").out.split())
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("--nonsense",), ("doctor", "--nonsense")])
+def test_an_unknown_command_or_option_is_one_line(run, arguments):
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("panfocus: No such ")
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_help_needs_no_heavy_import():
+    check = "import sys, panfocus.cli; print([n for n in sys.argv[1:] if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check, *HEAVY], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_help_answers_at_once():
+    def seconds(*arguments):
+        def once():
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+            return time.perf_counter() - began
+
+        return min(once() for _ in range(3))
+
+    ours = seconds("-c", "import sys; sys.argv[1:] = ['--help']; from panfocus.cli import main; main()")
+    assert ours < 3 * seconds("-c", "import typer, rich")
