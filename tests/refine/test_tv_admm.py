@@ -127,6 +127,14 @@ def test_larger_strength_is_smoother():
     assert variations == sorted(variations, reverse=True)
 
 
+@pytest.mark.parametrize("strength", [PAPER_STRENGTH, 5.7e-4])
+def test_weak_smoothing_leaves_every_eight_bit_value(rng, strength):
+    image = rng.integers(0, 256, (37, 45, 3))
+    refined = refine_tv(image / 255, strength=strength).image
+    assert np.abs(refined - image / 255).max() <= (2 + np.sqrt(2)) * strength
+    np.testing.assert_array_equal(np.rint(refined * 255), image)
+
+
 def test_three_equal_channels_are_grey_at_a_lower_strength():
     # Their joint gradient is sqrt(3) times as long and their squared error 3 times as large.
     grey = disk_and_ramp((13, 17))[..., 0]
