@@ -107,7 +107,7 @@ def refine_tv(
     so that no digits cancel when it is small. As the objective is 1-strongly convex, ||u - u*||^2 is
     at most twice the gap.
 
-    *Reach.* The minimiser is I0 - grad* p for such a p, so no value moves by more than (2 + sqrt(2)) strength:
+    *Reach.* The minimiser is I0 - grad* p for such a p, so no value moves by over (2 + sqrt(2)) strength, and
     8-bit values that are rounded afterwards stay as they are up to a strength of 5.7e-4.
     """
     _check_image(image)
