@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -88,6 +89,13 @@ def test_a_dry_run_checks_and_describes_and_writes_nothing(folder, run, dictiona
     assert run("fuse", ".", "-o", "fused.jpg", "--dry-run", *dictionary).code == 0
     write_image("c.png", np.zeros((8, 8), np.uint8))
     assert run("fuse", ".", "-o", "fused.png", "--dry-run", *dictionary).code == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_no_text_is_printed_all_the_same(folder, run, dictionary):
+    ran = run("fuse", "a.png", "b.png", "-o", "\udcff.png", *dictionary)
+    assert (ran.code, ran.err) == (0, "")
+    assert r"\udcff.png" in ran.out
 
 
 def test_threads_do_not_change_a_byte(folder, run, dictionary):

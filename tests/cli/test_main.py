@@ -5,6 +5,7 @@ import time
 import pytest
 
 from panfocus import __version__
+from panfocus.cli._console import console
 from panfocus.methods import DEFAULT_METHOD
 
 HEAVY = ("numpy", "scipy", "numba", "PIL", "tifffile", "imagecodecs")
@@ -51,3 +52,24 @@ def test_help_answers_at_once():
 
     ours = seconds("-c", "import sys; sys.argv[1:] = ['--help']; from panfocus.cli import main; main()")
     assert ours < 3 * seconds("-c", "import typer, rich")
+
+
+def test_on_a_terminal_progress_is_a_bar_that_goes_away(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with console() as terminal:
+        for done in (0.5, 1.0):
+            terminal.progress("select", done)
+        terminal.progress("compose", 1.0)
+        terminal.say("done")
+    captured = capsys.readouterr()
+    assert captured.out == "done\n"
+    assert "select" in captured.err
+    assert captured.err.count("\x1b[2K") >= 2  # both lines are erased
+
+
+def test_elsewhere_progress_is_one_line_a_stage(capsys):
+    with console() as terminal:
+        for stage, done in (("select", 0.5), ("select", 1.0), ("compose", 1.0)):
+            terminal.progress(stage, done)
+    assert capsys.readouterr() == ("select ...\ncompose ...\n", "")

@@ -3,6 +3,7 @@
 Heavy imports happen inside the commands, so that --help answers at once.
 """
 
+import io
 import sys
 from typing import Annotated
 
@@ -38,6 +39,10 @@ def root(
 
 def main() -> None:
     """Run the command line; a mistake in it is one line and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a file's name may be no text; stderr does so anyway
     try:
         sys.exit(app(standalone_mode=False))
     except typer.TyperException as error:
