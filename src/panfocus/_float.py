@@ -33,10 +33,9 @@ class IntensityScale:
     def to_unit(self, values: NDArray[Any]) -> FloatArray:
         """Bring values to 0..1: float64 stays float64, everything else becomes float32."""
         working = np.float64 if values.dtype == np.float64 else np.float32
-        unit = values.astype(working)
+        unit: FloatArray = values.astype(working)
         if (self.black, self.white) != (0.0, 1.0):
-            unit -= working(self.black)
-            unit /= working(self.white - self.black)
+            unit = (unit - working(self.black)) / working(self.white - self.black)
         return unit
 
     def from_unit(self, unit: FloatArray) -> NDArray[Any]:

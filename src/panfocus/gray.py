@@ -24,5 +24,6 @@ def to_gray(frame: NDArray[Any]) -> FloatArray:
         return unit(frame[..., 0])
     if channels in (3, 4):
         red, green, blue = (unit(frame[..., i]) for i in range(3))
-        return LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
-    return np.mean(unit(frame), axis=2)
+        luma: FloatArray = LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
+        return luma
+    return np.asarray(unit(frame).mean(axis=2))

@@ -20,7 +20,9 @@ FLAT_CONTRAST = 1e-6
 def patch_origins(length: int, size: int, stride: int) -> IntArray:
     """Origins 0, stride, 2 stride, ... and one flush with the far edge: every pixel is covered."""
     if size > length:
-        raise InputError(f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels")
+        raise InputError(
+            f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels"
+        )
     if not 1 <= stride <= size:
         raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
     starts = np.arange(0, length - size + 1, stride)
@@ -30,10 +32,12 @@ def patch_origins(length: int, size: int, stride: int) -> IntArray:
 def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: int) -> NDArray[Any]:
     """Return the patches with origins rows x cols, row by row, as columns (size**2, rows * cols)."""
     windows = np.lib.stride_tricks.sliding_window_view(image, (size, size))
-    return windows[np.ix_(rows, cols)].reshape(len(rows) * len(cols), size * size).T
+    return np.asarray(windows[np.ix_(rows, cols)].reshape(len(rows) * len(cols), size * size).T)
 
 
-def combine_patches(patches: FloatArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> FloatArray:
+def combine_patches(
+    patches: FloatArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
+) -> FloatArray:
     """Add patches up where they came from: the adjoint of `extract_patches`.
 
     Divided by `cover_counts` this is the mean of all patches over each pixel.
@@ -61,7 +65,9 @@ def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArr
     return image
 
 
-def centred_patches(image: FloatArray, rows: IntArray, cols: IntArray, size: int) -> tuple[FloatArray, FloatArray]:
+def centred_patches(
+    image: FloatArray, rows: IntArray, cols: IntArray, size: int
+) -> tuple[FloatArray, FloatArray]:
     """Return float32 patches less their means, and their energies ||x||^2 (n,).
 
     A flat patch (see FLAT_CONTRAST) has no direction: it comes back as zeros, with energy zero.
@@ -72,7 +78,7 @@ def centred_patches(image: FloatArray, rows: IntArray, cols: IntArray, size: int
     return patches.T, energies
 
 
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@numba.njit(nogil=True, cache=True)
 def _gather_centred(
     image: FloatArray,
     rows: IntArray,
@@ -85,7 +91,7 @@ def _gather_centred(
     n = 0
     for row in rows:
         for col in cols:
-            # Sums in double: the mean of 64 float32 values would be off by as much as a flat patch's contrast.
+            # In double: a float32 mean of 64 values would be off by as much as a flat patch's contrast.
             total = 0.0
             for i in range(size):
                 for j in range(size):

@@ -39,7 +39,7 @@ def fuse(
     method : str or FusionMethod
         Name of a method, or one made beforehand with its settings.
     refine : bool
-        Solve the paper's total-variation problem, Eq. (8), on the fused image.
+        Solve the paper's total-variation problem, Eq. (9), on the fused image.
     refine_strength : float
         Weight of the total variation, on unit-range intensities; larger is smoother, 0 changes nothing.
     threads : int, optional

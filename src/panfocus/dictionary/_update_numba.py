@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Sums may be regrouped into vector lanes: each runs in one thread over one fixed length, the same way every time.
+# Sums may be regrouped into vector lanes: each has one fixed length and runs in one thread, so that its bits
+# are the same every time.
 _compile = numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
 
 
 @_compile
 def dot(a: Array, b: Array) -> float:
+    """Inner product, in double."""
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]
@@ -35,53 +37,76 @@ def update_cycle(
     `users[first_user[i] : first_user[i + 1]]` are the signals that use atom i; a signal's code is
     `chosen[s, :counts[s]]` with `coefficients[s, :counts[s]]`.
     """
-    n_atoms, length = atoms.shape
-    part = length // len(part_norms)
-    overlap = np.empty(n_atoms)
-    gram_row = np.empty(n_atoms)
-    direction = np.empty(length)
-    for i in range(n_atoms):
+    direction = np.empty(atoms.shape[1])
+    overlap = np.empty(len(atoms))
+    for i in range(len(atoms)):
         mine = users[first_user[i] : first_user[i + 1]]
-        if len(mine) == 0:
-            continue
-        # E_i a_i: the residuals without atom i, each times its coefficient. The part that other atoms
-        # explain is gathered as a weight for each of them first, so that residuals are never stored.
-        direction[:] = 0.0
-        overlap[:] = 0.0
-        for s in mine:
-            own = 0.0
-            for t in range(counts[s]):
-                if chosen[s, t] == i:
-                    own = coefficients[s, t]
-            for t in range(counts[s]):
-                overlap[chosen[s, t]] += own * coefficients[s, t]
-            signal = signals[s]
-            for j in range(length):
-                direction[j] += own * signal[j]
-        overlap[i] = 0.0
-        for other in range(n_atoms):
-            weight = overlap[other]
-            if weight != 0.0:
-                for j in range(length):
-                    direction[j] -= weight * atoms[other, j]
-        # Each part is normalised on its own: the best unit atom of its level for these coefficients.
-        for level in range(len(part_norms)):
-            piece = direction[level * part : (level + 1) * part]
-            norm = np.sqrt(dot(piece, piece))
-            if norm > 0.0:
-                atoms[i, level * part : (level + 1) * part] = piece * (part_norms[level] / norm)
-        # The best coefficients for this atom: the joint projection of the residuals without it.
-        for other in range(n_atoms):
-            gram_row[other] = dot(atoms[other], atoms[i])
-        for s in mine:
-            value = dot(signals[s], atoms[i])
-            slot = 0
-            for t in range(counts[s]):
-                if chosen[s, t] == i:
-                    slot = t
-                else:
-                    value -= gram_row[chosen[s, t]] * coefficients[s, t]
-            coefficients[s, slot] = value
+        if len(mine) > 0:
+            residual_direction(i, mine, signals, atoms, chosen, coefficients, counts, direction, overlap)
+            renew_atom(atoms[i], direction, part_norms)
+            renew_coefficients(i, mine, signals, atoms, chosen, coefficients, counts, overlap)
+
+
+@_compile
+def residual_direction(
+    i: int, mine: Array, signals: Array, atoms: Array, chosen: Array, coefficients: Array, counts: Array,
+    direction: Array, overlap: Array,
+) -> None:  # fmt: skip
+    """direction = E_i a_i: the residuals without atom i, each times its coefficient, added up.
+
+    What other atoms explain is gathered first as one weight for each of them: residuals are never stored.
+    """
+    direction[:] = 0.0
+    overlap[:] = 0.0
+    for s in mine:
+        own = coefficients[s, slot_of(i, chosen[s])]
+        for t in range(counts[s]):
+            overlap[chosen[s, t]] += own * coefficients[s, t]
+        for j in range(len(direction)):
+            direction[j] += own * signals[s, j]
+    overlap[i] = 0.0
+    for other in range(len(atoms)):
+        weight = overlap[other]
+        if weight != 0.0:
+            for j in range(len(direction)):
+                direction[j] -= weight * atoms[other, j]
+
+
+@_compile
+def renew_atom(atom: Array, direction: Array, part_norms: Array) -> None:
+    """Normalise each part on its own: the best unit atom of its level for the present coefficients."""
+    part = len(atom) // len(part_norms)
+    for level in range(len(part_norms)):
+        piece = direction[level * part : (level + 1) * part]
+        norm = np.sqrt(dot(piece, piece))
+        if norm > 0.0:
+            atom[level * part : (level + 1) * part] = piece * (part_norms[level] / norm)
+
+
+@_compile
+def renew_coefficients(
+    i: int, mine: Array, signals: Array, atoms: Array, chosen: Array, coefficients: Array, counts: Array,
+    gram_row: Array,
+) -> None:  # fmt: skip
+    """Joint projection of the residuals without atom i on it: the best coefficients for the new atom."""
+    for other in range(len(atoms)):
+        gram_row[other] = dot(atoms[other], atoms[i])
+    for s in mine:
+        slot = slot_of(i, chosen[s])
+        value = dot(signals[s], atoms[i])
+        for t in range(counts[s]):
+            if t != slot:
+                value -= gram_row[chosen[s, t]] * coefficients[s, t]
+        coefficients[s, slot] = value
+
+
+@_compile
+def slot_of(atom: int, chosen: Array) -> int:
+    """Where the atom stands in a code that holds it."""
+    slot = 0
+    while chosen[slot] != atom:
+        slot += 1
+    return slot
 
 
 @_compile

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.resources import as_file, files
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.ksvd import learn_ksvd
-from panfocus.dictionary.learning import Learning, Round, learn_coupled
+from panfocus.dictionary.learning import Learning, Round, Start, learn_coupled
 from panfocus.dictionary.training import sample_patches
 from panfocus.errors import InputError
 from panfocus.io.dictionary_file import read_dictionary_file, write_dictionary_file
@@ -62,12 +64,12 @@ class CoupledDictionary:
     @property
     def n_atoms(self) -> int:
         """Atoms of each level."""
-        return self.levels.shape[2]
+        return int(self.levels.shape[2])
 
     @property
     def patch_size(self) -> int:
         """Side d of the square patches, in pixels."""
-        return round(self.levels.shape[1] ** 0.5)
+        return math.isqrt(self.levels.shape[1])
 
     @property
     def matrix(self) -> FloatArray:
@@ -76,7 +78,7 @@ class CoupledDictionary:
 
     def pair_correlations(self) -> FloatArray:
         """Inner products of the atoms of neighbouring levels that share an index (n_levels - 1, n_atoms)."""
-        return np.einsum("lmi,lmi->li", self.levels[:-1], self.levels[1:])
+        return np.asarray(np.einsum("lmi,lmi->li", self.levels[:-1], self.levels[1:]))
 
     @classmethod
     def learn(
@@ -86,9 +88,10 @@ class CoupledDictionary:
         *more_blurred: Images,
         patch_size: int = 8,
         n_atoms: int = 256,
-        max_atoms: int = 10,
+        max_atoms: int = 5,
         rounds: int = 10,
         update_cycles: int = 1,
+        start: Start = "samples",
         n_samples: int = 30_000,
         focused_weight: float | None = None,
         separate: bool = False,
@@ -110,6 +113,8 @@ class CoupledDictionary:
             Most atoms in the code of one training patch; larger fits closer, and slower.
         rounds, update_cycles : int
             Coding steps, and passes over the atoms after each of them.
+        start : "samples" or "dct"
+            What learning begins with: training samples, or overcomplete cosines.
         n_samples : int
             Training patches drawn at random from all images.
         focused_weight : float, optional
@@ -121,19 +126,22 @@ class CoupledDictionary:
         origin : str
             What the images are, kept in the file.
         """
-        settings = Learning(n_atoms=n_atoms, max_atoms=max_atoms, rounds=rounds, update_cycles=update_cycles)
+        settings = Learning(
+            n_atoms=n_atoms, max_atoms=max_atoms, rounds=rounds, update_cycles=update_cycles, start=start
+        )
         images = [_as_list(level) for level in (focused, blurred, *more_blurred)]
         if len({len(level) for level in images}) > 1:
             raise InputError(f"levels need equally many images, got {[len(level) for level in images]}")
-        samples = sample_patches(
-            images, patch_size=patch_size, n_samples=n_samples, rng=np.random.default_rng(rng)
-        )
+        generator = np.random.default_rng(rng)
+        samples = sample_patches(images, patch_size=patch_size, n_samples=n_samples, rng=generator)
         if separate:
-            learned = [learn_ksvd(level, settings, progress=progress) for level in samples]
+            learned = [learn_ksvd(level, settings, rng=generator, progress=progress) for level in samples]
             atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
         else:
             weights = _level_weights(focused_weight, len(images))
-            atoms, history = learn_coupled(samples, settings, level_weights=weights, progress=progress)
+            atoms, history = learn_coupled(
+                samples, settings, rng=generator, level_weights=weights, progress=progress
+            )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
         return cls(atoms, origin, recorded, rng if isinstance(rng, int) else None, history)
@@ -142,14 +150,16 @@ class CoupledDictionary:
     def default(cls, name: str = "levels2") -> CoupledDictionary:
         """Load a dictionary that comes with the package: "levels2", or "levels3" with two grades of blur."""
         if name not in DEFAULT_NAMES:
-            raise InputError(f"no dictionary {name!r} comes with panfocus; there are {', '.join(DEFAULT_NAMES)}")
+            raise InputError(
+                f"no dictionary {name!r} comes with panfocus; there are {', '.join(DEFAULT_NAMES)}"
+            )
         with as_file(files("panfocus") / "data" / "dictionaries" / f"{name}.npz") as path:
             return cls.load(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CoupledDictionary:
         """Read a dictionary file; one that is cut, wrong or hostile is refused with a FileError."""
-        levels, header = read_dictionary_file(path)
+        levels, header = read_dictionary_file(Path(path))
         return cls(levels, header["origin"], header["settings"], header["seed"])
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
@@ -162,7 +172,7 @@ class CoupledDictionary:
             "seed": self.seed,
             "origin": self.origin,
         }
-        write_dictionary_file(path, self.levels, header, force=force)
+        write_dictionary_file(Path(path), self.levels, header, force=force)
 
     def __str__(self) -> str:
         return (

@@ -5,14 +5,16 @@ explains; Rubinstein, Zibulevsky and Elad (2008) show that one step towards it, 
 after, does as well in a fraction of the time. That step is coupled learning with a single level.
 """
 
+import numpy as np
+
 from panfocus._float import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.learning import Learning, Round, learn_coupled
 
 
 def learn_ksvd(
-    samples: FloatArray, settings: Learning, *, progress: Progress = silent
+    samples: FloatArray, settings: Learning, *, rng: np.random.Generator, progress: Progress = silent
 ) -> tuple[FloatArray, tuple[Round, ...]]:
     """Learn unit atoms (m, n_atoms), float32, from mean-free samples (m, n)."""
-    atoms, history = learn_coupled([samples], settings, progress=progress)
+    atoms, history = learn_coupled([samples], settings, rng=rng, progress=progress)
     return atoms[0], history

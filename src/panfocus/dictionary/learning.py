@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from panfocus.sparse import Pursuit
 
 logger = logging.getLogger(__name__)
 
+Start = Literal["samples", "dct"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Learning:
@@ -29,22 +32,29 @@ class Learning:
 
     `rounds` counts coding steps; after each, `update_cycles` passes over the atoms follow with the same
     supports. The paper's "10 multiple dictionary update cycles" can be read as either: 10 x 1 or 1 x 10.
+
+    `start` is what learning begins with: training samples drawn at random, or overcomplete cosines. From
+    samples the atoms of a pair belong together from the first round on; from cosines the pairing is partly
+    that of the cosines, also where learning has nothing to do with it.
     """
 
     n_atoms: int = 256
-    max_atoms: int = 10  # in the code of one training sample
+    max_atoms: int = 5  # in the code of one training sample
     rounds: int = 10
     update_cycles: int = 1
+    start: Start = "samples"
 
     def __post_init__(self) -> None:
         for name in ("n_atoms", "max_atoms", "rounds", "update_cycles"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.start not in get_args(Start):
+            raise InputError(f"start must be one of {', '.join(get_args(Start))}, got {self.start!r}")
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of learning did. Objectives are mean squared errors per sample, summed over the levels."""
+    """What one round of learning did. Objectives are mean squared errors per sample over all levels."""
 
     objective_coded: float  # after the coding step
     objectives: tuple[float, ...]  # after each update cycle: these never rise
@@ -62,6 +72,7 @@ def learn_coupled(
     levels: Sequence[FloatArray],
     settings: Learning,
     *,
+    rng: np.random.Generator,
     level_weights: Sequence[float] | None = None,
     progress: Progress = silent,
 ) -> tuple[FloatArray, tuple[Round, ...]]:
@@ -73,6 +84,8 @@ def learn_coupled(
         The same n patches at each focus level, mean-free. m must be a square, as patches are.
     settings : Learning
         How many atoms, rounds and so on.
+    rng : Generator
+        Draws the samples to start from.
     level_weights : sequence of float, optional
         mu_l: share of each level in the error, adding up to 1; equal shares by default.
 
@@ -84,20 +97,27 @@ def learn_coupled(
     """
     weights = np.full(len(levels), 1 / len(levels)) if level_weights is None else np.asarray(level_weights)
     if len(weights) != len(levels) or (weights <= 0).any() or not np.isclose(weights.sum(), 1):
-        raise InputError(f"level_weights must be {len(levels)} positive shares that add up to 1, got {weights}")
+        raise InputError(
+            f"level_weights must be {len(levels)} positive shares that add up to 1, got {weights}"
+        )
     m, n = levels[0].shape
     if n < settings.n_atoms:
         raise InputError(f"{n} training samples are too few to learn {settings.n_atoms} atoms")
     part_norms = np.sqrt(weights)
     signals = np.concatenate([norm * X.T for norm, X in zip(part_norms, levels, strict=True)], axis=1)
     signals = np.ascontiguousarray(signals, np.float32)
-    start = overcomplete_dct(round(np.sqrt(m)), settings.n_atoms)
-    atoms = np.ascontiguousarray(np.concatenate([norm * start.T for norm in part_norms], axis=1), np.float64)
+    if settings.start == "dct":
+        cosines = overcomplete_dct(round(np.sqrt(m)), settings.n_atoms).T
+        atoms = np.concatenate([norm * cosines for norm in part_norms], axis=1)
+    else:
+        atoms = _as_atoms(signals[rng.choice(n, settings.n_atoms, replace=False)], part_norms)
 
     history = []
     for i in range(settings.rounds):
         history.append(_round(signals, atoms, part_norms, settings))
-        logger.info("round %d: objective %.5f, %d replaced", i + 1, history[-1].objective, history[-1].replaced)
+        logger.info(
+            "round %d: objective %.5f, %d replaced", i + 1, history[-1].objective, history[-1].replaced
+        )
         progress("learn", (i + 1) / settings.rounds)
     return _split(atoms, part_norms), tuple(history)
 
@@ -113,7 +133,7 @@ def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, setti
 
     errors = np.empty(len(signals))
     _update_numba.squared_errors(signals, atoms, chosen, coefficients, counts, errors)
-    objective_coded = errors.mean()
+    objective_coded = float(errors.mean())
     objectives = []
     update_seconds = 0.0
     for _ in range(settings.update_cycles):
@@ -123,7 +143,7 @@ def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, setti
         )
         update_seconds += time.perf_counter() - cycle_began
         _update_numba.squared_errors(signals, atoms, chosen, coefficients, counts, errors)
-        objectives.append(errors.mean())
+        objectives.append(float(errors.mean()))
     unused = np.flatnonzero(np.diff(first_user) == 0)
     _replace(atoms, unused, signals, errors, part_norms)
     return Round(objective_coded, tuple(objectives), len(unused), coded - began, update_seconds)
@@ -143,9 +163,15 @@ def _replace(
 ) -> None:
     """Put the samples that are represented worst, over all levels together, in the place of unused atoms."""
     worst = np.argsort(-errors, kind="stable")[: len(unused)]
-    parts = signals[worst].astype(np.float64).reshape(len(worst), len(part_norms), -1)
+    atoms[unused] = _as_atoms(signals[worst], part_norms)
+
+
+def _as_atoms(signals: FloatArray, part_norms: FloatArray) -> FloatArray:
+    """Scale stacked signals to stacked atoms: every part to the norm of its level."""
+    m = signals.shape[1] // len(part_norms)
+    parts = signals.astype(np.float64).reshape(len(signals), len(part_norms), m)
     parts *= part_norms[:, None] / np.linalg.norm(parts, axis=2, keepdims=True)
-    atoms[unused] = parts.reshape(len(worst), -1)
+    return parts.reshape(signals.shape)
 
 
 def _split(atoms: FloatArray, part_norms: FloatArray) -> FloatArray:

@@ -19,8 +19,8 @@ def atoms_picture(dictionary: CoupledDictionary) -> NDArray[Any]:
     focused beside blurred (beside more blurred). Each atom is stretched to its own full contrast.
     """
     d = dictionary.patch_size
-    tiles = dictionary.levels.transpose(0, 2, 1).reshape(dictionary.n_levels, dictionary.n_atoms, d, d)
-    tiles = _stretched(tiles).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
+    atoms = dictionary.levels.transpose(0, 2, 1).reshape(dictionary.n_levels, dictionary.n_atoms, d, d)
+    tiles = _stretched(atoms).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
     columns = int(np.ceil(np.sqrt(dictionary.n_atoms)))
     above = _beside([_grid(level, columns, GAP // 2) for level in tiles], 4 * GAP)
     pairs = np.concatenate(list(tiles), axis=2)  # (n_atoms, side, n_levels * side)
@@ -32,7 +32,7 @@ def atoms_picture(dictionary: CoupledDictionary) -> NDArray[Any]:
 def _stretched(tiles: NDArray[Any]) -> NDArray[np.uint8]:
     low = tiles.min(axis=(2, 3), keepdims=True)
     high = tiles.max(axis=(2, 3), keepdims=True)
-    return np.rint(255 * (tiles - low) / np.maximum(high - low, 1e-12)).astype(np.uint8)
+    return np.asarray(np.rint(255 * (tiles - low) / np.maximum(high - low, 1e-12)), np.uint8)
 
 
 def _grid(tiles: NDArray[np.uint8], columns: int, gap: int) -> NDArray[np.uint8]:

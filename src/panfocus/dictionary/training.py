@@ -56,9 +56,7 @@ def sample_patches(
     return [np.concatenate(level)[:n_samples].T for level in kept]
 
 
-def _gather(
-    views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int
-) -> FloatArray:
+def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:
     """Take mean-free patches (n, patch_size**2), given by their positions counted over all images."""
     X = np.empty((len(positions), patch_size**2))
     for i, view in enumerate(views):

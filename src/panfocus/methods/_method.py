@@ -51,7 +51,7 @@ class FusionMethod(Protocol):
     """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
 
     def fuse(self, frames: NDArray[Any], progress: Progress) -> FusionResult:
-        """Fuse frames (n, h, w) or (n, h, w, c), checked by the pipeline: two or more, finite, of one kind."""
+        """Fuse frames (n, h, w) or (n, h, w, c), checked by the caller: two or more, finite, of one kind."""
         ...
 
 

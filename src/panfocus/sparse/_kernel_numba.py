@@ -5,8 +5,8 @@ The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for spe
 * Atoms are made orthogonal as they are chosen, but seen from the dictionary: row k of Q holds the inner
   products of all atoms with the k-th orthogonal direction q_k. Then, for the atom i chosen in step k,
 
-      L[k, l] = Q[l, i]                                       the Cholesky row, for nothing
-      Q[k]    = (G[i] - sum_l L[k, l] Q[l]) / L[k, k]         one pass over k rows of Q
+      L[k, p] = Q[p, i]  for all p < k                        the Cholesky row, for nothing
+      Q[k]    = (G[i] - sum_p L[k, p] Q[p]) / L[k, k]         one pass over k rows of Q
       c       = c - z_k Q[k],  z_k = c[i] / L[k, k]           the new correlations D'r
 
   and the error falls by z_k^2. No triangular system is solved until the end.
@@ -43,9 +43,24 @@ def correlate(rows: Array, signals: Array, out: Array) -> None:
         a[:], b[:], c[:], d[:] = 0.0, 0.0, 0.0, 0.0
         for i in range(0, m, 4):
             a0, a1, a2, a3 = signals[s, i], signals[s, i + 1], signals[s, i + 2], signals[s, i + 3]
-            b0, b1, b2, b3 = signals[s + 1, i], signals[s + 1, i + 1], signals[s + 1, i + 2], signals[s + 1, i + 3]
-            c0, c1, c2, c3 = signals[s + 2, i], signals[s + 2, i + 1], signals[s + 2, i + 2], signals[s + 2, i + 3]
-            d0, d1, d2, d3 = signals[s + 3, i], signals[s + 3, i + 1], signals[s + 3, i + 2], signals[s + 3, i + 3]
+            b0, b1, b2, b3 = (
+                signals[s + 1, i],
+                signals[s + 1, i + 1],
+                signals[s + 1, i + 2],
+                signals[s + 1, i + 3],
+            )
+            c0, c1, c2, c3 = (
+                signals[s + 2, i],
+                signals[s + 2, i + 1],
+                signals[s + 2, i + 2],
+                signals[s + 2, i + 3],
+            )
+            d0, d1, d2, d3 = (
+                signals[s + 3, i],
+                signals[s + 3, i + 1],
+                signals[s + 3, i + 2],
+                signals[s + 3, i + 3],
+            )
             for j in range(n):
                 r0, r1, r2, r3 = rows[i, j], rows[i + 1, j], rows[i + 2, j], rows[i + 3, j]
                 a[j] = a[j] + a0 * r0 + a1 * r1 + a2 * r2 + a3 * r3
@@ -56,8 +71,11 @@ def correlate(rows: Array, signals: Array, out: Array) -> None:
 
 @_compile
 def strongest(values: Array) -> int:
-    """First index of the largest absolute value. As bit patterns, so that it runs on vectors: for floats
-    without sign the order of the bits is the order of the values."""
+    """First index of the largest absolute value.
+
+    Compared as bit patterns, which compilers put on vectors: for floats without sign the order of the bits
+    is the order of the values.
+    """
     bits = values.view(np.int32)
     largest = np.int32(0)
     for j in range(len(bits)):
@@ -65,19 +83,19 @@ def strongest(values: Array) -> int:
     first = np.int32(len(bits))
     for j in range(len(bits)):
         first = min(first, np.int32(j) if bits[j] & _NO_SIGN == largest else np.int32(len(bits)))
-    return first
+    return int(first)
 
 
 @_compile
 def orthogonalise(Q: Array, factors: Array, k: int, gram_row: Array, out: Array) -> None:
-    """out = gram_row - sum_l factors[l] Q[l] over l < k, four rows at a time; factors are 0 from k on."""
+    """out = gram_row - sum_p factors[p] Q[p] over p < k, four rows at a time; factors are 0 from k on."""
     f0, f1, f2, f3 = factors[0], factors[1], factors[2], factors[3]
     for j in range(len(out)):
         out[j] = gram_row[j] - f0 * Q[0, j] - f1 * Q[1, j] - f2 * Q[2, j] - f3 * Q[3, j]
-    for l in range(4, k, 4):
-        f0, f1, f2, f3 = factors[l], factors[l + 1], factors[l + 2], factors[l + 3]
+    for p in range(4, k, 4):
+        f0, f1, f2, f3 = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
         for j in range(len(out)):
-            out[j] = out[j] - f0 * Q[l, j] - f1 * Q[l + 1, j] - f2 * Q[l + 2, j] - f3 * Q[l + 3, j]
+            out[j] = out[j] - f0 * Q[p, j] - f1 * Q[p + 1, j] - f2 * Q[p + 2, j] - f3 * Q[p + 3, j]
 
 
 @_compile
@@ -91,11 +109,13 @@ def solve(L: Array, diagonal: Array, z: Array, k: int, coefficients: Array) -> N
 
 
 @_compile
-def measure(signal: Array, atoms: Array, chosen: Array, coefficients: Array, k: int, residual: Array) -> float:
+def measure(
+    signal: Array, atoms: Array, chosen: Array, coefficients: Array, k: int, residual: Array
+) -> float:
     """||x - D a||^2, from the residual itself."""
     residual[:] = signal
-    for l in range(k):
-        coefficient, atom = coefficients[l], atoms[chosen[l]]
+    for p in range(k):
+        coefficient, atom = coefficients[p], atoms[chosen[p]]
         for i in range(len(residual)):
             residual[i] -= coefficient * atom[i]
     total = 0.0
@@ -113,7 +133,7 @@ def pursue(
     max_sq_error: float,
     work: tuple[Array, ...],
 ) -> tuple[int, float, int]:
-    """Code one signal; its atoms and coefficients are left in `work`. `max_sq_error` is relative to its energy.
+    """Code one signal; its code is left in `work`. `max_sq_error` is relative to the signal's energy.
 
     Returns how many atoms, the squared error and why it stopped.
     """
@@ -135,9 +155,9 @@ def pursue(
             stop = STOP_STALLED
             break
         distance = np.float32(1.0)
-        for l in range(k):
-            L[k, l] = Q[l, atom]
-            distance -= L[k, l] * L[k, l]
+        for p in range(k):
+            L[k, p] = Q[p, atom]
+            distance -= L[k, p] * L[k, p]
         if distance <= DEPENDENT:
             correlations[atom] = 0.0
             continue
@@ -230,5 +250,5 @@ def summarise_block(
             k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
-            for l in range(k):
-                l1[i, work[6][l] // segment] += abs(work[7][l])
+            for p in range(k):
+                l1[i, work[6][p] // segment] += abs(work[7][p])

@@ -15,12 +15,14 @@ from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_
 Array = NDArray[Any]
 
 
-def code_signal(D: Array, G: Array, x: Array, max_atoms: int, bound: float) -> tuple[list[int], Array, float, int]:
+def code_signal(
+    D: Array, G: Array, x: Array, max_atoms: int, bound: float
+) -> tuple[list[int], Array, float, int]:
     """Code x over the columns of D, given G = D'D, until ||x - D a||^2 <= bound or max_atoms are chosen.
 
     Returns the chosen atoms, their coefficients, the squared error and why it stopped.
     """
-    energy = x @ x
+    energy = float(x @ x)
     if energy == 0.0:
         return [], np.zeros(0), 0.0, STOP_ZERO
     correlations = D.T @ x
@@ -48,5 +50,5 @@ def code_signal(D: Array, G: Array, x: Array, max_atoms: int, bound: float) -> t
         coefficients = solve_triangular(L[: k + 1, : k + 1].T, half_way, lower=False)
         remaining = correlations - G[:, chosen] @ coefficients
         residual = x - D[:, chosen] @ coefficients
-        sq_error = residual @ residual
+        sq_error = float(residual @ residual)
     return chosen, coefficients, sq_error, STOP_AT_BOUND

@@ -1,6 +1,6 @@
 """Numbers that both coding kernels share: where rounding begins, and the reasons to stop."""
 
-# An atom correlates with the residual only beyond this share of the signal's norm; below, it is float32 rounding.
+# A correlation with the residual below this share of the signal's norm is float32 rounding.
 ROUNDING = 1e-6
 
 # An atom whose squared distance from the span of the chosen ones is at most this is dependent on them: a

@@ -1,4 +1,4 @@
-"""Orthogonal matching pursuit over one dictionary, for many signals: Eq. (5) of the paper, solved greedily."""
+"""Orthogonal matching pursuit for many signals over one dictionary: Eq. (6) of the paper, greedily."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -130,7 +130,9 @@ class Pursuit:
         """Signals as the kernels want them: float32, one per row, contiguous."""
         X = np.asarray(signals)
         if X.ndim != 2 or len(X) != len(self.dictionary):
-            raise InputError(f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column")
+            raise InputError(
+                f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column"
+            )
         return np.ascontiguousarray(X.T, np.float32)
 
 
@@ -154,7 +156,9 @@ def batch_omp_plain(
     counts, sq_errors, stops = _outcome(n)
     for i in range(n):
         x = X[:, i]
-        chosen, values, sq_errors[i], stops[i] = _kernel_numpy.code_signal(D, G, x, k, max_sq_error * (x @ x))
+        chosen, values, sq_errors[i], stops[i] = _kernel_numpy.code_signal(
+            D, G, x, k, max_sq_error * float(x @ x)
+        )
         counts[i] = len(chosen)
         atoms[: len(chosen), i] = chosen
         coefficients[: len(chosen), i] = values

@@ -1,0 +1,30 @@
+"""Put the fused image together from the frames' own pixels."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import IntArray
+
+
+def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
+    """Mean of frames (n, h, w) or (n, h, w, c), weighted per pixel by whole votes (n, h, w).
+
+    That is what averaging the overlapping winning patches gives, without moving a patch. Integer frames are
+    averaged exactly and rounded half up. A pixel with unanimous votes is that frame's pixel, bit for bit.
+    """
+    if frames.ndim == 4:
+        votes = votes[..., None]
+    total = votes.sum(axis=0, dtype=np.uint32)
+    if frames.dtype.kind == "u":
+        weighted = np.zeros(frames.shape[1:], np.uint64)
+        for frame, vote in zip(frames, votes, strict=True):
+            weighted += frame * vote.astype(np.uint64)
+        return np.asarray((2 * weighted + total) // (2 * total), frames.dtype)
+    winners = np.broadcast_to(votes.argmax(axis=0)[None], (1, *frames.shape[1:]))
+    base = np.take_along_axis(frames, winners, axis=0)[0]
+    offset = np.zeros(frames.shape[1:], np.float64)
+    for frame, vote in zip(frames, votes, strict=True):
+        offset += vote * (frame - base)  # differences from the winner: nothing to round where all agree
+    return np.asarray(base + offset / total, frames.dtype)

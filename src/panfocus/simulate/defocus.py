@@ -1,0 +1,62 @@
+"""Defocus as a lens makes it: a point becomes a disk."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy.signal import oaconvolve
+
+from panfocus._float import FloatArray
+from panfocus.errors import InputError
+
+SUBPIXELS = 16  # the disk's rim is sampled this finely: its area is right to 1 % at a radius of 1 pixel
+RADII = (1.5, 6.0)  # of the blurred levels, in pixels: from just visible to most of an 8 x 8 patch
+NOISE = 1.0 / 255  # largest standard deviation of the sensor noise
+WHITE = 255  # levels are rounded to 8 bit, as cameras write them
+
+
+def disk(radius: float) -> FloatArray:
+    """Point spread of a lens out of focus: a disk of unit sum, each pixel weighed by its part inside."""
+    if not radius > 0:
+        raise InputError(f"radius must be positive, got {radius}")
+    reach = int(np.ceil(radius))
+    fine = (np.arange((2 * reach + 1) * SUBPIXELS) + 0.5) / SUBPIXELS - reach - 0.5
+    inside = (fine[:, None] ** 2 + fine**2 <= radius**2).astype(np.float64)
+    side = 2 * reach + 1
+    kernel = inside.reshape(side, SUBPIXELS, side, SUBPIXELS).mean(axis=(1, 3))
+    return np.asarray(kernel / kernel.sum())
+
+
+def defocused(image: FloatArray, radius: float) -> FloatArray:
+    """Blur an image (h, w) by a disk; beyond its borders it is mirrored. Radius 0 leaves it as it is."""
+    if radius == 0:
+        return image
+    kernel = disk(radius)
+    wide = np.pad(image, kernel.shape[0] // 2, mode="symmetric")
+    return oaconvolve(wide, kernel, mode="valid").astype(image.dtype)
+
+
+def simulate_levels(image: FloatArray, *, n_levels: int, rng: np.random.Generator) -> list[FloatArray]:
+    """Return a sharp image (h, w), unit range, as a camera would at each focus level, sharpest first.
+
+    The range of radii is divided evenly (by ratio) among the blurred levels; each draws its radius there.
+    Every level gets its own noise and is rounded to 8 bit.
+    """
+    if n_levels < 2:
+        raise InputError(f"n_levels must be at least 2, got {n_levels}")
+    limits = np.geomspace(*RADII, n_levels)
+    radii = [0.0, *(float(np.exp(rng.uniform(*np.log(pair)))) for pair in pairwise(limits))]
+    return [_photographed(defocused(image, radius), rng) for radius in radii]
+
+
+def simulate_training(
+    images: Sequence[FloatArray], *, n_levels: int, rng: np.random.Generator, draws: int = 4
+) -> list[list[FloatArray]]:
+    """Simulate every image `draws` times, each with radii and noise of its own; lists of images per level."""
+    drawn = [simulate_levels(image, n_levels=n_levels, rng=rng) for image in images for _ in range(draws)]
+    return [list(level) for level in zip(*drawn, strict=True)]
+
+
+def _photographed(image: FloatArray, rng: np.random.Generator) -> FloatArray:
+    noisy = image + rng.normal(0.0, rng.uniform(0.0, NOISE), image.shape)
+    return (np.rint(np.clip(noisy, 0, 1) * WHITE) / WHITE).astype(np.float32)
