@@ -1,0 +1,39 @@
+"""Make the demo's frames from three frames of the mineral stack of z-stackr (MIT licence).
+
+    python scripts/make_sample.py FRAME15.jpg FRAME20.jpg FRAME25.jpg
+
+The frames are reduced to a quarter, registered on the middle one (the lens breathes: they differ in scale by
+up to 1 %) and cropped to what all of them show. Needs opencv-python-headless, which panfocus does not.
+"""
+
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+DESTINATION = Path(__file__).resolve().parents[1] / "src" / "panfocus" / "data" / "sample"
+REDUCTION = 4
+BLUR = 3.0  # matched at equal blur: what is sharp in one frame is not in the other
+CROP = slice(20, 520), slice(30, 930)
+
+
+def main(paths: list[str]) -> None:
+    """Write frame-1.jpg, frame-2.jpg, frame-3.jpg."""
+    frames = [cv2.imread(path) for path in paths]
+    frames = [cv2.resize(f, None, fx=1 / REDUCTION, fy=1 / REDUCTION, interpolation=cv2.INTER_AREA) for f in frames]
+    soft = [cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_BGR2GRAY), (0, 0), BLUR) for f in frames]
+    size = frames[1].shape[1::-1]
+    for i, frame in enumerate(frames, start=1):
+        warp = np.eye(2, 3, dtype=np.float32)
+        rule = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 500, 1e-8)
+        _, warp = cv2.findTransformECC(soft[1], soft[i - 1], warp, cv2.MOTION_AFFINE, rule, None, 1)
+        if i != 2:
+            frame = cv2.warpAffine(frame, warp, size, flags=cv2.INTER_LANCZOS4 | cv2.WARP_INVERSE_MAP)
+        cv2.imwrite(str(DESTINATION / f"frame-{i}.jpg"), frame[CROP], [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(sys.argv[1:])
