@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -36,11 +36,15 @@ def learn(
     ] = None,
     patch_size: Annotated[int, typer.Option(min=2, help="Side of the patches, in pixels.")] = 8,
     atoms: Annotated[int, typer.Option(min=1, help="Atoms of each level.")] = 256,
-    max_atoms: Annotated[int, typer.Option(min=1, help="Most atoms in the code of one patch.")] = 10,
+    max_atoms: Annotated[int, typer.Option(min=1, help="Most atoms in the code of one patch.")] = 5,
     rounds: Annotated[int, typer.Option(min=1, help="Coding steps.")] = 10,
     update_cycles: Annotated[
         int, typer.Option(min=1, help="Passes over the atoms after each coding step.")
     ] = 1,
+    start: Annotated[
+        Literal["samples", "dct"],
+        typer.Option(help="Begin with training samples, or with overcomplete cosines."),
+    ] = "samples",
     samples: Annotated[int, typer.Option(min=1, help="Patches drawn at random from all pictures.")] = 30_000,
     levels: Annotated[int, typer.Option(min=2, help="Grades of focus; more than 2 only with --images.")] = 2,
     separate: Annotated[
@@ -79,6 +83,7 @@ def learn(
                 max_atoms=max_atoms,
                 rounds=rounds,
                 update_cycles=update_cycles,
+                start=start,
                 n_samples=samples,
                 separate=separate,
                 rng=seed,
