@@ -38,7 +38,8 @@ def main(kodak: Path, skimage: Path) -> None:
         learned = CoupledDictionary.learn(*levels, rng=SEED, origin=ORIGIN)
         learned.save(DESTINATION / f"levels{n_levels}.npz", force=True)
         correlations = ", ".join(f"{c:.3f}" for c in learned.pair_correlations().mean(axis=1))
-        print(f"levels{n_levels}: objective {learned.history[-1].objective:.4f}, pairs correlate {correlations}")
+        objective = learned.history[-1].objective
+        print(f"levels{n_levels}: objective {objective:.4f}, pairs correlate {correlations}")
 
 
 if __name__ == "__main__":

@@ -20,17 +20,20 @@ CROP = slice(20, 520), slice(30, 930)
 
 def main(paths: list[str]) -> None:
     """Write frame-1.jpg, frame-2.jpg, frame-3.jpg."""
-    frames = [cv2.imread(path) for path in paths]
-    frames = [cv2.resize(f, None, fx=1 / REDUCTION, fy=1 / REDUCTION, interpolation=cv2.INTER_AREA) for f in frames]
+    frames = [_reduced(cv2.imread(path)) for path in paths]
     soft = [cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_BGR2GRAY), (0, 0), BLUR) for f in frames]
     size = frames[1].shape[1::-1]
     for i, frame in enumerate(frames, start=1):
         warp = np.eye(2, 3, dtype=np.float32)
         rule = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 500, 1e-8)
         _, warp = cv2.findTransformECC(soft[1], soft[i - 1], warp, cv2.MOTION_AFFINE, rule, None, 1)
-        if i != 2:
-            frame = cv2.warpAffine(frame, warp, size, flags=cv2.INTER_LANCZOS4 | cv2.WARP_INVERSE_MAP)
-        cv2.imwrite(str(DESTINATION / f"frame-{i}.jpg"), frame[CROP], [cv2.IMWRITE_JPEG_QUALITY, 92])
+        how = cv2.INTER_LANCZOS4 | cv2.WARP_INVERSE_MAP
+        registered = frame if i == 2 else cv2.warpAffine(frame, warp, size, flags=how)
+        cv2.imwrite(str(DESTINATION / f"frame-{i}.jpg"), registered[CROP], [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+def _reduced(frame: np.ndarray) -> np.ndarray:
+    return cv2.resize(frame, None, fx=1 / REDUCTION, fy=1 / REDUCTION, interpolation=cv2.INTER_AREA)
 
 
 if __name__ == "__main__":

@@ -10,19 +10,15 @@ from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 
 
-def frames_array(frames: ArrayLike | Sequence[ArrayLike], names: Sequence[str] | None = None) -> NDArray[Any]:
-    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
-
-    `names` are what the frames are called in messages; without them they are counted from 0.
-    """
+def frames_array(frames: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
+    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack."""
     if isinstance(frames, np.ndarray) and frames.ndim not in (3, 4):
         raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
     arrays = [np.asarray(frame) for frame in frames]  # type: ignore[union-attr]
-    called = names or [f"frame {i}" for i in range(len(arrays))]
     if len(arrays) < 2:
         raise InputError(f"fusion needs at least two frames, got {len(arrays) or 'none'}")
-    for name, array in zip(called, arrays, strict=True):
-        check_like(array, name, arrays[0], called[0])
+    for i, array in enumerate(arrays):
+        check_like(array, f"frame {i}", arrays[0], "frame 0")
     if isinstance(frames, np.ndarray):
         return frames
     return np.stack(arrays)

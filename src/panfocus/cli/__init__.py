@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from panfocus.cli import demo, dictionary, doctor, fuse, learn
-from panfocus.cli._console import complain
+from panfocus.cli._console import FAILED, complain
 
 app = typer.Typer(
     name="panfocus",
@@ -40,11 +40,13 @@ def root(
 def main() -> None:
     """Run the command line; a mistake in it is one line and exit code 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # a file's name may be no text; stderr does so anyway
+        # A file's name may be no text; stderr replaces what it cannot print anyway.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
+    except KeyboardInterrupt:  # before a command has begun; from then on it has a console to say so
+        complain("interrupted; nothing was written")
+        sys.exit(FAILED)
     except typer.TyperException as error:
         complain(f"{error.format_message()} (see --help)")
         sys.exit(error.exit_code)

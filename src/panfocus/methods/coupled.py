@@ -132,6 +132,7 @@ class Coupled:
             return best.labels.reshape(-1, len(cols))
 
         blocks = list(_spans(len(rows), max(1, PATCHES_PER_BLOCK // len(cols))))
+        progress("select", 0.0)  # before the first block, which may have to compile
         decided = []
         for i, labels in enumerate(map_blocks(decide, blocks)):
             decided.append(labels)

@@ -1,0 +1,33 @@
+"""Learning: 30,000 pairs, 256 atoms, 10 rounds: what a round costs, how far coupled atoms belong together."""
+
+import numpy as np
+
+from benchmarks._data import need_data
+from panfocus.dictionary import CoupledDictionary
+from panfocus.gray import to_gray
+from panfocus.io.read import read_image
+
+
+def training_pairs() -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the five focused and the five blurred crops of the training pairs."""
+    folder = need_data() / "training" / "pairs"
+    return tuple([to_gray(read_image(folder / f"p{i}{kind}.png")) for i in range(1, 6)] for kind in "fb")
+
+
+def run() -> dict[str, float]:
+    """Learn coupled and separate dictionaries from either start."""
+    figures = {}
+    for start in ("samples", "dct"):
+        for separate in (False, True):
+            learned = CoupledDictionary.learn(*training_pairs(), start=start, separate=separate)
+            name = f"learn_{'separate' if separate else 'coupled'}_{start}"
+            correlations = learned.pair_correlations()[0]
+            figures[f"{name}_pair_correlation"] = float(correlations.mean())
+            figures[f"{name}_pair_correlation_absolute"] = float(np.abs(correlations).mean())
+            if not separate:
+                rounds = learned.history[1:]  # the first may compile
+                coding = float(np.median([r.coding_seconds for r in rounds]))
+                update = float(np.median([r.update_seconds for r in rounds]))
+                figures[f"{name}_update_over_coding_time"] = update / coding
+                figures[f"{name}_objective"] = learned.history[-1].objective
+    return figures
