@@ -41,7 +41,7 @@ def code_signal(
         usable[atom] = False
         k = len(chosen)
         L[k, :k] = solve_triangular(L[:k, :k], G[chosen, atom], lower=True)
-        distance = 1.0 - L[k, :k] @ L[k, :k]  # squared, of the atom from the span of those chosen
+        distance = G[atom, atom] - L[k, :k] @ L[k, :k]  # squared, of the atom from the span of those chosen
         if distance <= DEPENDENT:
             continue
         L[k, k] = np.sqrt(distance)

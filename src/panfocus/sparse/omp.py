@@ -127,13 +127,16 @@ class Pursuit:
         return CodeSummaries(l1.T, counts, sq_errors, stops)
 
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
-        """Signals as the kernels want them: float32, one per row, contiguous."""
+        """Signals as the compiled kernel wants them: float32, one per row, contiguous."""
+        return np.ascontiguousarray(self._checked(signals).T, np.float32)
+
+    def _checked(self, signals: ArrayLike) -> NDArray[Any]:
         X = np.asarray(signals)
         if X.ndim != 2 or len(X) != len(self.dictionary):
             raise InputError(
                 f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column"
             )
-        return np.ascontiguousarray(X.T, np.float32)
+        return X
 
 
 def batch_omp(
@@ -150,7 +153,7 @@ def batch_omp_plain(
     pursuit = Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error)
     D = pursuit.dictionary.astype(np.float64)
     G = D.T @ D
-    X = np.asarray(signals, np.float64)
+    X = pursuit._checked(signals).astype(np.float64)
     n, k = X.shape[1], pursuit.max_atoms
     atoms, coefficients = np.full((k, n), -1, np.int32), np.zeros((k, n))
     counts, sq_errors, stops = _outcome(n)
