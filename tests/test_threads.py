@@ -1,0 +1,110 @@
+import threading
+import time
+
+import pytest
+
+from panfocus._threads import available_cores, limit_threads, map_blocks, thread_count
+from panfocus.errors import InputError
+
+
+def test_without_a_limit_every_core_is_used():
+    assert thread_count() == available_cores() >= 1
+
+
+def test_limits_nest_and_end():
+    with limit_threads(3):
+        assert thread_count() == 3
+        with limit_threads(1):
+            assert thread_count() == 1
+        with limit_threads(None):
+            assert thread_count() == 3
+        assert thread_count() == 3
+    assert thread_count() == available_cores()
+
+
+def test_a_limit_ends_with_an_error_too():
+    with pytest.raises(KeyError), limit_threads(1):
+        raise KeyError
+    assert thread_count() == available_cores()
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_a_limit_below_one_is_refused(threads):
+    with (
+        pytest.raises(InputError, match=f"threads must be at least 1, got {threads}"),
+        limit_threads(threads),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_results_come_in_the_order_of_the_blocks(threads):
+    def work(i):
+        time.sleep(0.002 * (i % 3 == 0))
+        return i * i
+
+    with limit_threads(threads):
+        assert list(map_blocks(work, range(20))) == [i * i for i in range(20)]
+
+
+def test_no_blocks_give_no_results():
+    assert list(map_blocks(str, [])) == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_as_many_threads_as_allowed_work_at_once(threads):
+    all_here = threading.Barrier(threads)
+    names = set()
+
+    def work(_):
+        all_here.wait(timeout=10)  # passes only when that many are at work
+        names.add(threading.current_thread().name)
+
+    with limit_threads(threads):
+        list(map_blocks(work, range(4 * threads)))
+    assert len(names) == threads
+
+
+def test_blocks_are_taken_only_as_results_leave():
+    taken = []
+
+    def blocks():
+        for i in range(100):
+            taken.append(i)
+            yield i
+
+    with limit_threads(2):
+        results = map_blocks(str, blocks())
+        for i in range(5):
+            assert next(results) == str(i)
+            assert len(taken) <= i + 4
+        results.close()
+    assert len(taken) < 10
+
+
+def test_an_error_in_a_block_comes_out_and_drops_the_blocks_behind_it():
+    begun = []
+
+    def work(i):
+        begun.append(i)
+        if i == 3:
+            raise ZeroDivisionError("block 3")
+        return i
+
+    arrived = []
+    with limit_threads(1), pytest.raises(ZeroDivisionError, match="block 3"):
+        arrived.extend(map_blocks(work, range(1000)))
+    assert arrived == [0, 1, 2]
+    assert len(begun) < 10
+
+
+def test_leaving_early_leaves_no_thread_behind():
+    before = threading.active_count()
+    with limit_threads(2):
+        for result in map_blocks(lambda i: i, range(1000)):
+            if result == 5:
+                break
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
