@@ -27,7 +27,15 @@ def sample_patches(
     list over levels of arrays (patch_size**2, n)
         Patches less their means, scaled to norm one. Flat ones, at any level, are left out.
     """
+    if patch_size < 2:
+        raise InputError(f"patch_size must be at least 2, got {patch_size}")
+    if n_samples < 1:
+        raise InputError(f"n_samples must be at least 1, got {n_samples}")
+    if not levels[0]:
+        raise InputError("there are no training images")
     for i, images in enumerate(zip(*levels, strict=True)):
+        if images[0].ndim != 2:
+            raise InputError(f"training image {i} has shape {images[0].shape}; needed: (h, w)")
         shapes = {image.shape for image in images}
         if len(shapes) > 1:
             raise InputError(f"training image {i} differs in size between its levels: {sorted(shapes)}")

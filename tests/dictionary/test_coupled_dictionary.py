@@ -1,0 +1,188 @@
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from panfocus import CoupledDictionary
+from panfocus.dictionary import DEFAULT_NAMES
+from panfocus.errors import FileError, InputError
+from panfocus.simulate import defocused
+
+QUICK = {"patch_size": 4, "n_atoms": 12, "max_atoms": 2, "rounds": 2, "n_samples": 300}
+
+
+@pytest.fixture(scope="module")
+def images():
+    rng = np.random.default_rng(2)
+    sharp = [rng.random((23, 31)), rng.random((27, 19))]
+    return [sharp] + [[defocused(image, radius) for image in sharp] for radius in (1.5, 3.0)]
+
+
+@pytest.fixture(scope="module")
+def learned(images):
+    return CoupledDictionary.learn(*images[:2], **QUICK, rng=5, origin="a test")
+
+
+def test_what_is_learned_has_the_sizes_asked_for(learned):
+    assert learned.levels.shape == (2, 16, 12)
+    assert (learned.n_levels, learned.n_atoms, learned.patch_size) == (2, 12, 4)
+    assert learned.levels.dtype == np.float32
+    assert len(learned.history) == 2
+    np.testing.assert_allclose(np.linalg.norm(learned.levels, axis=1), 1, atol=1e-6)
+
+
+def test_the_matrix_is_all_levels_side_by_side(learned):
+    assert learned.matrix.shape == (16, 24)
+    np.testing.assert_array_equal(learned.matrix[:, :12], learned.levels[0])
+    np.testing.assert_array_equal(learned.matrix[:, 12:], learned.levels[1])
+
+
+def test_pair_correlations_are_cosines_of_atoms_that_share_an_index(images):
+    three = CoupledDictionary.learn(*images, **QUICK)
+    correlations = three.pair_correlations()
+    assert correlations.shape == (2, 12)
+    for level in range(2):
+        for i in range(12):
+            cosine = three.levels[level][:, i] @ three.levels[level + 1][:, i]
+            assert np.isclose(correlations[level, i], cosine, atol=1e-6)
+
+
+def test_how_it_was_learned_is_kept(learned):
+    assert learned.settings == {
+        "n_atoms": 12, "max_atoms": 2, "rounds": 2, "update_cycles": 1, "start": "samples",
+        "focused_weight": None, "separate": False, "n_samples": 300,
+    }  # fmt: skip
+    assert learned.seed == 5
+    assert learned.origin == "a test"
+    assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
+
+
+def test_saving_and_loading_changes_nothing(learned, tmp_path):
+    learned.save(tmp_path / "d.npz")
+    loaded = CoupledDictionary.load(str(tmp_path / "d.npz"))
+    np.testing.assert_array_equal(loaded.levels, learned.levels)
+    assert (loaded.origin, loaded.settings, loaded.seed) == ("a test", learned.settings, 5)
+    assert loaded.history == ()
+
+
+def test_an_existing_file_is_replaced_only_with_force(learned, tmp_path):
+    learned.save(tmp_path / "d.npz")
+    with pytest.raises(FileError, match="exists already"):
+        learned.save(tmp_path / "d.npz")
+    learned.save(tmp_path / "d.npz", force=True)
+
+
+@pytest.mark.parametrize(("name", "n_levels"), [("levels2", 2), ("levels3", 3)])
+def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
+    shipped = CoupledDictionary.default(name)
+    assert shipped.levels.shape == (n_levels, 64, 256)
+    np.testing.assert_allclose(np.linalg.norm(shipped.levels, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(shipped.levels.mean(axis=1), 0, atol=1e-5)
+    assert {"n_atoms", "max_atoms", "rounds", "n_samples"} <= shipped.settings.keys()
+    assert isinstance(shipped.seed, int)
+    assert shipped.origin
+    assert shipped.settings["n_atoms"] == 256
+
+
+def test_shipped_atoms_lose_detail_from_level_to_level():
+    def roughness(atoms):
+        tiles = atoms.T.reshape(-1, 8, 8)
+        return (np.diff(tiles, axis=1) ** 2).sum() + (np.diff(tiles, axis=2) ** 2).sum()
+
+    for name in DEFAULT_NAMES:
+        rough = [roughness(level) for level in CoupledDictionary.default(name).levels]
+        assert (np.diff(rough) < 0).all()
+
+
+def test_an_unknown_default_is_refused():
+    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3"
+    with pytest.raises(InputError, match=words):
+        CoupledDictionary.default("levels9")
+
+
+@pytest.mark.parametrize("shape", [(16, 12), (1, 16, 12), (2, 15, 12)])
+def test_arrays_that_are_no_dictionary_are_refused(shape):
+    words = f"levels have shape {shape}; needed: (2 or more, patch_size**2, n_atoms)"
+    with pytest.raises(InputError, match=re.escape(words)):
+        CoupledDictionary(np.zeros(shape, np.float32))
+
+
+def test_the_same_seed_gives_the_same_bits(images, learned):
+    again, other = (CoupledDictionary.learn(*images[:2], **QUICK, rng=seed) for seed in (5, 6))
+    np.testing.assert_array_equal(again.levels, learned.levels)
+    assert not np.array_equal(other.levels, learned.levels)
+
+
+def test_a_generator_learns_like_its_seed_and_leaves_none(images, learned):
+    by_generator = CoupledDictionary.learn(*images[:2], **QUICK, rng=np.random.default_rng(5))
+    np.testing.assert_array_equal(by_generator.levels, learned.levels)
+    assert by_generator.seed is None
+
+
+def test_a_single_image_is_a_list_of_one(images):
+    alone, listed = (
+        CoupledDictionary.learn(*pair, **QUICK)
+        for pair in ((images[0][0], images[1][0]), (images[0][:1], images[1][:1]))
+    )
+    np.testing.assert_array_equal(alone.levels, listed.levels)
+
+
+def test_an_array_of_images_is_a_list_of_them(images):
+    stacks = [np.stack([image[:19, :19] for image in level]) for level in images[:2]]
+    stacked, listed = (
+        CoupledDictionary.learn(*levels, **QUICK) for levels in (stacks, [list(s) for s in stacks])
+    )
+    np.testing.assert_array_equal(stacked.levels, listed.levels)
+
+
+def test_equal_shares_are_the_default(images, learned):
+    half, most = (CoupledDictionary.learn(*images[:2], **QUICK, rng=5, focused_weight=w) for w in (0.5, 0.9))
+    np.testing.assert_array_equal(half.levels, learned.levels)
+    assert not np.array_equal(most.levels, learned.levels)
+    assert most.settings["focused_weight"] == 0.9
+
+
+def test_separate_learning_is_recorded_and_has_no_pairs(images):
+    separate = CoupledDictionary.learn(*images[:2], **QUICK, separate=True)
+    assert separate.levels.shape == (2, 16, 12)
+    assert separate.settings["separate"] is True
+    assert len(separate.history) == 2 * QUICK["rounds"]
+
+
+def test_coupled_atoms_of_real_pairs_correlate_far_more_than_separate_ones(data_dir):
+    sharp, soft = [], []
+    for i in range(1, 6):
+        for images, kind in ((sharp, "f"), (soft, "b")):
+            with Image.open(data_dir / "training" / "pairs" / f"p{i}{kind}.png") as picture:
+                images.append(np.asarray(picture.convert("L")) / 255)
+    coupled, separate = (
+        CoupledDictionary.learn(sharp, soft, n_atoms=96, n_samples=6000, rounds=6, separate=separate)
+        for separate in (False, True)
+    )
+    assert coupled.pair_correlations().mean() > 0.25
+    assert abs(separate.pair_correlations().mean()) < 0.1
+    for one in coupled.history:
+        course = np.array([one.objective_coded, *one.objectives])
+        assert (np.diff(course) <= 1e-12 * course[:-1]).all()
+
+
+@pytest.mark.parametrize("weight", [0, 1, -0.5, 2, np.nan])
+def test_a_weight_outside_its_range_is_refused(images, weight):
+    with pytest.raises(InputError, match="focused_weight must lie between 0 and 1, got"):
+        CoupledDictionary.learn(*images[:2], **QUICK, focused_weight=weight)
+
+
+def test_levels_of_unequal_numbers_of_images_are_refused(images):
+    with pytest.raises(InputError, match=re.escape("levels need equally many images, got [2, 1]")):
+        CoupledDictionary.learn(images[0], images[1][:1], **QUICK)
+
+
+def test_too_few_patches_are_refused(images):
+    with pytest.raises(InputError, match="300 training samples are too few to learn 301 atoms"):
+        CoupledDictionary.learn(*images[:2], **QUICK | {"n_atoms": 301})
+
+
+def test_a_misspelt_setting_is_refused(images):
+    with pytest.raises(TypeError, match="n_atom"):
+        CoupledDictionary.learn(*images[:2], n_atom=12)
