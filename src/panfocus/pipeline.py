@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import math
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -14,6 +15,7 @@ from panfocus import _checks
 from panfocus._float import IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, thread_count
+from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
 from panfocus.refine import PAPER_STRENGTH, refine_tv
 
@@ -56,6 +58,8 @@ def fuse(
     """
     if not isinstance(method, str) and settings:
         raise TypeError("settings go with a method's name; a method that is made already has its own")
+    if refine and not 0 <= refine_strength < math.inf:
+        raise InputError(f"refine_strength must be a number from 0 up, got {refine_strength}")
     chosen = get_method(method, **settings) if isinstance(method, str) else method
     stack = _checks.frames_array(frames)
     started = time.perf_counter()

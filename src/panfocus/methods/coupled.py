@@ -63,6 +63,8 @@ class Coupled:
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dictionary, CoupledDictionary | None):
+            raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
         if not 0 < self.eps < 1:
             raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
         level_weights(self.w, 2)
