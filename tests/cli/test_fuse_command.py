@@ -107,7 +107,7 @@ def test_threads_do_not_change_a_byte(folder, run, dictionary):
 def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
     before = names_in(folder)
     ran = run("fuse", ".", "-o", "fused.png", "--labels", "labels.png", "--depth", "depth.tif", *dictionary)
-    assert ran.code == 1
+    assert ran.code == 2
     assert "gives no depth" in ran.err
     assert names_in(folder) == before
 

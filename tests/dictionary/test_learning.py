@@ -47,7 +47,7 @@ def test_the_last_objective_is_the_error_of_the_levels(known):
     """Objectives are sum_l mu_l ||X_l - D_l A||^2 per sample, here measured from outside."""
     levels, _ = known
     weights = [0.7, 0.3]
-    atoms, _ = learn(levels, SMALL, level_weights=weights)
+    atoms, _ = learn(levels, SMALL, level_shares=weights)
     X, D = stacked(levels, weights, np.float32), stacked(atoms, weights)
     again = learning._round(X, D.copy(), np.sqrt(weights), SMALL)
     A = batch_omp(D.T, X.T, max_atoms=SMALL.max_atoms).dense(30)
@@ -131,9 +131,7 @@ def test_replacements_are_unlike_each_other_and_counted(known):
 
 @pytest.mark.parametrize("start", ["samples", "dct"])
 def test_atoms_are_unit_columns_at_every_level(noisy, start):
-    atoms, _ = learn(
-        noisy, Learning(n_atoms=30, max_atoms=3, rounds=2, start=start), level_weights=[0.9, 0.1]
-    )
+    atoms, _ = learn(noisy, Learning(n_atoms=30, max_atoms=3, rounds=2, start=start), level_shares=[0.9, 0.1])
     assert atoms.shape == (2, 16, 30)
     assert atoms.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-6)
@@ -181,7 +179,7 @@ def test_a_known_dictionary_of_three_levels_is_found(known_three, share_recovere
 
 def test_more_weight_on_a_level_represents_it_better(noisy):
     def error_of_first(weight):
-        atoms, _ = learn(noisy, level_weights=[weight, 1 - weight])
+        atoms, _ = learn(noisy, level_shares=[weight, 1 - weight])
         weights = [weight, 1 - weight]
         A = batch_omp(stacked(atoms, weights).T, stacked(noisy, weights).T, max_atoms=3).dense(30)
         return ((noisy[0] - atoms[0] @ A) ** 2).sum()
@@ -203,8 +201,8 @@ def test_times_of_both_steps_are_recorded(noisy):
 
 @pytest.mark.parametrize("weights", [[0.5], [0.5, 0.6], [1.0, 0.0], [1.5, -0.5], [0.2, 0.3, 0.5]])
 def test_weights_that_are_no_shares_are_refused(noisy, weights):
-    with pytest.raises(InputError, match="level_weights must be 2 positive shares that add up to 1, got"):
-        learn(noisy, level_weights=weights)
+    with pytest.raises(InputError, match="level_shares must be 2 positive shares that add up to 1, got"):
+        learn(noisy, level_shares=weights)
 
 
 def test_too_few_samples_are_refused(noisy):

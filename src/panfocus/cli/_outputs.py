@@ -1,17 +1,18 @@
 """The files that a fusion writes: their names, checked beforehand, and their contents."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from panfocus.methods import FusionResult
     from panfocus.stack import Stack
-
-Map = TypeVar("Map")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +48,23 @@ class Outputs:
         if len({path.resolve() for path in paths.values()}) < len(paths):
             raise InputError("two outputs have the same name")
 
+    def check_maps(self, method: str, maps: Sequence[str]) -> None:
+        """Refuse a map that the method does not give, before it has worked for minutes."""
+        for kind in ("labels", "confidence", "depth"):
+            if kind in self.paths() and kind not in maps:
+                raise InputError(f"the method {method} gives no {kind}; leave --{kind} out")
+
     def encode(self, result: "FusionResult", stack: "Stack") -> dict[Path, bytes]:
-        """Return what each file is to hold; a map that the method does not give is refused."""
+        """Return what each file is to hold."""
         from panfocus.io.write import encode_confidence, encode_image, encode_json, encode_labels
 
         contents = {self.image: encode_image(self.image, result.image, like=stack)}
         if self.labels:
-            contents[self.labels] = encode_labels(_given(result.labels, "labels"), len(stack.frames))
+            contents[self.labels] = encode_labels(_given(result.labels), len(stack.frames))
         if self.confidence:
-            confidence = _given(result.confidence, "confidence")
-            contents[self.confidence] = encode_confidence(self.confidence, confidence)
+            contents[self.confidence] = encode_confidence(self.confidence, _given(result.confidence))
         if self.depth:
-            contents[self.depth] = encode_image(self.depth, _given(result.depth, "depth"))
+            contents[self.depth] = encode_image(self.depth, _given(result.depth))
         if self.report:
             contents[self.report] = encode_json(result.report)
         return contents
@@ -67,7 +73,7 @@ class Outputs:
         return ", ".join(map(str, self.paths().values()))
 
 
-def _given(result_map: Map | None, kind: str) -> Map:
-    if result_map is None:
-        raise InputError(f"this method gives no {kind}; leave --{kind} out")
+def _given(result_map: "NDArray[Any] | None") -> "NDArray[Any]":
+    """Return a map that `check_maps` has promised."""
+    assert result_map is not None
     return result_map

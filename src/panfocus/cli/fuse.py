@@ -78,6 +78,7 @@ def fuse(
             outputs.check_names()
             options = _method_options(method, settings or [], dictionary)
             chosen = get_method(method, **options)
+            outputs.check_maps(method, chosen.maps)
             refinement = _refine_options(refine, refine_strength)
             _check_align(align)
             memory_limit = parse_size(max_memory) if max_memory else None
@@ -171,6 +172,11 @@ def _summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> Non
         terminal.say(
             f"refined with strength {refined['strength']:g}, which changed {refined['changed_share']:.1%} "
             f"of the values, by {refined['largest_change']:.2g} of full scale at most"
+            + (
+                ""
+                if refined["changed_share"]
+                else "; a larger --refine-strength, such as 0.01, smooths visibly"
+            )
         )
 
 

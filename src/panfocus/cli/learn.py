@@ -124,7 +124,8 @@ def _pairs(focused: Sequence[Path], blurred: Sequence[Path]) -> "tuple[Levels, s
             raise FileError(f"{sharp_path} and {soft_path} differ in size; they must be registered")
         levels[0].append(sharp)
         levels[1].append(soft)
-    return levels, f"pairs of {', '.join(path.name for path in focused)}"
+    pairs = ", ".join(f"{a.name} and {b.name}" for a, b in zip(focused, blurred, strict=True))
+    return levels, f"pairs of {pairs}"
 
 
 def _cut(regions: Path) -> "tuple[Levels, str]":

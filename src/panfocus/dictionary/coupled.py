@@ -138,9 +138,9 @@ class CoupledDictionary:
             learned = [learn_ksvd(level, settings, rng=generator, progress=progress) for level in samples]
             atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
         else:
-            weights = _level_weights(focused_weight, len(images))
+            shares = _level_shares(focused_weight, len(images))
             atoms, history = learn_coupled(
-                samples, settings, rng=generator, level_weights=weights, progress=progress
+                samples, settings, rng=generator, level_shares=shares, progress=progress
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
@@ -186,7 +186,7 @@ def _as_list(images: Images) -> list[FloatArray]:
     return [images] if single else list(images)  # type: ignore[list-item]
 
 
-def _level_weights(focused_weight: float | None, n_levels: int) -> list[float] | None:
+def _level_shares(focused_weight: float | None, n_levels: int) -> list[float] | None:
     if focused_weight is None:
         return None
     if not 0 < focused_weight < 1:

@@ -73,7 +73,7 @@ def learn_coupled(
     settings: Learning,
     *,
     rng: np.random.Generator,
-    level_weights: Sequence[float] | None = None,
+    level_shares: Sequence[float] | None = None,
     progress: Progress = silent,
 ) -> tuple[FloatArray, tuple[Round, ...]]:
     """Learn one dictionary per level from samples that correspond column by column.
@@ -86,7 +86,7 @@ def learn_coupled(
         How many atoms, rounds and so on.
     rng : Generator
         Draws the samples to start from.
-    level_weights : sequence of float, optional
+    level_shares : sequence of float, optional
         mu_l: share of each level in the error, adding up to 1; equal shares by default.
 
     Returns
@@ -95,15 +95,13 @@ def learn_coupled(
         Unit columns; atom i of every level belongs to the same code.
     history : tuple of Round
     """
-    weights = np.full(len(levels), 1 / len(levels)) if level_weights is None else np.asarray(level_weights)
-    if len(weights) != len(levels) or (weights <= 0).any() or not np.isclose(weights.sum(), 1):
-        raise InputError(
-            f"level_weights must be {len(levels)} positive shares that add up to 1, got {weights}"
-        )
+    shares = np.full(len(levels), 1 / len(levels)) if level_shares is None else np.asarray(level_shares)
+    if len(shares) != len(levels) or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
+        raise InputError(f"level_shares must be {len(levels)} positive shares that add up to 1, got {shares}")
     m, n = levels[0].shape
     if n < settings.n_atoms:
         raise InputError(f"{n} training samples are too few to learn {settings.n_atoms} atoms")
-    part_norms = np.sqrt(weights)
+    part_norms = np.sqrt(shares)
     signals = np.concatenate([norm * X.T for norm, X in zip(part_norms, levels, strict=True)], axis=1)
     signals = np.ascontiguousarray(signals, np.float32)
     if settings.start == "dct":

@@ -5,7 +5,7 @@ import typing
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class FusionResult:
 
 class FusionMethod(Protocol):
     """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
+
+    maps: ClassVar[tuple[str, ...]]  # which maps of the FusionResult this method gives
 
     def fuse(self, frames: NDArray[Any], progress: Progress) -> FusionResult:
         """Fuse frames (n, h, w) or (n, h, w, c), checked by the caller: two or more, finite, of one kind."""

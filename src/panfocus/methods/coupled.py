@@ -6,7 +6,7 @@ Learning", Algorithm 1. Step numbers in the comments are those of the algorithm.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class Coupled:
 
     Confidence is the share of the patches over a pixel that voted for its label.
     """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
 
     dictionary: CoupledDictionary | None = field(
         default=None,

@@ -18,7 +18,7 @@ The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for spe
   rounding less, and the same one every time.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -33,6 +33,37 @@ LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vec
 
 _compile = numba.njit(nogil=True, cache=True, fastmath={"contract"})
 _NO_SIGN = np.int32(0x7FFFFFFF)
+
+
+class Workspace(NamedTuple):
+    """Room for the pursuit of one signal at a time."""
+
+    Q: Array  # (steps, n) all atoms seen from the orthogonal directions
+    L: Array  # (steps, steps) Cholesky factor of the chosen atoms' Gram matrix, below its diagonal
+    diagonal: Array  # of L
+    z: Array  # L^-1 D'x over the chosen atoms
+    direction: Array  # (n,) the next row of Q, before it is scaled
+    residual: Array  # (m,)
+    chosen: Array  # atoms, in the order of their choice
+    coefficients: Array  # theirs
+    correction: Array  # of the coefficients
+
+
+@_compile
+def workspace(m: int, n: int, max_atoms: int) -> Workspace:
+    """Allocate it. Zeros stay above the diagonal of L: `orthogonalise` reads past a row, four by four."""
+    steps = max_atoms + 4
+    return Workspace(
+        np.zeros((steps, n), np.float32),
+        np.zeros((steps, steps), np.float32),
+        np.empty(max_atoms, np.float32),
+        np.empty(max_atoms, np.float32),
+        np.empty(n, np.float32),
+        np.empty(m, np.float64),
+        np.empty(max_atoms, np.int32),
+        np.empty(max_atoms, np.float32),
+        np.empty(max_atoms, np.float64),
+    )
 
 
 @_compile
@@ -168,7 +199,7 @@ def pursue(
     atoms: Array,
     gram: Array,
     max_sq_error: float,
-    work: tuple[Array, ...],
+    work: Workspace,
 ) -> tuple[int, float, int]:
     """Code one signal; its code is left in `work`. `max_sq_error` is relative to the signal's energy.
 
@@ -220,26 +251,6 @@ def pursue(
 
 
 @_compile
-def workspace(m: int, n: int, max_atoms: int) -> tuple[Array, ...]:
-    """Room for the pursuit of one signal at a time, in the order in which `pursue` unpacks it.
-
-    L is strictly lower triangular, its zeros stay: `orthogonalise` reads past the row's end, four at a time.
-    """
-    steps = max_atoms + 4
-    return (
-        np.zeros((steps, n), np.float32),
-        np.zeros((steps, steps), np.float32),
-        np.empty(max_atoms, np.float32),
-        np.empty(max_atoms, np.float32),
-        np.empty(n, np.float32),
-        np.empty(m, np.float64),
-        np.empty(max_atoms, np.int32),
-        np.empty(max_atoms, np.float32),
-        np.empty(max_atoms, np.float64),
-    )
-
-
-@_compile
 def load_group(signals: Array, start: int, group: Array) -> int:
     """Copy the signals from `start` on into the group, zeros behind them; returns how many there are."""
     n = min(len(group), len(signals) - start)
@@ -267,8 +278,8 @@ def code_block(
             k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
-            chosen[i, :k] = work[6][:k]
-            coefficients[i, :k] = work[7][:k]
+            chosen[i, :k] = work.chosen[:k]
+            coefficients[i, :k] = work.coefficients[:k]
 
 
 @_compile
@@ -290,4 +301,4 @@ def summarise_block(
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
             for p in range(k):
-                l1[i, work[6][p] // segment] += abs(work[7][p])
+                l1[i, work.chosen[p] // segment] += abs(work.coefficients[p])
