@@ -10,9 +10,9 @@ GREY = np.zeros((13, 17), np.uint8)
 COLOUR = np.zeros((13, 17, 3), np.uint8)
 
 
-def refused(frames, words, names=None):
+def refused(frames, words):
     with pytest.raises(InputError, match=re.escape(words)) as caught:
-        frames_array(frames, names)
+        frames_array(frames)
     assert "\n" not in str(caught.value)
 
 
@@ -62,7 +62,3 @@ def test_values_that_are_no_numbers(value, dtype):
     frames = np.zeros((3, 13, 17), dtype)
     frames[2, 12, 16] = value
     refused(frames, "frame 2 holds NaN or infinite values; replace them first")
-
-
-def test_messages_use_the_names_that_are_given():
-    refused([GREY, GREY[1:]], "b.png is 17 x 12 pixels, a.png is 17 x 13", ["a.png", "b.png"])

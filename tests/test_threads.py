@@ -98,6 +98,23 @@ def test_an_error_in_a_block_comes_out_and_drops_the_blocks_behind_it():
     assert len(begun) < 10
 
 
+def test_leaving_early_drops_the_blocks_that_have_not_begun():
+    begun, may_end = [], threading.Event()
+
+    def work(i):
+        begun.append(i)
+        if i > 0:
+            may_end.wait(timeout=10)
+        return i
+
+    with limit_threads(2):
+        results = map_blocks(work, range(100))
+        assert next(results) == 0  # now 1 and 2 hold both threads, and 3 waits
+        threading.Timer(0.3, may_end.set).start()
+        results.close()
+    assert 3 not in begun
+
+
 def test_leaving_early_leaves_no_thread_behind():
     before = threading.active_count()
     with limit_threads(2):

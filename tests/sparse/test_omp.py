@@ -227,6 +227,15 @@ def test_of_twins_too_close_to_tell_only_one_is_in_a_code(rng, perturbation, ker
         assert len(np.unique(codes.atoms[:count, i] % 128)) == count
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("angle", "count", "stop"), [(1e-2, 2, Stop.AT_BOUND), (1e-3, 1, Stop.STALLED)])
+def test_a_twin_is_used_until_its_coefficient_would_be_rounding(kernel, angle, count, stop):
+    D = unit_columns(np.array([[1, 1], [0, angle], [0, 0]]))
+    codes = kernel(D, [[2.0], [1.0], [0.0]], max_atoms=2, max_sq_error=1e-6)
+    assert codes.counts[0] == count
+    assert codes.stops[0] == stop
+
+
 def test_of_duplicates_the_first_is_chosen(rng):
     once = random_dictionary(rng, 25, 30)
     codes = batch_omp(np.hstack([once, once, -once]), rng.standard_normal((25, 40)), max_atoms=10)

@@ -27,6 +27,7 @@ def demo(
         from panfocus.io.write import encode_image
         from panfocus.pipeline import fuse
 
+        make_folder(folder)
         with as_file(files("panfocus") / "data" / "sample") as sample:
             stack = read_stack(find_inputs([sample]))
         n_frames, height, width = stack.frames.shape[:3]
@@ -42,7 +43,6 @@ def demo(
         if result.labels is not None:
             shades = np.linspace(0, 255, n_frames).astype(np.uint8)
             contents[labels] = encode_image(labels, shades[result.labels])
-        make_folder(folder)
         write_files(contents, force=True)  # the demo's own folder: it may be run again
         terminal.say(
             f"Composed the picture from the frames that were chosen: {result.report['seconds']:.1f} s in all."
