@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from panfocus.metrics._inputs import Plane, planes
-
-_LEVELS = 256
+from panfocus.metrics._inputs import Plane, fusion_images
+from panfocus.metrics._levels import entropy, joint_distribution, mutual_information
 
 
 def nmi(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:
@@ -51,23 +49,11 @@ def nmi(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     M. Hossny, S. Nahavandi, D. Creighton, "Comments on 'Information measure for performance of image
     fusion'", Electronics Letters 44(18), 2008.
     """
-    source_planes, fused_plane = planes(sources, fused, data_range)
-    fused_levels = _levels(fused_plane)
-    return 2 * sum(_shared_information(_levels(source), fused_levels) for source in source_planes)
+    images, result = fusion_images(sources, fused, data_range)
+    return 2 * sum(_shared_information(joint_distribution(source, result)) for source in images)
 
 
-def _levels(plane: Plane) -> NDArray[np.intp]:
-    return np.clip(np.floor(plane + 0.5), 0, _LEVELS - 1).astype(np.intp)
-
-
-def _shared_information(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
+def _shared_information(joint: Plane) -> float:
     """I(a, b) / (H(a) + H(b)); the logarithm's base cancels."""
-    counts = np.bincount((a * _LEVELS + b).ravel(), minlength=_LEVELS**2).reshape(_LEVELS, _LEVELS)
-    joint = counts / a.size
-    entropies = _entropy(joint.sum(axis=1)) + _entropy(joint.sum(axis=0))
-    return (entropies - _entropy(joint)) / entropies if entropies > 0 else 0.0
-
-
-def _entropy(probabilities: NDArray[np.float64]) -> float:
-    p = probabilities[probabilities > 0]
-    return float(-(p * np.log(p)).sum())
+    entropies = entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0))
+    return mutual_information(joint) / entropies if entropies > 0 else 0.0

@@ -2,16 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import sobel
 
-from panfocus.metrics._inputs import Plane, planes
+from panfocus.errors import InputError
+from panfocus.metrics._bands import Band, total
+from panfocus.metrics._inputs import Grey, Plane, fusion_images
 
-# Sigmoids of strength and orientation, Xydeas and Petrovic: ceiling Gamma, slope kappa, middle sigma.
-_STRENGTH = (0.9994, -15.0, 0.5)
-_ORIENTATION = (0.9879, -22.0, 0.8)
+Sigmoid = tuple[float, float, float]  # ceiling Gamma, slope kappa, middle sigma
+
+
+@dataclass(frozen=True)
+class _Variant:
+    strength: Sigmoid
+    orientation: Sigmoid
+    folded: bool  # orientations that differ by pi are taken for equal
+    per_pixel: bool  # the sources' weighted mean is formed in each pixel, and all pixels count alike
+
+
+_VARIANTS = {
+    "xydeas-petrovic": _Variant((0.9994, -15.0, 0.5), (0.9879, -22.0, 0.8), folded=False, per_pixel=False),
+    "z-liu": _Variant((1.0, -10.0, 0.5), (1.0, -20.0, 0.75), folded=True, per_pixel=True),
+}
 
 # Stands for a gradient of zero, so that quotients exist; on 0..255.
 _ZERO = 1e-5
@@ -27,7 +42,13 @@ class _Edges:
     orientation: Plane
 
 
-def qabf(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:
+def qabf(
+    sources: Sequence[ArrayLike],
+    fused: ArrayLike,
+    *,
+    data_range: float | None = None,
+    variant: Literal["xydeas-petrovic", "z-liu"] = "xydeas-petrovic",
+) -> float:
     """Edges of the sources that survive in the fused image, in strength and orientation.
 
     Q^AB/F = sum of w_s Q_s / sum of w_s, over all pixels of all sources s, after Xydeas and Petrovic. The
@@ -70,30 +91,42 @@ def qabf(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | 
     ----------
     C. S. Xydeas, V. Petrovic, "Objective image fusion performance measure", Electronics Letters 36(4), 2000.
     """
-    source_planes, fused_plane = planes(sources, fused, data_range)
-    fused_edges = _edges(fused_plane)
-    kept = total = 0.0
-    for plane in source_planes:
-        edges = _edges(plane)
-        kept += float((edges.strength * _preservation(edges, fused_edges)).sum())
-        total += float(edges.strength.sum())
-    return kept / total
+    images, result = fusion_images(sources, fused, data_range)
+    if variant not in _VARIANTS:
+        raise InputError(f"there is no variant {variant!r} of qabf; known: {', '.join(_VARIANTS)}")
+    chosen = _VARIANTS[variant]
+
+    def kept_and_weight(band: Band) -> Plane:
+        kept, weight = np.zeros((2, *result.pixels[band.inner].shape))
+        fused_edges = _edges(result, band)
+        for image in images:
+            edges = _edges(image, band)
+            kept += edges.strength * _preservation(edges, fused_edges, chosen)
+            weight += edges.strength
+        if chosen.per_pixel:
+            return np.array([(kept / weight).sum(), weight.size])
+        return np.array([kept.sum(), weight.sum()])
+
+    kept, weight = total(kept_and_weight, result.shape, halo=1)
+    return float(kept / weight)
 
 
-def _edges(plane: Plane) -> _Edges:
-    gx, gy = (sobel(plane, axis=axis, mode="constant") for axis in (1, 0))
+def _edges(image: Grey, band: Band) -> _Edges:
+    plane = image.plane(band.rows)
+    gx, gy = (sobel(plane, axis=axis, mode="constant")[band.own] for axis in (1, 0))
     for g in (gx, gy):
         g[np.abs(g) < _ROUNDING] = 0
-    strength = np.hypot(gx, gy)
+    strength = np.sqrt(gx * gx + gy * gy)
     strength[strength == 0] = _ZERO
     gx[gx == 0] = _ZERO
     return _Edges(strength, np.arctan(gy / gx))
 
 
-def _preservation(source: _Edges, fused: _Edges) -> Plane:
+def _preservation(source: _Edges, fused: _Edges, variant: _Variant) -> Plane:
     G = np.minimum(source.strength, fused.strength) / np.maximum(source.strength, fused.strength)
-    A = 1 - np.abs(source.orientation - fused.orientation) / (np.pi / 2)
-    return _sigmoid(G, *_STRENGTH) * _sigmoid(A, *_ORIENTATION)
+    turn = np.abs(source.orientation - fused.orientation) / (np.pi / 2)
+    A = np.abs(turn - 1) if variant.folded else 1 - turn
+    return _sigmoid(G, *variant.strength) * _sigmoid(A, *variant.orientation)
 
 
 def _sigmoid(values: Plane, ceiling: float, slope: float, middle: float) -> Plane:

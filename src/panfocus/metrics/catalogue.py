@@ -1,0 +1,121 @@
+"""All metrics in one table, for whoever scores a result or lays out scores."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from panfocus.errors import InputError
+from panfocus.metrics._inputs import UndefinedError
+from panfocus.metrics.mse import mse
+from panfocus.metrics.nmi import nmi
+from panfocus.metrics.psnr import psnr
+from panfocus.metrics.qabf import qabf
+from panfocus.metrics.ssim import ssim
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a table needs to know of a metric."""
+
+    key: str  # the name in scores and tables
+    title: str
+    kind: Literal["sources", "reference", "single"]  # what the fused image is compared with, if anything
+    better: Literal["larger", "smaller"]
+    says: str  # in one line
+    function: Callable[..., float]  # (sources, fused), (reference, fused) or (fused), and data_range=
+
+
+CATALOGUE: tuple[Metric, ...] = (
+    Metric("NMI", "Normalised mutual information", "sources", "larger",
+           "information that the fused image shares with its sources", nmi),
+    Metric("QABF", "Q^AB/F", "sources", "larger",
+           "edges of the sources that the fused image keeps", qabf),
+    Metric("SSIM", "Structural similarity", "reference", "larger",
+           "likeness in luminance, contrast and structure", ssim),
+    Metric("MSE", "Mean squared error", "reference", "smaller",
+           "squared difference, on a scale of 0..255", mse),
+    Metric("PSNR", "Peak signal-to-noise ratio", "reference", "larger",
+           "squared difference as a ratio to white, in dB", psnr),
+)  # fmt: skip
+
+# Metrics against a reference that are customary between the fused image and each source as well.
+_PER_SOURCE = ("SSIM", "MSE")
+
+_BY_KEY = {metric.key: metric for metric in CATALOGUE}
+
+
+def metric_of(key: str) -> Metric:
+    """Return the metric behind a key of `score`: of `SSIM`, and also of `SSIM_AF`, `SSIM_BF`, ..."""
+    name, _, source = key.rpartition("_")
+    if name in _PER_SOURCE and source[:-1].isalpha() and source.isupper() and source.endswith("F"):
+        return _BY_KEY[name]
+    if key not in _BY_KEY:
+        raise InputError(f"there is no metric {key!r}; known: {', '.join(_BY_KEY)}")
+    return _BY_KEY[key]
+
+
+def score(
+    sources: Sequence[ArrayLike],
+    fused: ArrayLike,
+    *,
+    reference: ArrayLike | None = None,
+    data_range: float | None = None,
+    keys: Collection[str] | None = None,
+) -> dict[str, float]:
+    """Score a fused image by all metrics that are defined for it.
+
+    Parameters
+    ----------
+    sources : sequence of arrays (h, w)
+        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
+    fused : array (h, w)
+        The grey fused image.
+    reference : array (h, w), optional
+        The grey image that counts as right. With it, the metrics of kind "reference" are given.
+    data_range : float, optional
+        The value of white, black being 0. Integers take their type's largest value by default (12-bit
+        values in uint16 need 4095); floats must give it.
+    keys : collection of str, optional
+        The values that are wanted, by key; all of them by default.
+
+    Returns
+    -------
+    dict
+        Value by key, in the order of the catalogue. `SSIM_AF`, `SSIM_BF`, ... and `MSE_AF`, ... compare the
+        fused image with the first source, the second, and so on. What has no value is left out: the
+        likeness to a reference without one, SCD for more than two sources, windows that are larger
+        than the image. PSNR of equal images is infinite.
+    """
+    wanted = None if keys is None else {key: metric_of(key) for key in keys}.keys()
+    scores: dict[str, float] = {}
+    for key, metric, arguments in _comparisons(sources, fused, reference):
+        if wanted is None or key in wanted:
+            try:
+                scores[key] = metric.function(*arguments, data_range=data_range)
+            except UndefinedError:
+                continue
+    return scores
+
+
+def _comparisons(
+    sources: Sequence[ArrayLike], fused: ArrayLike, reference: ArrayLike | None
+) -> Iterator[tuple[str, Metric, tuple[ArrayLike | Sequence[ArrayLike], ...]]]:
+    """Yield key, metric and what the metric is called with."""
+    for metric in CATALOGUE:
+        if metric.kind == "sources":
+            yield metric.key, metric, (sources, fused)
+        elif metric.kind == "single":
+            yield metric.key, metric, (fused,)
+        elif reference is not None:
+            yield metric.key, metric, (reference, fused)
+        if metric.key in _PER_SOURCE:
+            for i, source in enumerate(sources):
+                yield f"{metric.key}_{source_letters(i)}F", metric, (source, fused)
+
+
+def source_letters(index: int) -> str:
+    """Name a source as the columns of a spreadsheet: A, B, ..., Z, AA, AB, ..."""
+    rest, last = divmod(index, 26)
+    return (source_letters(rest - 1) if rest else "") + chr(ord("A") + last)
