@@ -10,7 +10,8 @@ The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for spe
       c       = c - z_k Q[k],  z_k = c[i] / L[k, k]           the new correlations D'r
 
   and the error falls by z_k^2. No triangular system is solved until the end. There the residual is formed
-  in double, and what it still correlates with the chosen atoms corrects their coefficients once.
+  in double; where rounding has worn the coefficients, what it still correlates with the chosen atoms
+  corrects them once.
 * Correlations D'x are summed in one fixed order for each signal and atom, four signals and four rows of D
   at a time, so that the atoms lie along the vector lanes. The bits of a code therefore depend on its own
   signal and the dictionary alone: not on threads, on block sizes, or on neighbours.
@@ -30,6 +31,9 @@ Array = NDArray[Any]
 
 GROUP = 32  # signals correlated at a time: their 32 x 512 correlations stay in a core's cache
 LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vector loop has a remainder
+# Rounding in the coefficients grows with the number of atoms and as their distances shrink; it stays below
+# 1e-6 of the signal's norm while there are no more atoms than this many times the smallest squared distance.
+WORN = 25.0
 
 _compile = numba.njit(nogil=True, cache=True, fastmath={"contract"})
 _NO_SIGN = np.int32(0x7FFFFFFF)
@@ -193,6 +197,22 @@ def correct(
 
 
 @_compile
+def settle(
+    signal: Array, atoms: Array, chosen: Array, k: int, L: Array, diagonal: Array, z: Array,
+    nearest: np.float32, residual: Array, correction: Array, coefficients: Array,
+) -> float:  # fmt: skip
+    """Find the coefficients of the k chosen atoms; returns the squared error that they leave.
+
+    `nearest` is the smallest squared distance of a chosen atom from the span of those before it.
+    """
+    solve(L, diagonal, z, k, coefficients)
+    sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
+    if k > WORN * nearest:
+        sq_error -= correct(L, diagonal, atoms, chosen, k, residual, correction, coefficients)
+    return sq_error
+
+
+@_compile
 def pursue(
     signal: Array,
     correlations: Array,
@@ -212,6 +232,7 @@ def pursue(
     bound = max_sq_error * energy
     noise = np.float32(ROUNDING * np.sqrt(energy))
     sq_error = energy
+    nearest = np.float32(1.0)
     k = 0
     stop = STOP_AT_BOUND
     while sq_error > bound:
@@ -230,6 +251,7 @@ def pursue(
             correlations[atom] = 0.0
             continue
         chosen[k] = atom
+        nearest = min(nearest, distance)
         diagonal[k] = np.sqrt(distance)
         scale = np.float32(1.0) / diagonal[k]
         step = correlations[atom] * scale
@@ -241,12 +263,15 @@ def pursue(
         sq_error -= np.float64(step) * np.float64(step)
         k += 1
         if sq_error <= bound:  # by the recurrence, which rounding wears: what counts is measured
-            solve(L, diagonal, z, k, coefficients)
-            sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
+            sq_error = settle(
+                signal, atoms, chosen, k, L, diagonal, z, nearest, residual, correction, coefficients
+            )
     if stop != STOP_AT_BOUND:
-        solve(L, diagonal, z, k, coefficients)
-        sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
-    sq_error -= correct(L, diagonal, atoms, chosen, k, residual, correction, coefficients)
+        sq_error = settle(
+            signal, atoms, chosen, k, L, diagonal, z, nearest, residual, correction, coefficients
+        )
+        if sq_error <= bound:
+            stop = STOP_AT_BOUND
     return k, sq_error, stop
 
 

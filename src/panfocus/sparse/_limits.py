@@ -1,4 +1,8 @@
-"""Numbers that both coding kernels share: where rounding begins, and the reasons to stop."""
+"""Numbers that both coding kernels share: where rounding begins, and the reasons to stop.
+
+The compiled kernel keeps them in its cache, which follows only its own file: after a change here, touch
+`_kernel_numba.py`.
+"""
 
 # A correlation with the residual below this share of the signal's norm is float32 rounding.
 ROUNDING = 1e-6
