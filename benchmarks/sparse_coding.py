@@ -47,7 +47,7 @@ def run() -> dict[str, float]:
             rate_blas = max(rate_blas, n / best_time(lambda: columns.T @ unit, repeats=2))
     return {
         "omp_patches_per_second_rate": rate_ours,
-        "omp_atoms_per_patch": sum(ours()) / n,
+        "omp_atoms_per_patch": float(sum(ours()) / n),
         "omp_spams_rate": rate_ours / rate_spams,
         "omp_blas_correlations_rate": rate_ours / rate_blas,
     }

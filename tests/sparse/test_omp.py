@@ -461,3 +461,14 @@ def test_limits_out_of_range_are_refused(rng, kernel):
     for bound in (-0.1, 1.0, np.nan):
         with pytest.raises(InputError, match=f"max_sq_error must be at least 0 and below 1, got {bound}"):
             kernel(D, X, max_atoms=5, max_sq_error=bound)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_signals_that_are_no_numbers_are_refused(value):
+    signals = np.ones((9, 5))
+    signals[3, 2] = value
+    dictionary = np.eye(9)
+    with pytest.raises(InputError, match="signals hold NaN"):
+        batch_omp(dictionary, signals, max_atoms=3)
+    with pytest.raises(InputError, match="signals hold NaN"):
+        Pursuit(dictionary, max_atoms=3).summaries(signals, segments=3)

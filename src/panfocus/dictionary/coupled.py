@@ -144,7 +144,7 @@ class CoupledDictionary:
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
-        return cls(atoms, origin, recorded, rng if isinstance(rng, int) else None, history)
+        return cls(atoms, origin, recorded, int(rng) if isinstance(rng, int | np.integer) else None, history)
 
     @classmethod
     def default(cls, name: str = "levels2") -> CoupledDictionary:

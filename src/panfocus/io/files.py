@@ -1,11 +1,15 @@
-"""Files that appear whole or not at all, and the checks made before they are worked for."""
+"""Files: they appear whole or not at all, are checked before they are worked for, and told apart by content."""
 
+import hashlib
+import json
 import secrets
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from panfocus.errors import FileError, InputError
+from panfocus.io._errors import errors_that_name
 
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
@@ -41,11 +45,11 @@ def make_folder(path: Path) -> None:
         raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
 
 
-def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
+def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool = False) -> None:
     """Write several files so that each is complete when it appears and none appears if one fails.
 
-    They are written under temporary names in the same folders and renamed at the end; whatever
-    interrupts that, no temporary file stays behind.
+    They are written under temporary names in the same folders and renamed at the end, in their order; whatever
+    interrupts that, no temporary file stays behind. A large file may come in pieces, made as they are written.
     """
     for path in contents:
         check_destination(path, force=force)
@@ -56,7 +60,7 @@ def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
     try:
         for temporary, data in zip(renames, contents.values(), strict=True):
             with temporary.open("xb") as file:
-                file.write(data)
+                file.writelines([data] if isinstance(data, bytes) else data)
         for temporary, path in renames.items():
             temporary.replace(path)
     except OSError as error:
@@ -64,3 +68,15 @@ def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
     finally:
         for temporary in renames:
             temporary.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> Any:
+    """Read plain data, such as `encode_json` writes."""
+    with errors_that_name(path):
+        return json.loads(path.read_bytes())
+
+
+def digest(path: Path) -> str:
+    """Return a text that is the same for files of the same content, and for no others."""
+    with errors_that_name(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

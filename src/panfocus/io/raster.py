@@ -16,6 +16,7 @@ from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_u
 # Best quality that still saves space, and colour at full resolution: fused detail is not to be lost again.
 _JPEG_QUALITY = 95
 _FULL_COLOUR = 0
+_LOSSLESS_EFFORT = 80  # what a lossless WebP takes its quality for: of 100, in time against size
 
 JPEG_SIGNATURE = b"\xff\xd8\xff"
 MAX_JPEG_SIDE = 65_500
@@ -42,11 +43,22 @@ def decode_webp(data: bytes) -> Frame:
     return _decode(picture)
 
 
-def encode_jpeg(image: NDArray[np.uint8], icc_profile: bytes | None = None) -> bytes:
-    """Encode 8-bit grey or RGB."""
+def encode_jpeg(
+    image: NDArray[np.uint8], icc_profile: bytes | None = None, *, quality: int = _JPEG_QUALITY
+) -> bytes:
+    """Encode 8-bit grey or RGB; `quality` is libjpeg's, 1 to 100."""
     buffer = io.BytesIO()
     Image.fromarray(image).save(
-        buffer, "JPEG", quality=_JPEG_QUALITY, subsampling=_FULL_COLOUR, icc_profile=icc_profile
+        buffer, "JPEG", quality=quality, subsampling=_FULL_COLOUR, icc_profile=icc_profile
+    )
+    return buffer.getvalue()
+
+
+def encode_webp(image: NDArray[np.uint8], *, quality: int | None = None) -> bytes:
+    """Encode 8-bit grey or RGB, up to 16383 pixels a side; without a `quality`, 0 to 100, without loss."""
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(
+        buffer, "WebP", lossless=quality is None, quality=_LOSSLESS_EFFORT if quality is None else quality
     )
     return buffer.getvalue()
 

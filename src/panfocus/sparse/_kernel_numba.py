@@ -135,13 +135,13 @@ def orthogonalise(Q: Array, factors: Array, k: int, gram_row: Array, out: Array)
 
 
 @_compile
-def solve(L: Array, diagonal: Array, z: Array, k: int, coefficients: Array) -> None:
-    """coefficients = L'^-1 z, backwards."""
+def solve(k: int, work: Workspace) -> None:
+    """coefficients = L'^-1 z over the k chosen atoms, backwards."""
     for r in range(k - 1, -1, -1):
-        value = z[r]
+        value = work.z[r]
         for c in range(r + 1, k):
-            value -= L[c, r] * coefficients[c]
-        coefficients[r] = value / diagonal[r]
+            value -= work.L[c, r] * work.coefficients[c]
+        work.coefficients[r] = value / work.diagonal[r]
 
 
 @_compile
@@ -157,32 +157,29 @@ def dot(a: Array, b: Array) -> float:
 
 
 @_compile
-def measure(
-    signal: Array, atoms: Array, chosen: Array, coefficients: Array, k: int, residual: Array
-) -> float:
+def measure(signal: Array, atoms: Array, k: int, work: Workspace) -> float:
     """||x - D a||^2, from the residual itself, in double."""
+    residual = work.residual
     residual[:] = signal
     for p in range(k):
-        coefficient, atom = np.float64(coefficients[p]), atoms[chosen[p]]
+        coefficient, atom = np.float64(work.coefficients[p]), atoms[work.chosen[p]]
         for i in range(len(residual)):
             residual[i] -= coefficient * atom[i]
     return dot(residual, residual)
 
 
 @_compile
-def correct(
-    L: Array, diagonal: Array, atoms: Array, chosen: Array, k: int, residual: Array, correction: Array,
-    coefficients: Array,
-) -> float:  # fmt: skip
+def correct(atoms: Array, k: int, work: Workspace) -> float:
     """coefficients += (L L')^-1 D' r over the chosen atoms: one step of iterative refinement.
 
     The exact residual r is orthogonal to the chosen atoms; what is not so is the rounding in L and z, which
     counts where dozens of atoms, or nearly parallel ones, are in one code. Returns by how much the squared
     error falls: ||L^-1 D' r||^2.
     """
+    L, diagonal, correction = work.L, work.diagonal, work.correction
     fall = 0.0
     for p in range(k):
-        value = dot(atoms[chosen[p]], residual)
+        value = dot(atoms[work.chosen[p]], work.residual)
         for c in range(p):
             value -= L[p, c] * correction[c]
         correction[p] = value / diagonal[p]
@@ -192,23 +189,20 @@ def correct(
         for c in range(r + 1, k):
             value -= L[c, r] * correction[c]
         correction[r] = value / diagonal[r]
-        coefficients[r] += correction[r]
+        work.coefficients[r] += correction[r]
     return fall
 
 
 @_compile
-def settle(
-    signal: Array, atoms: Array, chosen: Array, k: int, L: Array, diagonal: Array, z: Array,
-    nearest: np.float32, residual: Array, correction: Array, coefficients: Array,
-) -> float:  # fmt: skip
+def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Workspace) -> float:
     """Find the coefficients of the k chosen atoms; returns the squared error that they leave.
 
     `nearest` is the smallest squared distance of a chosen atom from the span of those before it.
     """
-    solve(L, diagonal, z, k, coefficients)
-    sq_error = measure(signal, atoms, chosen, coefficients, k, residual)
+    solve(k, work)
+    sq_error = measure(signal, atoms, k, work)
     if k > WORN * nearest:
-        sq_error -= correct(L, diagonal, atoms, chosen, k, residual, correction, coefficients)
+        sq_error -= correct(atoms, k, work)
     return sq_error
 
 
@@ -225,8 +219,8 @@ def pursue(
 
     Returns how many atoms, the squared error and why it stopped.
     """
-    Q, L, diagonal, z, direction, residual, chosen, coefficients, correction = work
-    energy = measure(signal, atoms, chosen, coefficients, 0, residual)
+    Q, L, direction = work.Q, work.L, work.direction
+    energy = measure(signal, atoms, 0, work)
     if energy == 0.0:
         return 0, 0.0, STOP_ZERO
     bound = max_sq_error * energy
@@ -236,7 +230,7 @@ def pursue(
     k = 0
     stop = STOP_AT_BOUND
     while sq_error > bound:
-        if k == len(chosen):
+        if k == len(work.chosen):
             stop = STOP_AT_LIMIT
             break
         atom = strongest(correlations)
@@ -250,12 +244,11 @@ def pursue(
         if distance <= DEPENDENT:
             correlations[atom] = 0.0
             continue
-        chosen[k] = atom
         nearest = min(nearest, distance)
-        diagonal[k] = np.sqrt(distance)
-        scale = np.float32(1.0) / diagonal[k]
+        root = np.sqrt(distance)
+        scale = np.float32(1.0) / root
         step = correlations[atom] * scale
-        z[k] = step
+        work.chosen[k], work.diagonal[k], work.z[k] = atom, root, step
         orthogonalise(Q, L[k], k, gram[atom], direction)
         for j in range(len(direction)):
             Q[k, j] = direction[j] * scale
@@ -263,13 +256,9 @@ def pursue(
         sq_error -= np.float64(step) * np.float64(step)
         k += 1
         if sq_error <= bound:  # by the recurrence, which rounding wears: what counts is measured
-            sq_error = settle(
-                signal, atoms, chosen, k, L, diagonal, z, nearest, residual, correction, coefficients
-            )
+            sq_error = settle(signal, atoms, k, nearest, work)
     if stop != STOP_AT_BOUND:
-        sq_error = settle(
-            signal, atoms, chosen, k, L, diagonal, z, nearest, residual, correction, coefficients
-        )
+        sq_error = settle(signal, atoms, k, nearest, work)
         if sq_error <= bound:
             stop = STOP_AT_BOUND
     return k, sq_error, stop

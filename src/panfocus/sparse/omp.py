@@ -107,6 +107,7 @@ class Pursuit:
 
         for _ in map_blocks(code, _blocks(n)):
             pass
+        _check_finite(sq_errors)
         return SparseCodes(atoms.T, coefficients.T, counts, sq_errors, stops)
 
     def summaries(self, signals: ArrayLike, *, segments: int) -> CodeSummaries:
@@ -124,6 +125,7 @@ class Pursuit:
             X, self._rows, self._atoms, self._gram, self.max_sq_error, self.max_atoms, n_atoms // segments,
             l1, counts, sq_errors, stops,
         )  # fmt: skip
+        _check_finite(sq_errors)
         return CodeSummaries(l1.T, counts, sq_errors, stops)
 
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
@@ -177,6 +179,12 @@ def _padded(matrix: FloatArray) -> FloatArray:
 
 def _outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
     return np.zeros(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.uint8)
+
+
+def _check_finite(sq_errors: FloatArray) -> None:
+    """Refuse signals by what became of them: a look at one number each instead of at all their values."""
+    if not np.isfinite(sq_errors).all():
+        raise InputError("signals hold NaN, infinite or too large values")
 
 
 def _blocks(n: int) -> Iterator[slice]:
