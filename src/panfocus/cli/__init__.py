@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli import demo, dictionary, doctor, fuse, learn
+from panfocus.cli import compare, demo, dictionary, doctor, fuse, learn, score
 from panfocus.cli._console import FAILED, complain
 
 app = typer.Typer(
@@ -19,7 +19,15 @@ app = typer.Typer(
     rich_markup_mode=None,  # the framed help takes twice as long to appear
     pretty_exceptions_enable=False,
 )
-for command in (fuse.fuse, learn.learn, dictionary.dictionary, demo.demo, doctor.doctor):
+for command in (
+    fuse.fuse,
+    learn.learn,
+    dictionary.dictionary,
+    score.score,
+    compare.compare,
+    demo.demo,
+    doctor.doctor,
+):
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""Files: they appear whole or not at all, are checked before they are worked for, and told apart by content."""
+"""Files that appear whole or not at all, the checks made before they are worked for, and their content."""
 
 import hashlib
 import json
@@ -48,8 +48,9 @@ def make_folder(path: Path) -> None:
 def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool = False) -> None:
     """Write several files so that each is complete when it appears and none appears if one fails.
 
-    They are written under temporary names in the same folders and renamed at the end, in their order; whatever
-    interrupts that, no temporary file stays behind. A large file may come in pieces, made as they are written.
+    They are written under temporary names in the same folders and renamed at the end, in their order;
+    whatever interrupts that, no temporary file stays behind. A large file may come in pieces, each made
+    when it is written.
     """
     for path in contents:
         check_destination(path, force=force)
@@ -68,6 +69,12 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
     finally:
         for temporary in renames:
             temporary.unlink(missing_ok=True)
+
+
+def read_text(path: Path) -> str:
+    """Read a text in UTF-8."""
+    with errors_that_name(path):
+        return path.read_text("utf-8")
 
 
 def read_json(path: Path) -> Any:

@@ -1,0 +1,108 @@
+"""`panfocus compare`: methods and other programs' results, over folders of scenes, as tables and a page."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from panfocus.cli._console import Console, Debug, Force, Quiet, console, usage_errors
+from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
+from panfocus.errors import InputError, PanfocusError
+
+if TYPE_CHECKING:
+    from panfocus.compare import Entry, Group
+
+
+def compare(
+    *,
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR",
+            help="Folders of scenes: frames NAME-A, NAME-B, ..., reference NAME-GT or NAME-ref.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="REPORT", help="Folder to write to.")],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Methods, with settings after colons, such as coupled,coupled:w=0.6:stride=2.",
+        ),
+    ] = None,
+    results: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=DIR", help="Results of another program, files named after the scenes; repeats."
+        ),
+    ] = None,
+    metrics: Metrics = None,
+    crop: Crop = 0,
+    jpeg: Annotated[
+        int | None,
+        typer.Option(metavar="Q", min=1, max=100, help="Put every result through JPEG of this quality."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Scenes at work at once; by default one for every core.")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods on folders of scenes.
+
+    Writes index.html, scores.csv, scores.json and the pictures. Stopped, it goes on where it was when started
+    again; so it does over a finished report with --force, as far as nothing has changed.
+    """
+    with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus.compare import Comparison, Conditions, find_groups, plan, run, write_report
+        from panfocus.io.files import check_destination, make_folder
+
+        with usage_errors():
+            conditions = Conditions(metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg)
+        groups = find_groups(folders)
+        entries = _entries(methods, results or [], groups)
+        make_folder(output)
+        check_destination(output / "index.html", force=force)
+        _announce(terminal, groups, entries)
+        jobs = plan(groups, entries, conditions, output / "results")
+        with _kept_when_interrupted(output):
+            outcomes, reused = run(jobs, workers=workers, progress=terminal.progress)
+            comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
+            write_report(comparison, output, force=force, progress=terminal.progress)
+        terminal.say(f"made {len(jobs) - reused} results, reused {reused} of an earlier run")
+        terminal.say(f"wrote {output / 'index.html'}, scores.csv and scores.json beside it")
+
+
+def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Group]") -> "list[Entry]":
+    from panfocus.compare import check_names, parse_methods, parse_results
+
+    with usage_errors():
+        entries: list[Entry] = [*(parse_methods(methods) if methods else [])]
+        entries += parse_results(results, groups)
+        if not entries:
+            raise InputError("nothing to compare; name --methods, or --results that lie in a folder")
+        check_names(entries)
+    return entries
+
+
+def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:
+    for group in groups:
+        terminal.say(f"{group.name}: {len(group.scenes)} scenes x {len(entries)} methods")
+        if group.ignored:
+            terminal.say(f"  not of a scene: {', '.join(path.name for path in group.ignored)}")
+        for entry in entries:
+            if missing := [scene.name for scene in group.scenes if not entry.has(group.name, scene)]:
+                terminal.say(f"  {entry.name} has no result for {', '.join(missing)}")
+
+
+@contextmanager
+def _kept_when_interrupted(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise PanfocusError(
+            f"interrupted; what is finished is kept in {output}, the same command goes on from there"
+        ) from error

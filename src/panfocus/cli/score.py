@@ -1,0 +1,80 @@
+"""`panfocus score`: the metrics of one fused picture."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from panfocus.cli._console import Debug, console, usage_errors
+from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
+
+
+def score(
+    *,
+    fused: Annotated[Path, typer.Argument(metavar="FUSED", help="The fused picture.")],
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="SOURCE SOURCE...", help="The frames: files, folders, patterns.")
+    ],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The picture that counts as right.")
+    ] = None,
+    metrics: Metrics = None,
+    crop: Crop = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, score by key; null is infinite.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Score a fused picture against its frames, and against a reference if there is one."""
+    with console(debug=debug) as terminal:
+        from panfocus.compare.scoring import GREY, check_alike, score_pictures
+        from panfocus.io.read import find_inputs, read_image
+
+        with usage_errors():
+            keys = None if metrics is None else chosen_metrics(metrics)
+            paths = find_inputs(inputs)
+        pictures = {path: read_image(path) for path in [fused, *paths, *([reference] if reference else [])]}
+        for path, picture in pictures.items():
+            check_alike(picture, str(path), pictures[fused], str(fused))
+        scores = score_pictures(
+            [pictures[path] for path in paths],
+            pictures[fused],
+            pictures[reference] if reference else None,
+            keys=keys,
+            crop=crop,
+        )
+        if as_json:
+            finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}
+            terminal.say(json.dumps(finite, indent=2))
+        else:
+            _print_table(scores)
+            terminal.say(f"grey: {GREY}")
+            if crop:
+                terminal.say(f"without {crop} border pixels")
+
+
+def _print_table(scores: Mapping[str, float]) -> None:
+    """Print aligned columns, ruled ones on a terminal."""
+    from panfocus.metrics import metric_of
+
+    rows = [
+        (key, f"{value:.6g}", f"{metric_of(key).better} is better", metric_of(key).says)
+        for key, value in scores.items()
+    ]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table("metric", "score", "", "what it says")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
+    else:
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            typer.echo("  ".join(cells).rstrip())

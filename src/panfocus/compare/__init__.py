@@ -1,0 +1,36 @@
+"""Scenes x methods x metrics: fused, scored, and laid out as tables and a page.
+
+The parts, in the order of the data: `scenes` and `entries` say what is compared, `run` makes every picture
+and has it scored by `scoring`, `statistics` sums up, `pictures` and `report` show it.
+"""
+
+from panfocus.compare.entries import (
+    Entry,
+    FusionEntry,
+    ResultsEntry,
+    check_names,
+    parse_methods,
+    parse_results,
+)
+from panfocus.compare.report import Comparison, write_report
+from panfocus.compare.run import Conditions, Job, Outcome, plan, run
+from panfocus.compare.scenes import Group, Scene, find_groups
+
+__all__ = [
+    "Comparison",
+    "Conditions",
+    "Entry",
+    "FusionEntry",
+    "Group",
+    "Job",
+    "Outcome",
+    "ResultsEntry",
+    "Scene",
+    "check_names",
+    "find_groups",
+    "parse_methods",
+    "parse_results",
+    "plan",
+    "run",
+    "write_report",
+]

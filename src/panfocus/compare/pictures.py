@@ -1,0 +1,91 @@
+"""Pictures for the page: results, decision maps and error maps as 8-bit WebP, small enough to be embedded."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus.io.raster import encode_webp
+from panfocus.metrics import matlab_gray
+
+Pixels = NDArray[np.uint8]
+
+_QUALITY = 90  # of 100: no difference to be seen at the pictures' own size
+MAX_SIDE = 2048  # larger pictures are reduced; the exact files lie beside the page
+ERROR_LIMIT = 16 / 255  # of full scale: errors from here on have the map's last colour
+
+# Okabe and Ito's colours, which people of every colour vision tell apart.
+_CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+# Anchors of a ramp from dark to bright, evenly spaced.
+_RAMP = ("#000004", "#420a68", "#932667", "#dd513a", "#fca50a", "#fcffa4")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An encoded picture, and the size it is shown at."""
+
+    webp: bytes
+    width: int
+    height: int
+
+
+def photograph(image: NDArray[Any]) -> Picture:
+    """Encode a source, result or reference; deep values are brought to 8 bit, alpha is left out."""
+    colours = image if image.ndim == 2 or image.shape[2] in (1, 3) else image[..., :-1]
+    return _encoded(_to_8_bit(_reduced(IntensityScale.of(image.dtype).to_unit(colours))), quality=_QUALITY)
+
+
+def decision_map(labels: IntArray, n_frames: int) -> Picture:
+    """Encode which frame each pixel is from, in the colours of `label_colours`."""
+    palette = np.array([_rgb(colour) for colour in label_colours(n_frames)], np.uint8)
+    step = _reduction(labels)
+    return _encoded(palette[labels[::step, ::step]])
+
+
+def error_map(image: NDArray[Any], reference: NDArray[Any]) -> Picture:
+    """Encode the absolute difference in grey, from 0 to `ERROR_LIMIT`, in the colours of `ramp`."""
+    unit = IntensityScale.of(image.dtype).to_unit
+    error = np.abs(unit(matlab_gray(image)) - unit(matlab_gray(reference)))
+    level = _to_8_bit(_reduced(error) / ERROR_LIMIT)
+    return _encoded(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])
+
+
+def label_colours(n_frames: int) -> list[str]:
+    """Colours of the frames; those of a long stack run from dark to bright, in its order."""
+    return list(_CATEGORIES[:n_frames]) if n_frames <= len(_CATEGORIES) else ramp(n_frames)
+
+
+def ramp(n: int) -> list[str]:
+    """Return n colours from dark to bright."""
+    anchors = np.array([_rgb(colour) for colour in _RAMP])
+    places = np.linspace(0, len(anchors) - 1, n)
+    channels = [np.interp(places, np.arange(len(anchors)), channel) for channel in anchors.T]
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in np.rint(np.stack(channels, axis=1)).astype(int)]
+
+
+def _encoded(image: Pixels, *, quality: int | None = None) -> Picture:
+    plane = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
+    return Picture(encode_webp(plane, quality=quality), width=image.shape[1], height=image.shape[0])
+
+
+def _reduced(unit: FloatArray) -> FloatArray:
+    """Average blocks of a picture that is too large."""
+    step = _reduction(unit)
+    height, width = (side // step for side in unit.shape[:2])
+    blocks = unit[: height * step, : width * step].reshape(height, step, width, step, *unit.shape[2:])
+    return np.asarray(blocks.mean(axis=(1, 3)))
+
+
+def _reduction(image: NDArray[Any]) -> int:
+    return math.ceil(max(len(image), len(image[0])) / MAX_SIDE)
+
+
+def _to_8_bit(unit: FloatArray) -> Pixels:
+    return np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
+
+
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))

@@ -1,0 +1,247 @@
+"""The comparison as files: `scores.csv` and `scores.json` for programs, `index.html` for people."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panfocus._progress import Progress, silent
+from panfocus._threads import map_blocks
+from panfocus.compare import pictures
+from panfocus.compare.entries import Entry
+from panfocus.compare.pictures import Picture, decision_map, error_map, photograph
+from panfocus.compare.run import Conditions, Job, Outcome
+from panfocus.compare.scenes import Group, Scene
+from panfocus.compare.scoring import GREY
+from panfocus.compare.statistics import Scores, summarise
+from panfocus.io.files import read_text, write_files
+from panfocus.io.read import read_image
+from panfocus.io.write import encode_json
+from panfocus.metrics import metric_of
+from panfocus.metrics.catalogue import source_letters
+
+PAGE = "index.html"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was compared, and what came of it."""
+
+    groups: Sequence[Group]
+    entries: Sequence[Entry]
+    conditions: Conditions
+    outcomes: dict[tuple[str, str, str], Outcome]  # by the names of group, scene and entry
+
+    @classmethod
+    def of(
+        cls,
+        groups: Sequence[Group],
+        entries: Sequence[Entry],
+        conditions: Conditions,
+        jobs: Sequence[Job],
+        outcomes: Sequence[Outcome],
+    ) -> "Comparison":
+        """Put outcomes beside what they belong to."""
+        keys = [(job.group, job.scene.name, job.entry.name) for job in jobs]
+        return cls(groups, entries, conditions, dict(zip(keys, outcomes, strict=True)))
+
+    def outcome(self, group: Group, scene: Scene, entry: Entry) -> Outcome | None:
+        """Return what an entry came to on a scene; None where it has no result."""
+        return self.outcomes.get((group.name, scene.name, entry.name))
+
+    def scores(self, group: Group, metric: str) -> Scores:
+        """Return scores (scenes, entries), NaN where there is none."""
+        return np.array(
+            [
+                [
+                    outcome.scores.get(metric, np.nan)
+                    if (outcome := self.outcome(group, scene, entry))
+                    else np.nan
+                    for entry in self.entries
+                ]
+                for scene in group.scenes
+            ]
+        )
+
+
+def write_report(
+    comparison: Comparison, folder: Path, *, force: bool = False, progress: Progress = silent
+) -> None:
+    """Write table, data and page into a folder, all of them or none."""
+    data = _plain_data(comparison)
+    write_files(
+        {
+            folder / "scores.csv": _table(comparison),
+            folder / "scores.json": encode_json(data),
+            folder / PAGE: _page(comparison, data, progress),
+        },
+        force=force,
+    )
+
+
+def _table(comparison: Comparison) -> bytes:
+    """One row per score, so that spreadsheets and data frames can turn it as they like."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("group", "scene", "method", "metric", "value"))
+    for (group, scene, entry), outcome in comparison.outcomes.items():
+        writer.writerows((group, scene, entry, metric, value) for metric, value in outcome.scores.items())
+    return text.getvalue().encode()
+
+
+def _plain_data(comparison: Comparison) -> dict[str, Any]:
+    conditions = comparison.conditions
+    return {
+        "panfocus": version("panfocus"),
+        "grey": GREY,
+        "crop": conditions.crop,
+        "jpeg": conditions.jpeg,
+        "methods": {entry.name: entry.about for entry in comparison.entries},
+        "metrics": {key: _description(key) for key in conditions.metrics},
+        "groups": [_group_data(comparison, group) for group in comparison.groups],
+    }
+
+
+def _description(key: str) -> dict[str, str]:
+    metric = metric_of(key)
+    return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.says}
+
+
+def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "summary": {
+            key: _summary(comparison, group, key)
+            for key in comparison.conditions.metrics
+            if not np.isnan(comparison.scores(group, key)).all()
+        },
+        "scenes": [
+            {
+                "name": scene.name,
+                "sources": [path.name for path in scene.sources],
+                "reference": scene.reference.name if scene.reference else None,
+                "scores": {
+                    entry.name: {key: _finite(value) for key, value in outcome.scores.items()}
+                    for entry in comparison.entries
+                    if (outcome := comparison.outcome(group, scene, entry))
+                },
+            }
+            for scene in group.scenes
+        ],
+    }
+
+
+def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
+    summary = summarise(comparison.scores(group, key), larger_is_better=metric_of(key).better == "larger")
+    names = [entry.name for entry in comparison.entries]
+    return {
+        name: {
+            "n": int(summary.n[i]),
+            "mean": _finite(summary.mean[i]),
+            "rank": _finite(summary.rank[i]),
+            "p": {other: _finite(summary.p[j, i]) for j, other in enumerate(names) if j != i},
+        }
+        for i, name in enumerate(names)
+        if summary.n[i]
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no word for infinity, the PSNR of equal pictures, nor for what is not defined."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> Iterator[bytes]:
+    """Yield the page in pieces, so that only the pictures of a few scenes are in memory at once."""
+    with as_file(files("panfocus.compare") / "page") as parts:
+        style, script, frame = (read_text(parts / f"page.{kind}") for kind in ("css", "js", "html"))
+    shown = data | {
+        "error_limit": pictures.ERROR_LIMIT,
+        "error_colours": pictures.ramp(9),
+        "label_colours": {str(n): pictures.label_colours(n) for n in _frame_counts(comparison)},
+    }
+    for name, content in {
+        "policy": _policy(script, style),
+        "style": style,
+        "script": script,
+        "data": _inert(shown),
+    }.items():
+        frame = frame.replace(f"{{{{ {name} }}}}", content)
+    head, tail = frame.split("{{ pictures }}")
+    yield head.encode()
+    scenes = [
+        (f"pictures-{i}-{j}", group, scene)
+        for i, group in enumerate(comparison.groups)
+        for j, scene in enumerate(group.scenes)
+    ]
+
+    def block(item: tuple[str, Group, Scene]) -> bytes:
+        identity, group, scene = item
+        shown = [_embedded(*picture) for picture in _scene_pictures(comparison, group, scene)]
+        return f'<script type="application/json" id="{identity}">{_inert(shown)}</script>\n'.encode()
+
+    for done, piece in enumerate(map_blocks(block, scenes), start=1):
+        yield piece
+        progress("page", done / len(scenes))
+    yield tail.encode()
+
+
+def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[tuple[str, str, Picture]]:
+    """Yield kind, title and picture of all that is shown of a scene."""
+    for i, path in enumerate(scene.sources):
+        yield "source", source_letters(i), photograph(read_image(path))
+    reference = read_image(scene.reference) if scene.reference else None
+    if reference is not None:
+        yield "source", "reference", photograph(reference)
+    for entry in comparison.entries:
+        outcome = comparison.outcome(group, scene, entry)
+        if outcome is None:
+            continue
+        image = read_image(outcome.image)
+        yield "result", entry.name, photograph(image)
+        if outcome.labels:
+            yield "labels", entry.name, decision_map(read_image(outcome.labels), len(scene.sources))
+        if reference is not None:
+            yield "error", entry.name, error_map(image, reference)
+
+
+def _embedded(kind: str, title: str, picture: Picture) -> dict[str, Any]:
+    address = f"data:image/webp;base64,{base64.b64encode(picture.webp).decode()}"
+    return {
+        "kind": kind,
+        "title": title,
+        "width": picture.width,
+        "height": picture.height,
+        "address": address,
+    }
+
+
+def _frame_counts(comparison: Comparison) -> set[int]:
+    return {len(scene.sources) for group in comparison.groups for scene in group.scenes}
+
+
+def _policy(script: str, style: str) -> str:
+    """Let the page run its own script and show its own pictures, and ask nobody for anything."""
+    return (
+        f"default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"script-src {_source_hash(script)}; style-src {_source_hash(style)}"
+    )
+
+
+def _source_hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inert(data: object) -> str:
+    """Encode data so that nothing in it can end the script element that it stands in."""
+    return json.dumps(data, allow_nan=False).replace("<", "\\u003c")

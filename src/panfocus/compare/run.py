@@ -1,0 +1,239 @@
+"""Make and score every picture: in several processes, and never twice.
+
+Each scene x method leaves its picture, its labels and a record of its own. A record holds a fingerprint of
+all that it depends on; a run that finds the record which it was about to make takes it instead.
+"""
+
+import functools
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from panfocus._progress import Progress, silent
+from panfocus._threads import available_cores, limit_threads
+from panfocus.compare.entries import Entry, file_name
+from panfocus.compare.scenes import Group, Scene
+from panfocus.compare.scoring import check_alike, score_pictures
+from panfocus.errors import FileError, PanfocusError
+from panfocus.io.files import digest, make_folder, read_json, write_files
+from panfocus.io.raster import decode_jpeg, encode_jpeg
+from panfocus.io.read import read_image, read_stack
+from panfocus.io.write import check_format, encode_image, encode_json, encode_labels
+from panfocus.stack import Stack
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What holds for every picture that is compared."""
+
+    metrics: tuple[str, ...]
+    crop: int = 0  # pixels of every border that the metrics leave out
+    jpeg: int | None = None  # quality of the JPEG that every result goes through
+
+
+@dataclass(frozen=True)
+class Job:
+    """One scene by one method, and the folder that its files go to."""
+
+    group: str
+    scene: Scene
+    entry: Entry
+    conditions: Conditions
+    folder: Path
+
+    @property
+    def record(self) -> Path:
+        """The file that says what came of it."""
+        return self.folder / f"{self.scene.name}.json"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job."""
+
+    image: Path
+    labels: Path | None
+    scores: dict[str, float]
+
+
+def plan(
+    groups: Sequence[Group], entries: Sequence[Entry], conditions: Conditions, folder: Path
+) -> list[Job]:
+    """List what there is to do; an entry has no job on a scene that it has no result for."""
+    return [
+        Job(group.name, scene, entry, conditions, folder / file_name(entry) / group.name)
+        for group in groups
+        for scene in group.scenes
+        for entry in entries
+        if entry.has(group.name, scene)
+    ]
+
+
+def run(
+    jobs: Sequence[Job], *, workers: int | None = None, progress: Progress = silent
+) -> tuple[list[Outcome], int]:
+    """Return the outcome of every job, in order, and how many of them an earlier run had left.
+
+    By default there are as many processes as cores. Stopped half-way, the outcomes so far are kept.
+    """
+    fingerprints = [_fingerprint(job) for job in jobs]
+    outcomes = {i: found for i, job in enumerate(jobs) if (found := _recall(job, fingerprints[i]))}
+    reused = len(outcomes)
+    missing = [i for i in range(len(jobs)) if i not in outcomes]
+    workers = min(workers or available_cores(), len(missing))
+    tasks = [(i, jobs[i], fingerprints[i]) for i in missing]
+    with closing(_in_this_process(tasks) if workers <= 1 else _in_processes(tasks, workers)) as finished:
+        for i, outcome in finished:
+            outcomes[i] = outcome
+            progress("compare", len(outcomes) / len(jobs))
+    return [outcomes[i] for i in range(len(jobs))], reused
+
+
+_Task = tuple[int, Job, str]  # with its place in the list, and its fingerprint
+_Finished = Generator[tuple[int, Outcome]]
+
+
+def _in_this_process(tasks: Iterable[_Task]) -> _Finished:
+    for i, job, fingerprint in tasks:
+        yield i, _perform(job, fingerprint)
+
+
+def _in_processes(tasks: Iterable[_Task], workers: int) -> _Finished:
+    """Yield outcomes as they come; each process takes its share of the cores."""
+    threads = max(1, available_cores() // workers)
+    spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
+        try:
+            futures = {pool.submit(_perform, job, mark, threads): i for i, job, mark in tasks}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise PanfocusError(
+                "a worker process was ended from outside, perhaps for lack of memory; "
+                "start again with fewer --workers, finished results are kept"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the parent, which lets begun work end; but do not outlive a parent that was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _perform(job: Job, fingerprint: str, threads: int | None = None) -> Outcome:
+    with limit_threads(threads):
+        return _make(job, fingerprint)
+
+
+def _make(job: Job, fingerprint: str) -> Outcome:
+    stack = read_stack(job.scene.sources)
+    result = job.entry.result(job.group, job.scene, stack)
+    image, path, data = _encoded(result.image, job, stack)
+    scores = score_pictures(
+        list(stack.frames),
+        image,
+        _read_reference(job.scene, stack),
+        keys=job.conditions.metrics,
+        crop=job.conditions.crop,
+    )
+    contents = {path: data}
+    labels = None
+    if result.labels is not None:
+        labels = job.folder / f"{job.scene.name}-labels.png"
+        contents[labels] = encode_labels(result.labels, len(stack.frames))
+    contents[job.record] = encode_json(
+        {
+            "fingerprint": fingerprint,
+            "image": path.name,
+            "labels": labels.name if labels else None,
+            "scores": scores,
+        }
+    )
+    make_folder(job.folder)
+    # The record comes last: where it is, the pictures are.
+    write_files(contents, force=True)
+    return Outcome(path, labels, scores)
+
+
+def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
+    if scene.reference is None:
+        return None
+    reference = read_image(scene.reference)
+    check_alike(reference, str(scene.reference), stack.frames[0], stack.names[0])
+    return reference
+
+
+def _encoded(image: NDArray[Any], job: Job, stack: Stack) -> tuple[NDArray[Any], Path, bytes]:
+    """Return the picture as it is scored, the name of its file, and what that holds."""
+    like = stack if image.shape == stack.frames.shape[1:] else None  # grey has no use for a colour profile
+    path = job.folder / f"{job.scene.name}{'.tif' if image.dtype.kind == 'f' else '.png'}"
+    if job.conditions.jpeg is None:
+        return image, path, encode_image(path, image, like=like)
+    path = path.with_suffix(".jpg")
+    check_format(path, image)
+    data = encode_jpeg(image, like.icc_profile if like else None, quality=job.conditions.jpeg)
+    return decode_jpeg(data).image, path, data
+
+
+def _recall(job: Job, fingerprint: str) -> Outcome | None:
+    try:
+        record = read_json(job.record)
+        outcome = Outcome(
+            image=job.folder / record["image"],
+            labels=job.folder / record["labels"] if record["labels"] else None,
+            scores=record["scores"],
+        )
+        right = record["fingerprint"] == fingerprint
+    except (FileError, KeyError, TypeError):  # none yet, or not one of ours: it is made anew
+        return None
+    there = all(path.exists() for path in (outcome.image, outcome.labels) if path)
+    return outcome if right and there else None
+
+
+def _fingerprint(job: Job) -> str:
+    """Digest all that an outcome depends on."""
+    pictures = [*job.scene.sources, *([job.scene.reference] if job.scene.reference else [])]
+    origin = {
+        "panfocus": [version("panfocus"), _code_digest()],
+        "pictures": [_digest_once(path) for path in pictures],
+        "reference": job.scene.reference is not None,
+        "entry": job.entry.identity(job.group, job.scene),
+        "metrics": job.conditions.metrics,
+        "crop": job.conditions.crop,
+        "jpeg": job.conditions.jpeg,
+    }
+    return hashlib.sha256(json.dumps(origin, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@functools.cache
+def _code_digest() -> str:
+    """Digest the package itself: whoever changes a method must not be shown what it gave before."""
+    with as_file(files("panfocus")) as package:
+        parts = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".npz"))
+        return hashlib.sha256("".join(map(digest, parts)).encode()).hexdigest()
+
+
+_digest_once = functools.cache(digest)

@@ -1,0 +1,56 @@
+"""From pictures as they were read to scores: grey, without the border, on the scale of their type."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import IntensityScale
+from panfocus.errors import FileError, InputError
+from panfocus.metrics import matlab_gray, score
+
+GREY = (
+    "MATLAB's rgb2gray, Y = 0.2989 R + 0.5870 G + 0.1140 B in full precision, "
+    "rounded half up to the type of the picture"
+)
+
+
+def score_pictures(
+    sources: Sequence[NDArray[Any]],
+    fused: NDArray[Any],
+    reference: NDArray[Any] | None = None,
+    *,
+    keys: Collection[str] | None = None,
+    crop: int = 0,
+) -> dict[str, float]:
+    """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`."""
+    height, width = fused.shape[:2]
+    if 2 * crop >= min(height, width):
+        raise InputError(f"a crop of {crop} pixels on every side leaves nothing of {width} x {height}")
+
+    def plane(image: NDArray[Any]) -> NDArray[Any]:
+        grey = matlab_gray(image)
+        return grey[crop : grey.shape[0] - crop, crop : grey.shape[1] - crop]
+
+    return score(
+        [plane(source) for source in sources],
+        plane(fused),
+        reference=None if reference is None else plane(reference),
+        data_range=IntensityScale.of(fused.dtype).white,
+        keys=keys,
+    )
+
+
+def check_alike(image: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+    """Refuse a picture that cannot be scored beside another, by their names; colour may differ."""
+    if image.shape[:2] != other.shape[:2] or image.dtype != other.dtype:
+        raise FileError(
+            f"{name} is {_kind(image)}, {other_name} is {_kind(other)}; needed are one size and one type"
+        )
+    if image.dtype.kind == "f" and not np.isfinite(image).all():
+        raise FileError(f"{name} holds NaN or infinite values; replace them first")
+
+
+def _kind(image: NDArray[Any]) -> str:
+    return f"{image.shape[1]} x {image.shape[0]} pixels of {image.dtype.name}"
