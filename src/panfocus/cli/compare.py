@@ -57,7 +57,7 @@ def compare(
     again; so it does over a finished report with --force, as far as nothing has changed.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.compare import Comparison, Conditions, find_groups, plan, run, write_report
+        from panfocus.compare import Comparison, Conditions, find_groups, plan, run_jobs, write_report
         from panfocus.io.files import check_destination, make_folder
 
         with usage_errors():
@@ -69,7 +69,7 @@ def compare(
         _announce(terminal, groups, entries)
         jobs = plan(groups, entries, conditions, output / "results")
         with _kept_when_interrupted(output):
-            outcomes, reused = run(jobs, workers=workers, progress=terminal.progress)
+            outcomes, reused = run_jobs(jobs, workers=workers, progress=terminal.progress)
             comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
             write_report(comparison, output, force=force, progress=terminal.progress)
         terminal.say(f"made {len(jobs) - reused} results, reused {reused} of an earlier run")

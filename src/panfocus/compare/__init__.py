@@ -13,7 +13,7 @@ from panfocus.compare.entries import (
     parse_results,
 )
 from panfocus.compare.report import Comparison, write_report
-from panfocus.compare.run import Conditions, Job, Outcome, plan, run
+from panfocus.compare.run import Conditions, Job, Outcome, plan, run_jobs
 from panfocus.compare.scenes import Group, Scene, find_groups
 
 __all__ = [
@@ -31,6 +31,6 @@ __all__ = [
     "parse_methods",
     "parse_results",
     "plan",
-    "run",
+    "run_jobs",
     "write_report",
 ]

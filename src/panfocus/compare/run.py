@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -83,14 +83,15 @@ def plan(
     ]
 
 
-def run(
+def run_jobs(
     jobs: Sequence[Job], *, workers: int | None = None, progress: Progress = silent
 ) -> tuple[list[Outcome], int]:
     """Return the outcome of every job, in order, and how many of them an earlier run had left.
 
     By default there are as many processes as cores. Stopped half-way, the outcomes so far are kept.
     """
-    fingerprints = [_fingerprint(job) for job in jobs]
+    digest_once = functools.cache(digest)  # the methods share their scenes
+    fingerprints = [_fingerprint(job, digest_once) for job in jobs]
     outcomes = {i: found for i, job in enumerate(jobs) if (found := _recall(job, fingerprints[i]))}
     reused = len(outcomes)
     missing = [i for i in range(len(jobs)) if i not in outcomes]
@@ -213,12 +214,12 @@ def _recall(job: Job, fingerprint: str) -> Outcome | None:
     return outcome if right and there else None
 
 
-def _fingerprint(job: Job) -> str:
+def _fingerprint(job: Job, digest_of: Callable[[Path], str]) -> str:
     """Digest all that an outcome depends on."""
     pictures = [*job.scene.sources, *([job.scene.reference] if job.scene.reference else [])]
     origin = {
         "panfocus": [version("panfocus"), _code_digest()],
-        "pictures": [_digest_once(path) for path in pictures],
+        "pictures": [digest_of(path) for path in pictures],
         "reference": job.scene.reference is not None,
         "entry": job.entry.identity(job.group, job.scene),
         "metrics": job.conditions.metrics,
@@ -234,6 +235,3 @@ def _code_digest() -> str:
     with as_file(files("panfocus")) as package:
         parts = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".npz"))
         return hashlib.sha256("".join(map(digest, parts)).encode()).hexdigest()
-
-
-_digest_once = functools.cache(digest)

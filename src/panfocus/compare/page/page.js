@@ -131,7 +131,7 @@ function summaryTable(group, keys) {
     + "Rank: mean of the ranks on the single scenes. p: two-sided Wilcoxon signed-rank test on the scenes that both "
     + "methods have, corrected after Holm for the number of methods; ▲ better, ▼ worse than the method chosen, "
     + `where p < ${SIGNIFICANT}.`
-    + (n < 6 ? ` With ${n} scene${n === 1 ? "" : "s"} p cannot fall below ${written(Math.min(1, 2 ** (1 - n)))}.` : ""));
+    + (n < 6 ? ` With ${n} scene${n === 1 ? "" : "s"} p cannot fall below ${2 ** (1 - n)}.` : ""));
   const control = element("p", {}, element("label", {}, "Significance against ", choice));
   return [control, table, legend];
 }

@@ -1,0 +1,177 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from panfocus.compare import Conditions, find_groups, parse_methods, parse_results, plan, run, run_jobs
+from panfocus.compare.scoring import score_pictures
+from panfocus.errors import FileError, InputError
+from panfocus.io.files import digest
+from panfocus.io.raster import decode_jpeg
+from panfocus.io.read import read_image
+from panfocus.io.write import write_image
+from panfocus.metrics import matlab_gray, score
+from panfocus.pipeline import fuse
+
+CONDITIONS = Conditions(metrics=("NMI", "QABF", "MSE", "PSNR"))
+
+
+@pytest.fixture
+def jobs(scenes_dir, average_dir, tmp_path):
+    """Return the plan of a comparison of one fast method with averaging, under some conditions."""
+
+    def jobs(conditions=CONDITIONS, methods="coupled:stride=4"):
+        groups = find_groups([scenes_dir])
+        entries = [*parse_methods(methods), *parse_results([f"average={average_dir}"], groups)]
+        return plan(groups, entries, conditions, tmp_path / "results")
+
+    return jobs
+
+
+def kept(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_pictures_labels_and_scores_are_those_of_the_library(jobs, small_scenes, tmp_path):
+    outcomes, reused = run_jobs(jobs(), workers=1)
+    assert reused == 0
+    *frames, reference = small_scenes["box-2"]
+    expected = fuse(frames, stride=4)
+    np.testing.assert_array_equal(read_image(outcomes[0].image), expected.image)
+    np.testing.assert_array_equal(read_image(outcomes[0].labels), expected.labels)
+    assert outcomes[1].labels is None
+    planes = [matlab_gray(image) for image in (*frames, expected.image, reference)]
+    assert outcomes[0].scores == score(planes[:2], planes[2], reference=planes[3], keys=CONDITIONS.metrics)
+    files = {f"{name}{end}" for name in small_scenes for end in (".png", ".json")}
+    labels = {f"{name}-labels.png" for name in small_scenes}
+    assert kept(tmp_path / "results/average") == {f"scenes/{name}" for name in files}
+    assert kept(tmp_path / "results/coupled_stride=4") == {f"scenes/{name}" for name in files | labels}
+
+
+def test_processes_give_the_same_in_the_same_order(jobs, tmp_path):
+    parallel, _ = run_jobs(jobs(), workers=2)
+    pictures = [outcome.image.read_bytes() for outcome in parallel]
+    for job in jobs():
+        job.record.unlink()
+    alone, reused = run_jobs(jobs(), workers=1)
+    assert reused == 0
+    assert alone == parallel
+    assert [outcome.image.read_bytes() for outcome in alone] == pictures
+
+
+def test_progress_ends_at_one(jobs):
+    calls = []
+    run_jobs(jobs(), workers=1, progress=lambda stage, done: calls.append((stage, done)))
+    assert calls == [("compare", (i + 1) / 6) for i in range(6)]
+
+
+def test_a_second_run_makes_nothing(jobs, monkeypatch):
+    first, _ = run_jobs(jobs(), workers=1)
+    monkeypatch.delattr(run, "_make")
+    assert run_jobs(jobs(), workers=1) == (first, 6)
+
+
+def altered_source(scenes_dir, average_dir):
+    path = scenes_dir / "cup-A.png"
+    write_image(path, 255 - read_image(path), force=True)
+
+
+def altered_reference(scenes_dir, average_dir):
+    path = scenes_dir / "cup-GT.png"
+    write_image(path, 255 - read_image(path), force=True)
+
+
+def no_reference(scenes_dir, average_dir):
+    (scenes_dir / "cup-GT.png").unlink()
+
+
+def altered_result(scenes_dir, average_dir):
+    path = average_dir / "cup_fused.png"
+    write_image(path, 255 - read_image(path), force=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "made_anew"),
+    [(altered_source, 2), (altered_reference, 2), (no_reference, 2), (altered_result, 1)],
+)
+def test_what_depends_on_a_changed_file_is_made_anew(jobs, scenes_dir, average_dir, change, made_anew):
+    run_jobs(jobs(), workers=1)
+    change(scenes_dir, average_dir)
+    _, reused = run_jobs(jobs(), workers=1)
+    assert reused == 6 - made_anew
+
+
+@pytest.mark.parametrize(
+    "change", [{"crop": 1}, {"jpeg": 90}, {"metrics": ("NMI",)}], ids=["crop", "jpeg", "metrics"]
+)
+def test_other_conditions_make_everything_anew(jobs, change):
+    run_jobs(jobs(), workers=1)
+    _, reused = run_jobs(jobs(dataclasses.replace(CONDITIONS, **change)), workers=1)
+    assert reused == 0
+
+
+def test_a_setting_at_its_default_is_the_same_and_another_is_not(jobs):
+    run_jobs(jobs(), workers=1)
+    (same, *_), (other, *_) = (
+        jobs(methods=text) for text in ("coupled:stride=4:w=0.55", "coupled:stride=4:w=0.6")
+    )
+    original = jobs()[0]
+    assert run._fingerprint(same, digest) == run._fingerprint(original, digest)
+    assert run._fingerprint(other, digest) != run._fingerprint(original, digest)
+
+
+def test_another_panfocus_makes_everything_anew(jobs, monkeypatch):
+    run_jobs(jobs(), workers=1)
+    monkeypatch.setattr(run, "_code_digest", lambda: "changed")
+    assert run_jobs(jobs(), workers=1)[1] == 0
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"image": 1}'])
+def test_a_damaged_record_or_a_lost_picture_is_made_anew(jobs, damage):
+    outcomes, _ = run_jobs(jobs(), workers=1)
+    jobs()[0].record.write_text(damage)
+    outcomes[1].image.unlink()
+    again, reused = run_jobs(jobs(), workers=1)
+    assert (again, reused) == (outcomes, 4)
+    assert all(outcome.image.exists() for outcome in again)
+
+
+def test_results_are_scored_as_the_jpeg_that_is_kept(jobs, small_scenes):
+    outcomes, _ = run_jobs(jobs(dataclasses.replace(CONDITIONS, jpeg=60)), workers=1)
+    assert outcomes[1].image.suffix == ".jpg"
+    *frames, reference = small_scenes["box-2"]
+    decoded = decode_jpeg(outcomes[1].image.read_bytes()).image
+    assert outcomes[1].scores == score_pictures(frames, decoded, reference, keys=CONDITIONS.metrics)
+    exact, _ = run_jobs(jobs(), workers=1)
+    assert exact[1].scores["QABF"] > outcomes[1].scores["QABF"]
+
+
+def test_crop_leaves_the_border_out_of_the_scores(small_scenes):
+    *frames, reference = small_scenes["cup"]
+    spoilt = reference.copy()
+    spoilt[:3], spoilt[-3:], spoilt[:, :3], spoilt[:, -3:] = 0, 0, 0, 0
+    assert score_pictures(frames, spoilt, reference, keys=["MSE"])["MSE"] > 100
+    assert score_pictures(frames, spoilt, reference, keys=["MSE"], crop=3)["MSE"] == 0
+    inner = [image[3:-3, 3:-3] for image in (*frames, spoilt)]
+    assert score_pictures(frames, spoilt, crop=3) == score_pictures(inner[:2], inner[2])
+    with pytest.raises(InputError, match="crop of 17 pixels on every side leaves nothing of 33 x 40"):
+        score_pictures(frames, spoilt, crop=17)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_names_the_file_and_what_was_made_stays(jobs, scenes_dir, workers):
+    path = scenes_dir / "cup-B.png"
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(FileError, match=r"cup-B\.png: cut off"):
+        run_jobs(jobs(), workers=workers)
+    path.unlink()
+    (scenes_dir / "cup-A.png").unlink()
+    (scenes_dir / "cup-GT.png").unlink()
+    _, reused = run_jobs(jobs(), workers=1)
+    assert reused == 4
+
+
+def test_a_reference_of_another_size_is_named(jobs, scenes_dir):
+    write_image(scenes_dir / "cup-GT.png", np.zeros((40, 30, 3), np.uint8), force=True)
+    with pytest.raises(FileError, match=r"cup-GT\.png is 30 x 40 .*cup-A\.png is 33 x 40"):
+        run_jobs(jobs(), workers=1)

@@ -1,0 +1,84 @@
+import shutil
+
+import pytest
+
+from panfocus.compare.scenes import find_groups
+from panfocus.errors import FileError, InputError
+
+
+def names(paths):
+    return [path.name for path in paths]
+
+
+def test_scenes_are_found_in_natural_order_with_their_parts(scenes_dir):
+    (group,) = find_groups([scenes_dir])
+    assert group.name == "scenes"
+    assert [scene.name for scene in group.scenes] == ["box-2", "box-10", "cup"]
+    assert names(group.scenes[1].sources) == ["box-10-A.png", "box-10-B.png"]
+    assert group.scenes[1].reference.name == "box-10-GT.png"
+    assert group.ignored == ()
+
+
+def test_a_reference_may_be_called_ref_or_be_absent(scenes_dir):
+    (scenes_dir / "cup-GT.png").rename(scenes_dir / "cup-ref.png")
+    (scenes_dir / "box-2-GT.png").unlink()
+    (group,) = find_groups([scenes_dir])
+    assert group.scenes[2].reference.name == "cup-ref.png"
+    assert group.scenes[0].reference is None
+
+
+def test_a_scene_may_have_more_than_two_frames_of_several_formats(scenes_dir):
+    shutil.copy(scenes_dir / "cup-A.png", scenes_dir / "cup-C.webp")
+    (group,) = find_groups([scenes_dir])
+    assert names(group.scenes[2].sources) == ["cup-A.png", "cup-B.png", "cup-C.webp"]
+
+
+def test_images_of_other_names_are_reported_and_other_files_are_not(scenes_dir):
+    for name in ("contents.png", "cup-a.png", "cup-labels.png", "notes.txt"):
+        shutil.copy(scenes_dir / "cup-A.png", scenes_dir / name)
+    (group,) = find_groups([scenes_dir])
+    assert sorted(names(group.ignored)) == ["contents.png", "cup-a.png", "cup-labels.png"]
+    assert len(group.scenes) == 3
+
+
+@pytest.mark.parametrize(
+    ("add", "remove", "words"),
+    [
+        ([], ["cup-B.png"], ["cup has no B"]),
+        ([], ["cup-A.png"], ["cup has no A"]),
+        ([], ["cup-A.png", "cup-B.png"], ["cup has no A and no B"]),
+        (["cup-D.png"], [], ["cup has no C"]),
+        (["cup-A.jpg"], [], ["cup", "2 files for A", "cup-A.jpg", "cup-A.png"]),
+        (["cup-ref.png"], [], ["cup", "two references"]),
+        (["lid-A.png"], ["cup-B.png"], ["cup has no B", "lid has no B"]),
+    ],
+)
+def test_incomplete_and_ambiguous_scenes_are_named(scenes_dir, add, remove, words):
+    for name in add:
+        shutil.copy(scenes_dir / "cup-A.png", scenes_dir / name)
+    for name in remove:
+        (scenes_dir / name).unlink()
+    with pytest.raises(FileError) as refused:
+        find_groups([scenes_dir])
+    assert all(word in str(refused.value) for word in [str(scenes_dir), *words])
+
+
+def test_groups_are_called_after_what_tells_their_folders_apart(scenes_dir):
+    for place in ("one/set", "two/set", "scenes/inner"):
+        shutil.copytree(scenes_dir, scenes_dir.parent / place, ignore=shutil.ignore_patterns("inner"))
+    folders = [scenes_dir.parent / place for place in ("one/set", "two/set", "scenes", "scenes/inner")]
+    assert [group.name for group in find_groups(folders)] == ["one/set", "two/set", "scenes", "scenes/inner"]
+    assert [group.name for group in find_groups(folders[:1])] == ["set"]
+
+
+def test_folders_that_cannot_be_used_are_refused(scenes_dir, tmp_path):
+    with pytest.raises(InputError, match="given twice"):
+        find_groups([scenes_dir, scenes_dir / ".." / "scenes"])
+    with pytest.raises(FileError, match="nowhere: there is no such folder"):
+        find_groups([tmp_path / "nowhere"])
+    (tmp_path / "other").mkdir()
+    with pytest.raises(FileError, match="no image"):
+        find_groups([tmp_path / "other"])
+    shutil.copy(scenes_dir / "cup-A.png", tmp_path / "other" / "cup.png")
+    with pytest.raises(FileError, match="no scene in this folder; frames are named NAME-A, NAME-B"):
+        find_groups([tmp_path / "other"])
