@@ -1,0 +1,101 @@
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from panfocus.compare.report import _finite, _inert
+from panfocus.compare.statistics import summarise
+from panfocus.errors import FileError
+
+METHODS = ["coupled:stride=4", "coupled:stride=7", "average"]
+
+
+@pytest.fixture
+def rows(report):
+    with (report / "scores.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def data(report):
+    return json.loads((report / "scores.json").read_text("utf-8"))
+
+
+def test_the_table_has_one_row_for_each_score(rows):
+    assert list(rows[0]) == ["group", "scene", "method", "metric", "value"]
+    # three scenes with a reference; two without, of which one has no result by averaging
+    assert len(rows) == 3 * 3 * 4 + (2 * 3 - 1) * 2
+    assert {row["method"] for row in rows} == set(METHODS)
+
+
+def test_table_and_data_hold_what_the_records_hold(report, rows, data):
+    record = json.loads((report / "results/average/scenes/cup.json").read_text())
+    in_table = {
+        row["metric"]: float(row["value"])
+        for row in rows
+        if (row["group"], row["scene"], row["method"]) == ("scenes", "cup", "average")
+    }
+    (scene,) = (scene for scene in data["groups"][0]["scenes"] if scene["name"] == "cup")
+    assert in_table == scene["scores"]["average"] == record["scores"]
+
+
+def test_the_data_say_under_which_conditions_they_hold(data):
+    assert (data["crop"], data["jpeg"]) == (2, None)
+    assert "rgb2gray" in data["grey"]
+    assert list(data["methods"]) == METHODS
+    assert "w=0.55" in data["methods"][METHODS[0]]
+    assert data["metrics"]["MSE"]["better"] == "smaller"
+
+
+def test_means_ranks_and_p_are_those_of_the_scenes(data):
+    group = data["groups"][0]
+    scores = np.array([[scene["scores"][m]["MSE"] for m in METHODS] for scene in group["scenes"]])
+    expected = summarise(scores, larger_is_better=False)
+    for i, method in enumerate(METHODS):
+        found = group["summary"]["MSE"][method]
+        assert (found["n"], found["mean"], found["rank"]) == (3, expected.mean[i], expected.rank[i])
+        assert found["p"] == {other: expected.p[j, i] for j, other in enumerate(METHODS) if j != i}
+
+
+def test_without_a_reference_nothing_is_compared_with_one(data):
+    assert list(data["groups"][0]["summary"]) == ["NMI", "QABF", "MSE", "PSNR"]
+    assert list(data["groups"][1]["summary"]) == ["NMI", "QABF"]
+
+
+def test_a_missing_result_is_left_out(data):
+    others = data["groups"][1]
+    assert "average" not in others["scenes"][1]["scores"]
+    assert others["summary"]["NMI"]["average"]["n"] == 1
+    assert others["summary"]["NMI"][METHODS[0]]["n"] == 2
+
+
+def test_the_page_is_one_file_that_may_ask_nobody(report):
+    page = (report / "index.html").read_text("utf-8")
+    assert "{{" not in page
+    assert not re.search(r"(src|href)=(?!\"data:)", page)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none';")
+    assert "http" not in policy
+    assert page.count('<script type="application/json" id="pictures-') == 5
+
+
+def test_an_existing_report_is_kept(report, scenes_dir):
+    from panfocus.compare import Comparison, Conditions, find_groups, write_report
+
+    before = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
+    nothing = Comparison(find_groups([scenes_dir]), [], Conditions(metrics=("NMI",)), {})
+    with pytest.raises(FileError, match="exists already"):
+        write_report(nothing, report)
+    assert {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()} == before
+
+
+def test_data_cannot_end_their_element():
+    name = "</script><script>alert(1)</script>"
+    assert "<" not in _inert([name])
+    assert json.loads(_inert([name])) == [name]
+
+
+def test_what_json_cannot_say_is_null():
+    assert [_finite(value) for value in (1.5, np.inf, np.nan)] == [1.5, None, None]
