@@ -71,15 +71,6 @@ def single_image(image: ArrayLike, data_range: float | None) -> Grey:
     return checked
 
 
-def need_size(image: Grey, side: int, metric: str) -> None:
-    """Refuse an image into which the metric's window does not fit."""
-    height, width = image.shape
-    if min(height, width) < side:
-        raise UndefinedError(
-            f"{metric} needs at least {side} x {side} pixels, the images are {width} x {height}"
-        )
-
-
 def _checked(named: Mapping[str, ArrayLike], data_range: float | None) -> list[Grey]:
     """Compare every image with the last one."""
     images = {name: np.asarray(image) for name, image in named.items()}

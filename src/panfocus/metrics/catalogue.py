@@ -2,17 +2,32 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
 from panfocus.metrics._inputs import UndefinedError
+from panfocus.metrics.ag import ag
+from panfocus.metrics.ei import ei
+from panfocus.metrics.en import en
+from panfocus.metrics.fmi import fmi
 from panfocus.metrics.mse import mse
 from panfocus.metrics.nmi import nmi
 from panfocus.metrics.psnr import psnr
 from panfocus.metrics.qabf import qabf
+from panfocus.metrics.qc import qc
+from panfocus.metrics.qcb import qcb
+from panfocus.metrics.qncie import qncie
+from panfocus.metrics.qw import qw
+from panfocus.metrics.qy import qy
+from panfocus.metrics.scd import scd
+from panfocus.metrics.sd import sd
+from panfocus.metrics.sf import sf
 from panfocus.metrics.ssim import ssim
+from panfocus.metrics.te import te
+from panfocus.metrics.viff import viff
 
 
 @dataclass(frozen=True)
@@ -30,8 +45,38 @@ class Metric:
 CATALOGUE: tuple[Metric, ...] = (
     Metric("NMI", "Normalised mutual information", "sources", "larger",
            "information that the fused image shares with its sources", nmi),
-    Metric("QABF", "Q^AB/F", "sources", "larger",
+    Metric("QABF", "Q^AB/F after Xydeas and Petrovic", "sources", "larger",
            "edges of the sources that the fused image keeps", qabf),
+    Metric("QABF_zliu", "Q^AB/F with Z. Liu's constants", "sources", "larger",
+           "the same with other constants; never to be mixed with QABF", partial(qabf, variant="z-liu")),
+    Metric("QNCIE", "Nonlinear correlation information entropy", "sources", "larger",
+           "dependence among the fused image and all sources", qncie),
+    Metric("TE", "Tsallis mutual information", "sources", "larger",
+           "information that is shared, rare levels counting most", te),
+    Metric("QY", "Yang's structural similarity", "sources", "larger",
+           "likeness to all sources where they agree, else to the best", qy),
+    Metric("QCB", "Chen and Blum's visible contrast", "sources", "larger",
+           "contrast of the sources, as an eye sees it, that is kept", qcb),
+    Metric("FMI", "Feature mutual information", "sources", "larger",
+           "information about the sources' edges in small windows", fmi),
+    Metric("VIFF", "Visual information fidelity for fusion", "sources", "larger",
+           "information about the sources that reaches an eye", viff),
+    Metric("QW", "Piella's weighted quality index", "sources", "larger",
+           "likeness to the sources where they have contrast", qw),
+    Metric("QC", "Cvejic's quality index", "sources", "larger",
+           "likeness to the source that the fused image follows", qc),
+    Metric("SCD", "Sum of the correlations of differences", "sources", "larger",
+           "whether what one source lacks comes from the other; two sources only", scd),
+    Metric("SF", "Spatial frequency", "single", "larger",
+           "root mean square difference of neighbouring pixels", sf),
+    Metric("AG", "Average gradient", "single", "larger",
+           "mean difference of neighbouring pixels", ag),
+    Metric("EN", "Entropy", "single", "larger",
+           "spread of the grey levels, in bits", en),
+    Metric("SD", "Standard deviation", "single", "larger",
+           "contrast within the columns", sd),
+    Metric("EI", "Edge intensity", "single", "larger",
+           "mean Sobel magnitude", ei),
     Metric("SSIM", "Structural similarity", "reference", "larger",
            "likeness in luminance, contrast and structure", ssim),
     Metric("MSE", "Mean squared error", "reference", "smaller",

@@ -3,8 +3,8 @@
 from numpy.typing import ArrayLike
 
 from panfocus.metrics._bands import Band, total
-from panfocus.metrics._inputs import compared_images, need_size
-from panfocus.metrics._windows import gaussian, windowed
+from panfocus.metrics._inputs import compared_images
+from panfocus.metrics._windows import gaussian, under, valid_shape, windowed
 
 _SIDE = 11
 _TAPS = gaussian(_SIDE, 1.5)
@@ -55,13 +55,10 @@ def ssim(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
     structural similarity", IEEE Transactions on Image Processing 13(4), 2004.
     """
     truth, compared = compared_images(reference, image, data_range)
-    need_size(truth, _SIDE, "ssim")
-    height, width = truth.shape
-    valid = (height - _SIDE + 1, width - _SIDE + 1)
+    valid = valid_shape(truth, _SIDE, "ssim")
 
     def similarity(band: Band) -> float:
-        # The windows of these rows reach _SIDE - 1 rows further down.
-        rows = slice(band.inner.start, band.inner.stop + _SIDE - 1)
+        rows = under(band, _SIDE)
         x, y = truth.plane(rows), compared.plane(rows)
         mx, my, power, product = (windowed(p, _TAPS) for p in (x, y, x * x + y * y, x * y))
         mxy, squares = mx * my, mx * mx + my * my
