@@ -62,7 +62,7 @@ def compare(
 
         with usage_errors():
             conditions = Conditions(metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg)
-        groups = find_groups(folders)
+            groups = find_groups(folders)
         entries = _entries(methods, results or [], groups)
         make_folder(output)
         check_destination(output / "index.html", force=force)

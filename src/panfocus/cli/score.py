@@ -11,6 +11,7 @@ import typer
 
 from panfocus.cli._console import Debug, console, usage_errors
 from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
+from panfocus.errors import InputError
 
 
 def score(
@@ -37,6 +38,8 @@ def score(
         with usage_errors():
             keys = None if metrics is None else chosen_metrics(metrics)
             paths = find_inputs(inputs)
+            if len(paths) < 2:
+                raise InputError(f"a score needs at least two sources, got only {paths[0]}")
         pictures = {path: read_image(path) for path in [fused, *paths, *([reference] if reference else [])]}
         for path, picture in pictures.items():
             check_alike(picture, str(path), pictures[fused], str(fused))

@@ -12,12 +12,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import as_file, files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -117,18 +118,24 @@ def _in_processes(tasks: Iterable[_Task], workers: int) -> _Finished:
     """Yield outcomes as they come; each process takes its share of the cores."""
     threads = max(1, available_cores() // workers)
     spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+    waiting = iter(tasks)
+    under_way: dict[Future[Outcome], int] = {}
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
         try:
-            futures = {pool.submit(_perform, job, mark, threads): i for i, job, mark in tasks}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            while True:
+                # No more than are at work: leaving early waits for what has begun.
+                for i, job, fingerprint in islice(waiting, workers - len(under_way)):
+                    under_way[pool.submit(_perform, job, fingerprint, threads)] = i
+                if not under_way:
+                    return
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield under_way.pop(future), future.result()
         except BrokenProcessPool as error:
             raise PanfocusError(
                 "a worker process was ended from outside, perhaps for lack of memory; "
                 "start again with fewer --workers, finished results are kept"
             ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin_worker() -> None:

@@ -326,7 +326,7 @@ function groupSection(group, index) {
   const keys = Object.keys(group.summary);
   group.sections = new Map();
   const sections = group.scenes.map((scene, i) => sceneSection(group, scene, `${index}-${i}`, keys));
-  return element("section", {}, element("h2", {}, group.name),
+  return element("section", { id: `group-${index}` }, element("h2", {}, group.name),
     element("h3", {}, "Scores"), ...summaryTable(group, keys),
     element("h3", {}, "Every scene"), element("p", { class: "muted" },
       "One dot per scene, an upright line at the mean; a click on a dot opens the scene."), plots(group, keys),
@@ -342,4 +342,8 @@ document.getElementById("conditions").append([
   report.crop ? `${report.crop} border pixels are left out of the scores.` : "All pixels count in the scores.",
   report.jpeg === null ? "" : `Every result went through JPEG of quality ${report.jpeg} and is scored as decoded.`,
 ].join(" "));
+if (report.groups.length > 1) {
+  document.getElementById("contents").append(...report.groups.map((group, i) =>
+    element("a", { href: `#group-${i}` }, `${group.name} (${group.scenes.length} scenes)`)));
+}
 document.getElementById("groups").append(...report.groups.map(groupSection));

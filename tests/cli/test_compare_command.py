@@ -1,0 +1,175 @@
+import csv
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from panfocus.io.write import write_image
+
+FAST = "coupled:stride=4"
+
+
+@pytest.fixture
+def compare(run, scenes_dir, tmp_path, monkeypatch):
+    """Run `panfocus compare` on the small scenes, into `report`."""
+    monkeypatch.chdir(tmp_path)
+
+    def compare(*arguments):
+        return run("compare", "scenes", "-o", "report", "--workers", 1, "--metrics", "NMI,MSE", *arguments)
+
+    return compare
+
+
+def rows():
+    with Path("report/scores.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_compares_methods_and_results_and_says_what_it_did(compare, average_dir):
+    ran = compare("--methods", f"{FAST},coupled:stride=7", "--results", "average=average")
+    assert (ran.code, ran.err) == (0, "")
+    for words in ("scenes: 3 scenes x 3 methods", "compare ...", "made 9 results, reused 0", "index.html"):
+        assert words in ran.out
+    assert {row["method"] for row in rows()} == {FAST, "coupled:stride=7", "average"}
+    assert sorted(path.name for path in Path("report").iterdir()) == [
+        "index.html", "results", "scores.csv", "scores.json",
+    ]  # fmt: skip
+
+
+def test_quiet_prints_nothing(compare):
+    assert compare("--methods", FAST, "--quiet") == (0, "", "")
+
+
+def test_missing_results_and_strange_files_are_said_aloud(compare, average_dir, scenes_dir):
+    (average_dir / "cup_fused.png").unlink()
+    shutil.copy(scenes_dir / "cup-A.png", scenes_dir / "contents.png")
+    out = compare("--results", "average=average").out
+    assert "average has no result for cup" in out
+    assert "not of a scene: contents.png" in out
+    assert {row["scene"] for row in rows()} == {"box-2", "box-10"}
+
+
+def test_a_finished_report_is_kept_and_with_force_taken_up(compare, average_dir):
+    assert compare("--methods", FAST).code == 0
+    again = compare("--methods", FAST)
+    assert again.code == 1
+    assert "report/index.html exists already" in again.err
+    wider = compare("--methods", FAST, "--results", "average=average", "--force")
+    assert "made 3 results, reused 3" in wider.out
+
+
+def test_results_of_a_report_are_results_for_the_next(compare):
+    compare("--methods", FAST)
+    ran = compare(
+        "--methods", FAST, "--results", f"before=report/results/{FAST.replace(':', '_')}", "--force"
+    )
+    assert ran.code == 0, ran.err
+    scores = {}
+    for row in rows():
+        scores.setdefault(row["method"], []).append((row["scene"], row["metric"], row["value"]))
+    assert scores[FAST] == scores["before"]
+
+
+def test_jpeg_and_crop_move_the_scores(compare, average_dir):
+    means = []
+    for options in ((), ("--jpeg", 40), ("--crop", 5)):
+        assert compare("--results", "average=average", *options, "--force").code == 0
+        means.append(np.mean([float(row["value"]) for row in rows() if row["metric"] == "MSE"]))
+    assert len(set(means)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, ["--methods", "--results"]),
+        (["--methods", "magic"], 2, ["magic", "coupled"]),
+        (["--methods", "coupled:w=9"], 2, ["w must", "9"]),
+        (["--methods", f"{FAST},{FAST}"], 2, [FAST, "itself"]),
+        (["--methods", FAST, "--metrics", "BEAUTY"], 2, ["BEAUTY", "NMI"]),
+        (["--methods", FAST, "--jpeg", "101"], 2, ["--jpeg"]),
+        (["--methods", FAST, "--crop", "17"], 1, ["crop of 17"]),
+        (["--results", "average"], 2, ["NAME=DIR"]),
+        (["--results", "average=nowhere"], 1, ["nowhere", "no such folder"]),
+        (["nowhere", "--methods", FAST], 1, ["nowhere", "no such folder"]),
+        (["scenes", "--methods", FAST], 2, ["given twice"]),
+    ],
+)
+def test_a_mistake_is_one_line(compare, arguments, code, words):
+    ran = compare(*arguments)
+    assert ran.code == code
+    assert len(ran.err.splitlines()) == 1
+    assert all(word in ran.err for word in words), ran.err
+    assert not Path("report/index.html").exists()
+
+
+# ---- Stopped half-way, in processes of their own.
+
+
+@pytest.fixture
+def large_scenes(tmp_path, monkeypatch):
+    """Scenes whose fusion takes long enough to be interrupted."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    Path("large").mkdir()
+    for i in range(6):
+        for part in "AB":
+            frame = gaussian_filter(rng.random((200, 200)), 2)
+            write_image(f"large/cloud-{i}-{part}.png", np.rint(255 * frame / frame.max()).astype(np.uint8))
+    return "compare", "large", "--methods", "coupled", "--metrics", "NMI", "-o", "report"
+
+
+def records():
+    return {path: path.stat().st_mtime_ns for path in Path("report").rglob("*.json")}
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def children_of(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
+def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command):
+    process = command(*large_scenes, "--workers", 2)
+    wait_for(lambda: len(records()) >= 2)
+    children = children_of(process.pid)
+    process.kill()
+    process.communicate()
+    assert len(children) >= 2
+    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    before = records()
+    assert 2 <= len(before) < 6
+    assert not Path("report/index.html").exists()
+
+    again = command(*large_scenes, "--workers", 2)
+    out, err = again.communicate()
+    assert (again.returncode, err) == (0, "")
+    assert f"made {6 - len(before)} results, reused {len(before)}" in out
+    assert before.items() <= records().items()  # not one of them was written again
+    assert Path("report/index.html").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_keeps_what_is_finished_and_says_so(large_scenes, command, workers):
+    process = command(*large_scenes, "--workers", workers, start_new_session=True)
+    wait_for(lambda: len(records()) >= 1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert re.fullmatch(r"panfocus: interrupted; what is finished is kept in report, .*\n", err), err
+    assert records()
+    assert not Path("report/index.html").exists()
+    leftovers = [path for path in Path("report").rglob("*") if path.name.startswith(".")]
+    assert leftovers == []

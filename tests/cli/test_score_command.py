@@ -1,0 +1,110 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from panfocus.io.read import read_image
+from panfocus.io.write import write_image
+from panfocus.metrics import matlab_gray, score
+
+
+@pytest.fixture
+def pictures(folder, scene):
+    """The frames a.png and b.png, a fused picture and a reference beside them."""
+    reference = np.where(np.arange(33)[:, None] < 16, scene[0], scene[1])
+    write_image("reference.png", reference)
+    write_image("fused.png", np.rint(scene.mean(axis=0)).astype(np.uint8))
+    return folder
+
+
+def expected(*, reference=True, crop=0):
+    inner = slice(crop, -crop or None)
+    planes = {
+        name: matlab_gray(read_image(f"{name}.png"))[inner, inner]
+        for name in ("a", "b", "fused", "reference")
+    }
+    return score(
+        [planes["a"], planes["b"]], planes["fused"], reference=planes["reference"] if reference else None
+    )
+
+
+def test_json_is_one_flat_object_with_the_catalogues_values(pictures, run):
+    ran = run("score", "fused.png", "a.png", "b.png", "--reference", "reference.png", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    values = json.loads(ran.out)
+    assert values == expected()
+    assert {"NMI", "QABF", "SSIM", "MSE", "PSNR", "SSIM_AF", "MSE_BF"} <= set(values)
+
+
+def test_without_a_reference_nothing_is_compared_with_one(pictures, run):
+    values = json.loads(run("score", "fused.png", "a.png", "b.png", "--json").out)
+    assert values == expected(reference=False)
+    assert "PSNR" not in values
+
+
+def test_the_table_says_value_direction_meaning_and_grey(pictures, run):
+    out = run("score", "fused.png", "a.png", "b.png", "--reference", "reference.png").out
+    (line,) = (line for line in out.splitlines() if line.startswith("MSE "))
+    assert f"{expected()['MSE']:.6g}" in line
+    assert "smaller is better" in line
+    assert "grey: MATLAB's rgb2gray" in out.splitlines()[-1]
+
+
+def test_on_a_terminal_the_table_is_ruled(pictures, run, monkeypatch):
+    plain = run("score", "fused.png", "a.png", "b.png").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    ruled = run("score", "fused.png", "a.png", "b.png").out
+    assert "│" in ruled
+    assert "│" not in plain
+
+
+def test_metrics_and_crop_are_chosen(pictures, run):
+    ran = run("score", "fused.png", "a.png", "b.png", "--metrics", "QABF,MSE_AF", "--crop", "3", "--json")
+    values = expected(crop=3)
+    assert json.loads(ran.out) == {key: values[key] for key in ("QABF", "MSE_AF")}
+    assert "without 3 border pixels" in run("score", "fused.png", "a.png", "b.png", "--crop", "3").out
+
+
+def test_an_infinite_score_is_null(pictures, run):
+    arguments = (
+        "score",
+        "reference.png",
+        "a.png",
+        "b.png",
+        "--reference",
+        "reference.png",
+        "--metrics",
+        "PSNR",
+    )
+    assert json.loads(run(*arguments, "--json").out) == {"PSNR": None}
+    assert "PSNR  inf" in run(*arguments).out
+
+
+def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
+    write_image("grey.png", matlab_gray(read_image("fused.png")))
+    ran = run("score", "grey.png", "[ab].png", "--json")
+    assert json.loads(ran.out) == expected(reference=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["fused.png"], 2, ["SOURCE"]),
+        (["fused.png", "a.png"], 2, ["two sources", "a.png"]),
+        (["fused.png", "a.png", "none.png"], 1, ["none.png", "no such file"]),
+        (["fused.png", "a.png", "small.png"], 1, ["small.png is 33 x 30", "fused.png is 33 x 40"]),
+        (["fused.png", "a.png", "b.png", "--reference", "deep.png"], 1, ["deep.png", "uint16"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "NMI,BEAUTY"], 2, ["BEAUTY", "QABF"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "NMI,NMI"], 2, ["NMI,NMI", "twice"]),
+        (["fused.png", "a.png", "b.png", "--crop", "20"], 1, ["crop of 20", "33 x 40"]),
+        (["fused.png", "a.png", "b.png", "--crop", "-1"], 2, ["--crop"]),
+    ],
+)
+def test_bad_input_is_one_line(pictures, run, scene, arguments, code, words):
+    write_image("small.png", scene[0][:30])
+    write_image("deep.png", scene[0].astype(np.uint16))
+    ran = run("score", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert len(ran.err.splitlines()) == 1
+    assert all(word in ran.err for word in words), ran.err
