@@ -1,55 +1,71 @@
 """Values of the field's customary scripts under GNU Octave; how they were made is told beside them."""
 
-import json
+import hashlib
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from panfocus import metrics
+from panfocus.metrics import CATALOGUE, fmi, matlab_gray, score
 
-METRICS = {"NMI": metrics.nmi, "QABF": metrics.qabf}
-PAIRS = [
-    "lytro_01_DSIFT",
-    "lytro_03crop_DSIFT",
-    "lytro_05_CNN",
-    "lytro_07crop_MWGF",
-    "lytro_10_GFF",
-    "lytro_13crop_CSR",
-    "lytro_15_BFMF",
-    "lytro_17crop_GFDF",
-    "lytro_20_IFCNN",
-]
-TRIPLES = ["triple_01_MEAN", "triple_02_MEAN"]
+AGREEMENT = 1e-9
+
+# Our keys whose value the table has under another one: its QY is spoilt by flat windows, ours is guarded.
+GOLDEN_KEY = {"QY": "QY_flat"}
+
+# FMI of whole images exists for two pairs only, as the script takes too long.
+NUMBER_OF_VALUES = {"FMI": 2, "FMI_gradient_crop40": 6, "FMI_none_crop40": 6}
 
 
-@pytest.fixture(scope="module")
-def golden(golden_dir):
-    values = json.loads((golden_dir / "metrics.json").read_text())
-    cases = {case["id"]: case for case in values["triples"] + values["triples_k3"]}
-    assert sorted(cases) == sorted(PAIRS + TRIPLES)
-    return cases
+def assert_agree(cases, key, metric):
+    """Compare wherever there is a value, and make sure that there are as many as we think."""
+    known = [case for case in cases if key in case.values]
+    assert len(known) == NUMBER_OF_VALUES.get(key, len(cases))
+    for case in known:
+        assert metric(case) == pytest.approx(case.values[key], abs=AGREEMENT), case.name
 
 
-def matlab_grey(path):
-    """Grey as MATLAB's rgb2gray has it: the inverse NTSC matrix in full precision, rounded half-up."""
-    with Image.open(path) as picture:
-        pixels = np.asarray(picture).astype(float)
-    if pixels.ndim == 3:
-        pixels = pixels @ [0.298936021293775, 0.587043074451121, 0.114020904255103]
-    return np.floor(pixels + 0.5).astype(np.uint8)
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.key)
+def test_two_sources_agree(pairs, metric):
+    key = GOLDEN_KEY.get(metric.key, metric.key)
+    if metric.kind == "sources":
+        assert_agree(pairs, key, lambda case: metric.function(case.sources, case.fused))
+    elif metric.kind == "single":
+        assert_agree(pairs, key, lambda case: metric.function(case.fused))
+    elif metric.key != "PSNR":  # it follows from MSE
+        for i, letter in enumerate("AB"):
+            assert_agree(
+                pairs, f"{key}_{letter}F", lambda case, i=i: metric.function(case.sources[i], case.fused)
+            )
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("case", PAIRS)
-def test_two_sources_agree(golden, golden_dir, case, name):
-    a, b, fused = (matlab_grey(golden_dir / golden[case][role]["gray"]) for role in "ABF")
-    assert METRICS[name]([a, b], fused) == pytest.approx(golden[case]["metrics"][name], abs=1e-9)
+@pytest.mark.parametrize(
+    ("key", "feature", "stop"),
+    [("FMI_crop80", "edge", 130), ("FMI_gradient_crop40", "gradient", 90), ("FMI_none_crop40", "none", 90)],
+)
+def test_features_of_fmi_agree_on_crops(pairs, key, feature, stop):
+    crops = [case.crop(50, stop) for case in pairs]
+    assert_agree(crops, key, lambda case: fmi(case.sources, case.fused, feature=feature))
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("case", TRIPLES)
-def test_three_sources_agree(golden, golden_dir, case, name):
-    sources = [matlab_grey(golden_dir / source["file"]) for source in golden[case]["sources"]]
-    fused = matlab_grey(golden_dir / golden[case]["F"]["file"])
-    assert METRICS[name](sources, fused) == pytest.approx(golden[case]["metrics"][name], abs=1e-9)
+@pytest.mark.parametrize("key", ["NMI", "QABF"])
+def test_three_sources_agree(triples, key):
+    assert_agree(triples, key, lambda case: score(case.sources, case.fused, keys=[key])[key])
+
+
+def test_score_gives_the_values_of_the_table(pairs):
+    case = min(pairs, key=lambda case: case.fused.size)
+    values = case.values | {"QY": case.values["QY_flat"]}
+    scores = score(case.sources, case.fused)
+    assert {key: values[key] for key in scores} == pytest.approx(scores, abs=AGREEMENT)
+    other = {"NMI_raw", "QY_flat", "FMI_crop80", "FMI_gradient_crop40", "FMI_none_crop40"}
+    assert scores.keys() >= values.keys() - other
+
+
+def test_grey_of_colour_files_agrees_in_every_pixel(golden_dir, golden_table):
+    files = [case[role] for case in golden_table["triples"] for role in "ABF"]
+    files += [source for case in golden_table["triples_k3"] for source in case["sources"]]
+    for file in files:
+        with Image.open(golden_dir / file["file"]) as picture:
+            gray = matlab_gray(np.asarray(picture))
+        assert hashlib.sha256(gray.tobytes()).hexdigest() == file["gray_pixels_sha256"], file["file"]
