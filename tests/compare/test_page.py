@@ -118,13 +118,13 @@ def test_the_best_mean_is_marked_and_significance_follows_the_choice(page):
     )
     rows = all_of(page, "tbody")[0].find_elements(By.TAG_NAME, "tr")
     cells = {
-        row.find_element(By.TAG_NAME, "th").text: row.find_elements(By.TAG_NAME, "td")[2] for row in rows
+        row.find_element(By.TAG_NAME, "th").text: row.find_elements(By.TAG_NAME, "td")[0] for row in rows
     }
     assert [name for name, cell in cells.items() if "best" in cell.get_attribute("class")] == [best]
 
     def notes():
         rows = all_of(page, "tbody")[0].find_elements(By.TAG_NAME, "tr")
-        return [row.find_element(By.CSS_SELECTOR, "td small").text for row in rows]
+        return [row.find_element(By.TAG_NAME, "td").text for row in rows]
 
     assert ["p " in note for note in notes()] == [False, True, True]
     page.ask(

@@ -4,7 +4,8 @@
 const report = JSON.parse(document.getElementById("report").textContent);
 const methods = Object.keys(report.methods);
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a800", "#888888"];
-const KINDS = { sources: "against the sources", reference: "against the reference", single: "of the result alone" };
+// In the order of the columns: what compares with the truth comes first.
+const KINDS = { reference: "against the reference", sources: "against the sources", single: "of the result alone" };
 const ROWS = { source: "Sources", result: "Results", labels: "Decision maps", error: "Error against the reference" };
 const SIGNIFICANT = 0.05;
 const LARGEST_ZOOM = 64;
@@ -34,7 +35,7 @@ function isBetter(key, a, b) {
   return report.metrics[key].better === "larger" ? a > b : a < b;
 }
 
-// ---- Tables: one row per method, one column per metric. `cell(method, key)` gives {value, note} or undefined.
+// ---- Tables: one row per method, one column per metric. `cell(method, key)` gives {value, notes} or undefined.
 
 function scoreTable(caption, keys, names, cell) {
   const body = element("tbody");
@@ -55,7 +56,7 @@ function scoreTable(caption, keys, names, cell) {
           return rival && isBetter(key, amount(rival.value), amount(found.value));
         });
         return element("td", { class: `${begins(i)} ${best ? "best" : ""}` },
-          element("span", {}, written(found.value)), ...(found.note ? [element("small", {}, found.note)] : []));
+          element("span", {}, written(found.value)), ...found.notes.map((line) => element("small", {}, line)));
       }));
     }
   }
@@ -108,20 +109,20 @@ function summaryTable(group, keys) {
   const choice = element("select", {}, ...methods.map((name) => element("option", {}, name)));
   const { table, fill } = scoreTable(`Mean scores on ${group.name}`, keys, methods, (name, key) => {
     const found = group.summary[key][name];
-    return found && { value: found.mean, note: note(found, name, key) };
+    return found && { value: found.mean, notes: notes(found, name, key) };
   });
 
-  function note(found, name, key) {
+  function notes(found, name, key) {
     const baseline = group.summary[key][choice.value];
     const p = found.p[choice.value];
-    const words = [];
-    if (found.rank !== null) words.push(`rank ${found.rank.toFixed(1)}`);
-    if (found.n < group.scenes.length) words.push(`n ${found.n}`);
+    const lines = [];
+    if (found.rank !== null) lines.push(`rank ${found.rank.toFixed(1)}`);
+    if (found.n < group.scenes.length) lines.push(`n ${found.n}`);
     if (name !== choice.value && typeof p === "number" && baseline) {
       const mark = isBetter(key, amount(found.mean), amount(baseline.mean)) ? "▲" : "▼";
-      words.push(p < SIGNIFICANT ? `${mark} ${writtenP(p)}` : writtenP(p));
+      lines.push(p < SIGNIFICANT ? `${mark} ${writtenP(p)}` : writtenP(p));
     }
-    return words.join(" · ");
+    return lines;
   }
 
   choice.addEventListener("change", fill);
@@ -304,7 +305,7 @@ function sceneSection(group, scene, identity, keys) {
     const names = methods.filter((name) => name in scene.scores);
     const { table } = scoreTable(`Scores on ${scene.name}`, keys, names, (name, key) => {
       const value = scene.scores[name][key];
-      return value === undefined ? undefined : { value };
+      return value === undefined ? undefined : { value, notes: [] };
     });
     content.append(viewer, element("h4", {}, "Scores"), table);
     zoomTogether(viewer);
@@ -323,7 +324,8 @@ function sceneSection(group, scene, identity, keys) {
 // ---- The page.
 
 function groupSection(group, index) {
-  const keys = Object.keys(group.summary);
+  const place = (key) => Object.keys(KINDS).indexOf(report.metrics[key].kind);
+  const keys = Object.keys(group.summary).sort((a, b) => place(a) - place(b));
   group.sections = new Map();
   const sections = group.scenes.map((scene, i) => sceneSection(group, scene, `${index}-${i}`, keys));
   return element("section", { id: `group-${index}` }, element("h2", {}, group.name),
