@@ -53,7 +53,7 @@ def test_a_method_that_is_made_already_is_used_as_it_is(frames):
 
 
 def test_settings_beside_a_made_method_are_an_error(frames):
-    with pytest.raises(TypeError, match="settings go with a method's name"):
+    with pytest.raises(InputError, match="settings go with a method's name"):
         fuse(frames, Coupled(), w=0.6)
 
 
@@ -155,8 +155,8 @@ def test_refining_solves_the_problem_on_unit_intensities(rng, dtype):
 
 def test_a_strength_that_cannot_be_is_refused_before_any_work(frames):
     calls = []
-    for strength in (-1.0, np.nan):
-        with pytest.raises(InputError, match=f"refine_strength must be a number from 0 up, got {strength}"):
+    for strength in (-1.0, np.nan, 1e308):
+        with pytest.raises(InputError, match="strength must be a number from 0 to 10000, got"):
             fuse(frames, refine=True, refine_strength=strength, progress=lambda *call: calls.append(call))
     assert not calls
 
@@ -186,3 +186,41 @@ def test_the_frames_are_left_as_they_were(frames):
 def test_nothing_is_printed(frames, capfd):
     fuse(frames, refine=True)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"stride": 2.5}, {"stride": "2"}, {"w": "0.6"}, {"w": None}, {"threads": 2.5}, {"threads": "2"}],
+    ids=str,
+)
+def test_arguments_of_the_wrong_type_are_input_errors(frames, wrong):
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} must be a"):
+        fuse(frames, **wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, None])
+def test_what_is_no_frames_at_all_is_an_input_error(wrong):
+    with pytest.raises(InputError, match="needed: an array or a sequence of arrays"):
+        fuse(wrong)
+
+
+def test_what_is_no_method_is_an_input_error(frames):
+    with pytest.raises(InputError, match="method must be a name or a method, got 3"):
+        fuse(frames, 3)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e38, 1e100])
+def test_floats_far_from_unit_range_are_refused_and_not_labelled_at_random(frames, factor):
+    with pytest.raises(InputError, match="rescale them to about 0 to 1"):
+        fuse([frame / 255.0 * factor for frame in frames])
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_the_scale_of_float_frames_does_not_change_the_decision(frames, factor):
+    unit = np.asarray(frames, np.float64) / 255
+    np.testing.assert_array_equal(fuse(unit * factor).labels, fuse(unit).labels)
+
+
+def test_double_precision_sees_contrast_on_a_large_offset(frames):
+    unit = np.asarray(frames, np.float64) / 255
+    assert (fuse(unit + 1e6).labels == fuse(unit).labels).mean() > 0.99

@@ -1,6 +1,8 @@
 """Checks of what users hand over, and the wording of their errors."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 
+FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
+
+
+def whole_number(name: str, value: object, *, at_least: int) -> None:
+    """Refuse what is not a whole number from `at_least` up."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number, got {value!r}")
+    if value < at_least:
+        raise InputError(f"{name} must be at least {at_least}, got {value}")
+
+
+def real_number(name: str, value: object) -> None:
+    """Refuse what is not a number; its range is the caller's to check."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InputError(f"{name} must be a number, got {value!r}")
+
 
 def frames_array(frames: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
     """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack."""
     if isinstance(frames, np.ndarray) and frames.ndim not in (3, 4):
         raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
-    arrays = [np.asarray(frame) for frame in frames]  # type: ignore[union-attr]
+    if not isinstance(frames, Iterable):
+        raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
+    arrays = [np.asarray(frame) for frame in frames]
     if len(arrays) < 2:
         raise InputError(f"fusion needs at least two frames, got {len(arrays) or 'none'}")
     for i, array in enumerate(arrays):
@@ -45,8 +65,12 @@ def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: 
             f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; "
             "all frames need one size: crop them"
         )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputError(f"{name} holds NaN or infinite values; replace them first")
+    if array.dtype.kind == "f":
+        largest = max(abs(float(array.min())), abs(float(array.max())))
+        if not math.isfinite(largest):
+            raise InputError(f"{name} holds NaN or infinite values; replace them first")
+        if largest != 0 and not 1 / FLOAT_LIMIT <= largest <= FLOAT_LIMIT:
+            raise InputError(f"{name} holds values up to {largest:g}; rescale them to about 0 to 1")
 
 
 def _size(array: NDArray[Any]) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from panfocus.errors import InputError
+from panfocus._checks import whole_number
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -31,8 +31,8 @@ def thread_count() -> int:
 @contextmanager
 def limit_threads(n: int | None) -> Iterator[None]:
     """Use at most `n` threads inside the block (None: no limit of its own). Results never depend on it."""
-    if n is not None and n < 1:
-        raise InputError(f"threads must be at least 1, got {n}")
+    if n is not None:
+        whole_number("threads", n, at_least=1)
     token = _limit.set(n if n is not None else _limit.get())
     try:
         yield

@@ -23,7 +23,7 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
             weighted += frame * vote.astype(np.uint64)
         return np.asarray((2 * weighted + total) // (2 * total), frames.dtype)
     winners = np.broadcast_to(votes.argmax(axis=0)[None], (1, *frames.shape[1:]))
-    base = np.take_along_axis(frames, winners, axis=0)[0]
+    base = np.take_along_axis(frames, winners, axis=0)[0].astype(np.float64)
     offset = np.zeros(frames.shape[1:], np.float64)
     for frame, vote in zip(frames, votes, strict=True):
         offset += vote * (frame - base)  # differences from the winner: nothing to round where all agree

@@ -6,15 +6,15 @@ is contiguous.
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._compile import compiled
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 
-# A patch whose contrast is below this share of its brightness is flat: float32 cannot tell it from rounding.
-FLAT_CONTRAST = 1e-6
+# A patch whose contrast is below this many roundings of its brightness is flat: it holds nothing else.
+FLAT_ROUNDINGS = 8
 
 
 def patch_origins(length: int, size: int, stride: int) -> IntArray:
@@ -40,7 +40,7 @@ def combine_patches(
 ) -> FloatArray:
     """Add patches up where they came from: the adjoint of `extract_patches`.
 
-    Divided by `cover_counts` this is the mean of all patches over each pixel.
+    Divided by the same of patches of ones it is the mean of all patches over each pixel.
     """
     image = np.zeros(shape, patches.dtype)
     blocks = patches.reshape(size, size, len(rows), len(cols))
@@ -70,15 +70,16 @@ def centred_patches(
 ) -> tuple[FloatArray, FloatArray]:
     """Return float32 patches less their means, and their energies ||x||^2 (n,).
 
-    A flat patch (see FLAT_CONTRAST) has no direction: it comes back as zeros, with energy zero.
+    A flat patch (see FLAT_ROUNDINGS) has no direction: it comes back as zeros, with energy zero.
     """
     patches = np.empty((len(rows) * len(cols), size * size), np.float32)
-    energies = np.empty(len(patches), np.float32)
-    _gather_centred(image, rows, cols, size, FLAT_CONTRAST, patches, energies)
+    energies = np.empty(len(patches))
+    flat_contrast = FLAT_ROUNDINGS * float(np.finfo(image.dtype).eps)
+    _gather_centred(image, rows, cols, size, flat_contrast, patches, energies)
     return patches.T, energies
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _gather_centred(
     image: FloatArray,
     rows: IntArray,

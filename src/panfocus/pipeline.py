@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-import math
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -17,7 +16,7 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, thread_count
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
-from panfocus.refine import PAPER_STRENGTH, refine_tv
+from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
 
 logger = logging.getLogger(__name__)
 
@@ -57,10 +56,12 @@ def fuse(
         `image` in the dtype and range of the frames; labels, confidence and a report beside it.
     """
     if not isinstance(method, str) and settings:
-        raise TypeError("settings go with a method's name; a method that is made already has its own")
-    if refine and not 0 <= refine_strength < math.inf:
-        raise InputError(f"refine_strength must be a number from 0 up, got {refine_strength}")
+        raise InputError("settings go with a method's name; a method that is made already has its own")
+    if refine:
+        check_strength(refine_strength)
     chosen = get_method(method, **settings) if isinstance(method, str) else method
+    if not dataclasses.is_dataclass(chosen):
+        raise InputError(f"method must be a name or a method, got {method!r}")
     stack = _checks.frames_array(frames)
     started = time.perf_counter()
     with limit_threads(threads):
@@ -92,6 +93,7 @@ def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[
         "strength": strength,
         "iterations": len(solution.history),
         "relative_gap": last.relative_gap if last else 0.0,
+        "converged": solution.converged,
         "changed_share": float(np.mean(refined != image)),
         "largest_change": float(np.max(np.abs(scale.to_unit(refined) - scale.to_unit(image)))),
     }
@@ -101,5 +103,6 @@ def _plain_settings(method: FusionMethod) -> dict[str, Any]:
     settings = {}
     for f in dataclasses.fields(method):  # type: ignore[arg-type]  # methods are dataclasses
         value = getattr(method, f.name)
+        value = value.item() if isinstance(value, np.generic) else value
         settings[f.name] = value if isinstance(value, str | int | float | bool | None) else str(value)
     return settings

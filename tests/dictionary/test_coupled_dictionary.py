@@ -186,3 +186,36 @@ def test_too_few_patches_are_refused(images):
 def test_a_misspelt_setting_is_refused(images):
     with pytest.raises(TypeError, match="n_atom"):
         CoupledDictionary.learn(*images[:2], n_atom=12)
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, 2.0])
+def test_atoms_that_could_not_be_loaded_again_are_refused(value):
+    levels = np.zeros((2, 4, 3))
+    levels[:, 0] = 1
+    levels[1, 0, 2] = value
+    with pytest.raises(InputError, match="every atom needs norm 1"):
+        CoupledDictionary(levels)
+
+
+def test_8_bit_training_images_are_scaled_to_unit_range(rng):
+    images = rng.integers(0, 256, (2, 40, 50)).astype(np.uint8)
+    learned, scaled = (
+        CoupledDictionary.learn(
+            *(level for level in given), n_atoms=16, patch_size=4, rounds=2, n_samples=500
+        )
+        for given in (images, images / np.float32(255))
+    )
+    np.testing.assert_array_equal(learned.levels, scaled.levels)
+
+
+def test_settings_of_numpy_types_are_kept_as_plain_numbers(rng, tmp_path):
+    images = rng.random((2, 30, 40))
+    learned = CoupledDictionary.learn(*images, n_atoms=np.int64(16), rounds=1, rng=np.int64(3))
+    learned.save(tmp_path / "d.npz")
+    assert CoupledDictionary.load(tmp_path / "d.npz").seed == 3
+
+
+def test_a_focused_weight_out_of_range_is_refused_also_for_separate_learning(rng):
+    images = rng.random((2, 30, 40))
+    with pytest.raises(InputError, match="focused_weight"):
+        CoupledDictionary.learn(*images, focused_weight=7, separate=True)

@@ -10,6 +10,7 @@ from skimage.restoration import denoise_tv_chambolle
 
 from panfocus.errors import InputError
 from panfocus.refine import PAPER_STRENGTH, refine_tv
+from panfocus.refine.tv_admm import MAX_STRENGTH
 
 STRENGTHS = [PAPER_STRENGTH, 1e-2, 5e-2]
 
@@ -229,3 +230,16 @@ def test_bad_numbers_are_named(arguments, named):
 def test_bad_images_are_refused(image, named):
     with pytest.raises(InputError, match=named):
         refine_tv(image, strength=0.1)
+
+
+def test_the_largest_strength_leaves_the_mean(rng):
+    image = rng.random((31, 43))
+    solution = refine_tv(image, strength=MAX_STRENGTH)
+    assert solution.converged
+    np.testing.assert_allclose(solution.image, image.mean(), atol=1e-3)
+
+
+def test_a_strength_below_rounding_changes_nothing(rng):
+    image = rng.random((13, 17))
+    solution = refine_tv(image, strength=1e-300)
+    np.testing.assert_array_equal(solution.image, image)

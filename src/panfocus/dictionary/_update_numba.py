@@ -7,15 +7,16 @@ atoms stays fixed; atoms and coefficients change one atom at a time, so that the
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from panfocus._compile import compiled
 
 Array = NDArray[Any]
 
 # Sums may be regrouped into vector lanes: each has one fixed length and runs in one thread, so that its bits
 # are the same every time.
-_compile = numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+_compile = compiled(fastmath={"contract", "reassoc", "nsz"})
 
 
 @_compile

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray
+from panfocus._float import FloatArray, IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.ksvd import learn_ksvd
 from panfocus.dictionary.learning import Learning, Round, Start, learn_coupled
@@ -51,10 +51,13 @@ class CoupledDictionary:
     history: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", np.asarray(self.levels, np.float32))
         if self.levels.ndim != 3 or len(self.levels) < 2 or self.patch_size**2 != self.levels.shape[1]:
             raise InputError(
                 f"levels have shape {self.levels.shape}; needed: (2 or more, patch_size**2, n_atoms)"
             )
+        if not np.allclose(np.linalg.norm(self.levels, axis=1), 1, atol=1e-3):  # NaN is not close either
+            raise InputError("every atom needs norm 1, at every level")
 
     @property
     def n_levels(self) -> int:
@@ -132,18 +135,19 @@ class CoupledDictionary:
         images = [_as_list(level) for level in (focused, blurred, *more_blurred)]
         if len({len(level) for level in images}) > 1:
             raise InputError(f"levels need equally many images, got {[len(level) for level in images]}")
+        shares = _level_shares(focused_weight, len(images))
         generator = np.random.default_rng(rng)
         samples = sample_patches(images, patch_size=patch_size, n_samples=n_samples, rng=generator)
         if separate:
             learned = [learn_ksvd(level, settings, rng=generator, progress=progress) for level in samples]
             atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
         else:
-            shares = _level_shares(focused_weight, len(images))
             atoms, history = learn_coupled(
                 samples, settings, rng=generator, level_shares=shares, progress=progress
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
+        recorded = {k: v.item() if isinstance(v, np.generic) else v for k, v in recorded.items()}
         return cls(atoms, origin, recorded, int(rng) if isinstance(rng, int | np.integer) else None, history)
 
     @classmethod
@@ -182,8 +186,10 @@ class CoupledDictionary:
 
 
 def _as_list(images: Images) -> list[FloatArray]:
-    single = isinstance(images, np.ndarray) and images.ndim == 2
-    return [images] if single else list(images)  # type: ignore[list-item]
+    """Return one image or several as a list, in unit range."""
+    several = images[None] if isinstance(images, np.ndarray) and images.ndim == 2 else images
+    listed = [np.asarray(image) for image in several]
+    return [IntensityScale.of(image.dtype).to_unit(image) for image in listed]
 
 
 def _level_shares(focused_weight: float | None, n_levels: int) -> list[float] | None:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from panfocus._checks import whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary import _update_numba
@@ -46,8 +47,7 @@ class Learning:
 
     def __post_init__(self) -> None:
         for name in ("n_atoms", "max_atoms", "rounds", "update_cycles"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+            whole_number(name, getattr(self, name), at_least=1)
         if self.start not in get_args(Start):
             raise InputError(f"start must be one of {', '.join(get_args(Start))}, got {self.start!r}")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from panfocus._checks import whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 
@@ -27,10 +28,8 @@ def sample_patches(
     list over levels of arrays (patch_size**2, n)
         Patches less their means, scaled to norm one. Flat ones, at any level, are left out.
     """
-    if patch_size < 2:
-        raise InputError(f"patch_size must be at least 2, got {patch_size}")
-    if n_samples < 1:
-        raise InputError(f"n_samples must be at least 1, got {n_samples}")
+    whole_number("patch_size", patch_size, at_least=2)
+    whole_number("n_samples", n_samples, at_least=1)
     if not levels[0]:
         raise InputError("there are no training images")
     for i, images in enumerate(zip(*levels, strict=True)):
@@ -41,6 +40,8 @@ def sample_patches(
             raise InputError(f"training image {i} differs in size between its levels: {sorted(shapes)}")
         if min(images[0].shape) < patch_size:
             raise InputError(f"training image {i} is smaller than a patch of {patch_size} x {patch_size}")
+        if not all(np.isfinite(image).all() for image in images):
+            raise InputError(f"training image {i} holds NaN or infinite values")
     windows = [
         [np.lib.stride_tricks.sliding_window_view(image, (patch_size, patch_size)) for image in images]
         for images in levels

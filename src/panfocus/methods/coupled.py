@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus._progress import Progress
 from panfocus._threads import map_blocks
@@ -67,11 +68,12 @@ class Coupled:
     def __post_init__(self) -> None:
         if not isinstance(self.dictionary, CoupledDictionary | None):
             raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
+        for name in ("eps", "w"):
+            real_number(name, getattr(self, name))
         if not 0 < self.eps < 1:
             raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
         level_weights(self.w, 2)
-        if self.stride < 1:
-            raise InputError(f"stride must be at least 1, got {self.stride}")
+        whole_number("stride", self.stride, at_least=1)
         if self.contrast not in get_args(Contrast):
             raise InputError(
                 f"contrast must be one of {', '.join(get_args(Contrast))}, got {self.contrast!r}"
@@ -162,7 +164,7 @@ def _votes(
 def _per_norm(activity: FloatArray, energies: FloatArray) -> FloatArray:
     """Activity of the patches scaled to norm one; a flat patch, which has no direction, is not active."""
     norms = np.sqrt(energies)
-    return np.divide(activity, norms, out=np.zeros_like(activity), where=norms > 0)
+    return np.divide(activity, norms, out=np.zeros(len(activity)), where=norms > 0).astype(np.float32)
 
 
 def _spans(length: int, step: int) -> Iterator[slice]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from panfocus._checks import real_number
 from panfocus._float import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
@@ -24,6 +25,12 @@ logger = logging.getLogger(__name__)
 
 PAPER_STRENGTH = 1e-5
 """The paper's weight of the total variation, on unit-range intensities."""
+
+NO_STRENGTH = 1e-15
+"""Below it no unit-range value moves by more than float64 rounds it."""
+
+MAX_STRENGTH = 1e4
+"""On unit-range intensities it leaves the mean of any image up to some 40,000 pixels a side."""
 
 _RELAXATION = 1.8  # over-relaxation of the constraint; on photographs 40 % fewer iterations than 1
 
@@ -44,6 +51,7 @@ class Refined:
 
     image: FloatArray
     history: tuple[Iteration, ...]
+    converged: bool = True
 
 
 def refine_tv(
@@ -116,13 +124,14 @@ def refine_tv(
     I0 = np.ascontiguousarray(np.moveaxis(np.atleast_3d(image), 2, 0), dtype=np.float64)
     d = gradient(I0)
     mean_gradient = float(group_norms(d).mean())
-    if strength == 0 or mean_gradient == 0:
+    if strength < NO_STRENGTH or mean_gradient == 0:
         return Refined(image.copy(), ())
 
     rho = penalty if penalty is not None else max(1.0, 4 * strength / mean_gradient)
     eigenvalues = 1 + rho * laplacian_eigenvalues(*I0.shape[1:])
     b = np.zeros_like(d)
     history: list[Iteration] = []
+    converged = True
     for _ in range(max_iterations):
         u = solve_diagonalised(I0 + rho * gradient_adjoint(d - b), eigenvalues)
         Du, d_before = gradient(u), d
@@ -143,6 +152,7 @@ def refine_tv(
             break
         progress("refine", _share_done(gap / objective, max_relative_gap))
     else:
+        converged = False
         logger.warning(
             "refinement stopped after %d iterations at a relative gap of %.1e, wanted %.1e",
             max_iterations,
@@ -150,7 +160,14 @@ def refine_tv(
             max_relative_gap,
         )
     progress("refine", 1.0)
-    return Refined(np.moveaxis(u, 0, 2).reshape(image.shape).astype(image.dtype), tuple(history))
+    return Refined(np.moveaxis(u, 0, 2).reshape(image.shape).astype(image.dtype), tuple(history), converged)
+
+
+def check_strength(strength: float) -> None:
+    """Refuse what is not a strength."""
+    real_number("strength", strength)
+    if not 0 <= strength <= MAX_STRENGTH:
+        raise InputError(f"strength must be a number from 0 to {MAX_STRENGTH:g}, got {strength}")
 
 
 def _objective_and_gap(I0: Array, u: Array, Du: Array, p: Array, strength: float) -> tuple[float, float]:
@@ -185,8 +202,7 @@ def _check_image(image: FloatArray) -> None:
 def _check_numbers(
     strength: float, max_relative_gap: float, max_iterations: int, penalty: float | None
 ) -> None:
-    if not 0 <= strength < math.inf:
-        raise InputError(f"strength must be a number from 0 up, got {strength}")
+    check_strength(strength)
     if not 0 < max_relative_gap < 1:
         raise InputError(f"max_relative_gap must lie between 0 and 1, got {max_relative_gap}")
     if max_iterations < 1:

@@ -21,10 +21,10 @@ The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for spe
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._compile import compiled
 from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
 
 Array = NDArray[Any]
@@ -35,7 +35,7 @@ LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vec
 # 1e-6 of the signal's norm while there are no more atoms than this many times the smallest squared distance.
 WORN = 25.0
 
-_compile = numba.njit(nogil=True, cache=True, fastmath={"contract"})
+_compile = compiled(fastmath={"contract"})
 _NO_SIGN = np.int32(0x7FFFFFFF)
 
 
@@ -157,6 +157,15 @@ def dot(a: Array, b: Array) -> float:
 
 
 @_compile
+def gram_matrix(atoms: Array, out: Array) -> None:
+    """out = D'D for atoms as rows, each product summed in double: what float32 can hold of it is right."""
+    for i in range(len(atoms)):
+        for j in range(i + 1):
+            out[i, j] = dot(atoms[i], atoms[j])
+            out[j, i] = out[i, j]
+
+
+@_compile
 def measure(signal: Array, atoms: Array, k: int, work: Workspace) -> float:
     """||x - D a||^2, from the residual itself, in double."""
     residual = work.residual
@@ -165,7 +174,7 @@ def measure(signal: Array, atoms: Array, k: int, work: Workspace) -> float:
         coefficient, atom = np.float64(work.coefficients[p]), atoms[work.chosen[p]]
         for i in range(len(residual)):
             residual[i] -= coefficient * atom[i]
-    return dot(residual, residual)
+    return float(dot(residual, residual))
 
 
 @_compile
@@ -202,8 +211,8 @@ def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Works
     solve(k, work)
     sq_error = measure(signal, atoms, k, work)
     if k > WORN * nearest:
-        sq_error -= correct(atoms, k, work)
-    return sq_error
+        sq_error = max(0.0, sq_error - correct(atoms, k, work))
+    return float(sq_error)
 
 
 @_compile
@@ -237,7 +246,7 @@ def pursue(
         if abs(correlations[atom]) <= noise:
             stop = STOP_STALLED
             break
-        distance = np.float32(1.0)
+        distance = gram[atom, atom]
         for p in range(k):
             L[k, p] = Q[p, atom]
             distance -= L[k, p] * L[k, p]

@@ -85,12 +85,12 @@ class Pursuit:
             raise InputError(f"max_sq_error must be at least 0 and below 1, got {max_sq_error}")
         self.dictionary = D
         self.max_atoms = min(max_atoms, *D.shape)
-        self.max_sq_error = max_sq_error
+        self.max_sq_error = float(max_sq_error)
         self._rows = _padded(D)
         self._atoms = _padded(D.T)
-        # The atoms' own correlations, by the kernel itself: its order of summation is fixed, a BLAS's is not.
+        # By a kernel of our own: its order of summation is fixed, a BLAS's is not.
         self._gram = np.empty((len(self._atoms), len(self._atoms)), np.float32)
-        _kernel_numba.correlate(self._rows, self._atoms, self._gram)
+        _kernel_numba.gram_matrix(self._atoms, self._gram)
 
     def codes(self, signals: ArrayLike) -> SparseCodes:
         """Code signals (m, n), each a column."""
@@ -134,6 +134,8 @@ class Pursuit:
 
     def _checked(self, signals: ArrayLike) -> NDArray[Any]:
         X = np.asarray(signals)
+        if X.dtype.kind not in "fiub":
+            raise InputError(f"signals are {X.dtype.name}; needed: real numbers")
         if X.ndim != 2 or len(X) != len(self.dictionary):
             raise InputError(
                 f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column"
@@ -178,13 +180,13 @@ def _padded(matrix: FloatArray) -> FloatArray:
 
 
 def _outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
-    return np.zeros(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.uint8)
+    return np.zeros(n, np.int32), np.zeros(n), np.zeros(n, np.uint8)
 
 
 def _check_finite(sq_errors: FloatArray) -> None:
     """Refuse signals by what became of them: a look at one number each instead of at all their values."""
     if not np.isfinite(sq_errors).all():
-        raise InputError("signals hold NaN, infinite or too large values")
+        raise InputError("signals hold NaN, infinite or too large values; rescale them")
 
 
 def _blocks(n: int) -> Iterator[slice]:
