@@ -2,11 +2,11 @@
 
 import json
 
-from benchmarks import learning, sparse_coding, whole_program
+from benchmarks import learning, metrics, sparse_coding, whole_program
 from benchmarks._data import ROOT
 
 figures: dict[str, float] = {}
-for benchmark in (sparse_coding, learning, whole_program):
+for benchmark in (sparse_coding, learning, metrics, whole_program):
     print(benchmark.__doc__)
     measured = benchmark.run()
     figures |= measured

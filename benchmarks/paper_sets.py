@@ -47,16 +47,8 @@ def scores(
     """Fuse a set and return its NMI and Q_AB/F."""
     frames = np.stack([read_image(path) for path in sorted(data.glob(paper_set.files))])
     fused = pf.fuse(frames, "coupled", dictionary=dictionary, contrast=contrast, w=W).image
-    sources = [rounded_gray(frame) for frame in frames]
-    return pf.metrics.nmi(sources, rounded_gray(fused)), pf.metrics.qabf(sources, rounded_gray(fused))
-
-
-def rounded_gray(image: np.ndarray) -> np.ndarray:
-    """Grey as the metrics' reference values take it: MATLAB's weights in double, rounded half up to 8 bit."""
-    if image.ndim == 2:
-        return image
-    luma = image @ np.array([0.298936021293775, 0.587043074451121, 0.114020904255103])
-    return np.floor(luma + 0.5).astype(np.uint8)
+    *sources, result = (pf.metrics.matlab_gray(image) for image in (*frames, fused))
+    return pf.metrics.nmi(sources, result), pf.metrics.qabf(sources, result)
 
 
 def main() -> None:

@@ -109,7 +109,7 @@ def _edges(plane: Plane) -> Plane:
     around = np.pad(strength, 1)
     above_row = (strength > around[1:-1, :-2]) & (strength > around[1:-1, 2:])
     above_column = (strength > around[:-2, 1:-1]) & (strength > around[2:, 1:-1])
-    return ((strength > 4 * strength.mean()) & (above_row | above_column)).astype(np.float64)
+    return np.asarray((strength > 4 * strength.mean()) & (above_row | above_column), np.float64)
 
 
 def _gradient(plane: Plane) -> Plane:

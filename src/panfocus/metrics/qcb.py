@@ -11,7 +11,7 @@ from panfocus.metrics._inputs import Grey, Plane, fusion_images
 from panfocus.metrics._levels import stretched
 from panfocus.metrics._windows import shares
 
-# Contrast sensitivity as a difference of two Gaussians of the frequency: their widths, the share of the second.
+# Contrast sensitivity as a difference of two Gaussians of the frequency: widths, and the second one's share.
 _WIDE, _NARROW, _SHARE = 15.387, 1.3456, 0.7622
 _PIXELS_PER_DEGREE = 30
 _FINE, _COARSE, _REACH = 2.0, 4.0, 15  # Gaussians between which Peli's contrast is taken, 31 x 31 pixels
@@ -22,8 +22,8 @@ def qcb(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     """Share of the sources' visible local contrast that the fused image has, after Chen and Blum.
 
     Each image is filtered by the eye's contrast sensitivity,
-    exp(-(r / 15.387)^2) - .7622 exp(-(r / 1.3456)^2), r being the frequency in cycles per degree at 30 pixels a
-    degree. Peli's contrast is C = |x2 / x4 - 1|, with x2 and x4 blurred by Gaussians of 2 and 4 pixels;
+    exp(-(r / 15.387)^2) - .7622 exp(-(r / 1.3456)^2), r being the frequency in cycles per degree at 30 pixels
+    a degree. Peli's contrast is C = |x2 / x4 - 1|, with x2 and x4 blurred by Gaussians of 2 and 4 pixels;
     masking makes it C' = C^3 / (C^2 + 1e-4). Per pixel and source, what is preserved is the smaller C' of
     source and fused image over the larger; sources are weighted by C'^2. Q_CB is the mean over all pixels.
 

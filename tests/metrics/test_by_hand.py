@@ -1,0 +1,124 @@
+"""Small cases that can be computed by hand, metric by metric."""
+
+import math
+
+import numpy as np
+import pytest
+
+from panfocus.errors import InputError
+from panfocus.metrics import ag, ei, en, fmi, qc, qcb, qncie, qw, qy, scd, sd, sf, te, viff
+
+
+@pytest.fixture
+def texture(rng):
+    return rng.integers(60, 190, (64, 66)).astype(np.uint8)
+
+
+def levels(*rows):
+    return np.array(rows, np.uint8)
+
+
+def test_sf_divides_by_the_number_of_pixels():
+    assert sf(levels([0, 3], [4, 0])) == pytest.approx(math.sqrt((3**2 + 4**2 + 4**2 + 3**2) / 4))
+
+
+def test_ag_repeats_the_border():
+    # differences to the right 3, 0, -4, 0; downwards 4, -3, 0, 0
+    assert ag(levels([0, 3], [4, 0])) == pytest.approx(
+        (math.sqrt(25 / 2) + 3 / math.sqrt(2) + 4 / math.sqrt(2)) / 4
+    )
+
+
+def test_en_counts_bits():
+    assert en(levels([0, 0, 1, 2])) == pytest.approx(1.5)
+    assert en(np.arange(256, dtype=np.uint8).reshape(16, 16)) == pytest.approx(8)
+
+
+def test_sd_is_that_of_the_columns():
+    assert sd(levels([0, 7], [4, 7])) == pytest.approx(math.sqrt(8) / 2)
+
+
+def test_ei_of_a_step_is_the_sobel_magnitude():
+    step = np.zeros((9, 10), np.uint8)
+    step[:, 5:] = 10
+    assert ei(step) == pytest.approx(2 * 40 / 10)
+
+
+def test_scd_of_a_sum_of_uncorrelated_sources_is_two():
+    a, b = levels([0, 0, 100, 100]), levels([0, 100, 0, 100])
+    assert scd([a, b], a + b) == pytest.approx(2)
+
+
+def test_scd_refuses_more_than_two_sources(texture):
+    with pytest.raises(InputError, match="scd is defined for two sources only, got 3"):
+        scd([texture] * 3, texture)
+
+
+def test_qncie_of_independent_images_is_least_and_grows_with_dependence():
+    a, b = levels([0, 0, 9, 9]), levels([0, 9, 0, 9])
+    independent = levels([3, 3, 3, 3])
+    assert qncie([a, b], independent) == pytest.approx(1 - math.log(3, 256))
+    assert qncie([a, b], a) > qncie([a, b], independent)
+    assert qncie([a, b, b], independent) > 1 - math.log(4, 256)
+
+
+@pytest.mark.parametrize("variant", ["z-liu", "tsallis"])
+def test_te_of_two_equal_levels(variant):
+    # p = (1/2, 1/2), twice: the sum of p^1.85 / p^1.7 is 2^0.85.
+    image = levels([0, 9])
+    assert te([image, image], image, variant=variant) == pytest.approx(2 * (2**0.85 - 1) / 0.85)
+
+
+def test_te_differs_between_variants_where_histograms_do():
+    a, f = levels([0, 0, 0, 9]), levels([0, 9, 9, 9])
+    assert te([a, a], f, variant="tsallis") != pytest.approx(te([a, a], f, variant="z-liu"))
+
+
+@pytest.mark.parametrize("metric", [qy, qc, qw])
+def test_an_inverted_copy_scores_below_nothing(texture, metric):
+    assert metric([texture, texture], 255 - texture) < 0
+
+
+def test_qy_takes_the_better_source_where_they_disagree(rng, texture):
+    assert qy([texture, np.roll(texture, 20, axis=1)], texture) == pytest.approx(1, abs=0.02)
+
+
+def test_qw_counts_windows_with_contrast(rng):
+    # The left half is flat in both sources; what the fused image does there weighs next to nothing.
+    source = rng.integers(0, 256, (40, 80)).astype(np.uint8)
+    source[:, :40] = 90
+    fused = source.copy()
+    fused[:, :30] += rng.integers(0, 3, (40, 30)).astype(np.uint8)
+    assert qw([source, source], fused) > 0.999
+    assert qy([source, source], fused) < 0.8
+
+
+def test_qcb_falls_with_contrast(texture):
+    faded = (texture // 4 + 90).astype(np.uint8)
+    faded[0, :2] = 0, 255  # keeps the stretch from restoring the contrast
+    assert qcb([texture, texture], faded) < 0.5
+
+
+def test_viff_exceeds_one_for_raised_contrast_and_falls_for_lowered(texture):
+    raised = np.clip((texture.astype(float) - 125) * 1.3 + 125, 0, 255).astype(np.uint8)
+    lowered = np.round((texture - 125.0) * 0.7 + 125).astype(np.uint8)
+    assert viff([texture, texture], raised) > 1 > viff([texture, texture], lowered)
+
+
+@pytest.mark.parametrize("feature", ["edge", "gradient", "none"])
+def test_fmi_prefers_the_source_to_noise(rng, texture, feature):
+    noise = rng.integers(0, 256, texture.shape).astype(np.uint8)
+    assert fmi([texture, texture], texture, feature=feature) == 1
+    assert fmi([texture, texture], noise, feature=feature) < 0.9
+
+
+def test_fmi_of_single_features_in_different_places_is_nothing():
+    one, other = np.zeros((3, 3), np.uint8), np.zeros((3, 3), np.uint8)
+    one[0, 0], other[2, 1] = 9, 9
+    assert fmi([one, one], other, feature="none") == 0
+
+
+def test_fmi_of_proportional_windows_is_one():
+    # Equal distributions have correlation 1, and coupling them fully shares all of their entropy.
+    window = levels([0, 1, 2], [3, 4, 5], [6, 7, 8])
+    assert fmi([window, window], 2 * window, feature="none") == pytest.approx(1)
