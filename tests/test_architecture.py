@@ -35,6 +35,7 @@ FRONT_ENDS = (*DOORS, "app", "napari_plugin", COMPARE)
 # What each part may import, beside itself. "__init__" are the public names of panfocus.
 MAY_IMPORT: dict[str, set[str]] = {
     "__init__": {"errors"},  # and anything where it is first used
+    "__main__": {"cli"},
     **{part: set(BASE[:i]) for i, part in enumerate(BASE)},
     **{part: set(BASE) for part in STAGES},  # stages meet only in methods and pipeline, but for one:
     "dictionary": {*BASE, "sparse", "io.dictionary_file"},

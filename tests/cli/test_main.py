@@ -36,7 +36,7 @@ def test_an_unknown_command_or_option_is_one_line(run, arguments):
 
 
 def test_help_needs_no_heavy_import():
-    check = "import sys, panfocus.cli; print([n for n in sys.argv[1:] if n in sys.modules])"
+    check = "import sys, panfocus.cli.app; print([n for n in sys.argv[1:] if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check, *HEAVY], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -1,21 +1,21 @@
 """How every command speaks: plain lines or bars for progress, one line for an error, and the exit code."""
 
 import logging
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from panfocus.cli._streams import FAILED, WRONG_USAGE, print_error, print_line
 from panfocus.errors import InputError, PanfocusError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-FAILED, WRONG_USAGE = 1, 2
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
@@ -48,6 +48,7 @@ class Console:
     """What a command prints while it works; use it through `console`."""
 
     def __init__(self, *, quiet: bool) -> None:
+        self.unprinted: OSError | None = None  # why a line could not be printed; the work goes on
         self._quiet = quiet
         self._stage = ""
         self._bars: Progress | None = None
@@ -56,24 +57,36 @@ class Console:
     def say(self, line: str) -> None:
         """Print a line of the result on stdout, unless quiet."""
         self.close()
-        if not self._quiet:
-            typer.echo(line)
+        self._print(line)
 
     def progress(self, stage: str, done: float) -> None:
         """Show where the library stands: a bar on a terminal, a line per stage elsewhere."""
         if self._quiet:
             return
-        if sys.stderr.isatty():
-            self._draw(stage, done)
+        if sys.stderr is not None and sys.stderr.isatty():
+            with suppress(OSError):  # the terminal was closed
+                self._draw(stage, done)
         elif stage != self._stage:
-            typer.echo(f"{stage} ...")
+            self._print(f"{stage} ...")
         self._stage = stage
+
+    def finish(self) -> None:
+        """Ignore Ctrl-C from here on: files are about to appear, so that it cannot say they were not written."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def close(self) -> None:
         """Take the bars off the terminal."""
         if self._bars:
-            self._bars.stop()
+            with suppress(OSError):
+                self._bars.stop()
             self._bars = None
+
+    def _print(self, line: str) -> None:
+        if not self._quiet:
+            try:
+                print_line(line)
+            except OSError as error:
+                self.unprinted = error
 
     def _draw(self, stage: str, done: float) -> None:
         from rich.console import Console as Terminal
@@ -95,23 +108,27 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.captureWarnings(True)
     terminal = Console(quiet=quiet)
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         yield terminal
-    except (typer.Exit, BrokenPipeError):  # whoever read the output has seen enough: typer ends quietly
+        # Whoever closes the pipe has seen enough.
+        if terminal.unprinted and not isinstance(terminal.unprinted, BrokenPipeError):
+            raise PanfocusError(f"done, but it could not be printed here ({terminal.unprinted.strerror})")
+    except (
+        typer.Exit,
+        BrokenPipeError,
+    ):  # the latter from what does not print by `say`: typer ends quietly
         raise
     except BaseException as error:  # Ctrl-C is one of them
         terminal.close()
         if debug:
-            traceback.print_exception(error)
-        complain(_message(error))
+            with suppress(OSError):
+                traceback.print_exception(error)
+        print_error(_message(error))
         raise typer.Exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED) from error
     finally:
         terminal.close()
-
-
-def complain(message: str) -> None:
-    """Print an error as one line on stderr."""
-    typer.echo(f"panfocus: {' '.join(message.split())}", err=True)
+        signal.signal(signal.SIGINT, on_interrupt)
 
 
 def _message(error: BaseException) -> str:
@@ -121,4 +138,6 @@ def _message(error: BaseException) -> str:
         return "interrupted; nothing was written"
     if isinstance(error, MemoryError):
         return "not enough memory; use fewer or smaller frames"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"unexpected {type(error).__name__}: {error}; run again with --debug to see where"

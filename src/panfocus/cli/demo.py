@@ -43,6 +43,7 @@ def demo(
         if result.labels is not None:
             shades = np.linspace(0, 255, n_frames).astype(np.uint8)
             contents[labels] = encode_image(labels, shades[result.labels])
+        terminal.finish()
         write_files(contents, force=True)  # the demo's own folder: it may be run again
         terminal.say(
             f"Composed the picture from the frames that were chosen: {result.report['seconds']:.1f} s in all."

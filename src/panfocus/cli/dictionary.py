@@ -27,7 +27,9 @@ def dictionary(
             check_suffix(output, IMAGE_SUFFIXES)
         check_destination(output, force=force, inputs=[path])
         loaded = CoupledDictionary.load(path)
-        write_image(output, atoms_picture(loaded), force=force)
+        picture = atoms_picture(loaded)
+        terminal.finish()
+        write_image(output, picture, force=force)
         header = {
             "levels": loaded.n_levels,
             "atoms": loaded.n_atoms,

@@ -98,7 +98,9 @@ def fuse(
         result = pipeline.fuse(
             stack.frames, method, threads=threads, progress=terminal.progress, **refinement, **options
         )
-        write_files(outputs.encode(result, stack), force=force)
+        contents = outputs.encode(result, stack)
+        terminal.finish()
+        write_files(contents, force=force)
         _summarise(terminal, stack, result.report)
         terminal.say(f"wrote {outputs}")
 

@@ -90,6 +90,7 @@ def learn(
                 origin=origin,
                 progress=terminal.progress,
             )
+        terminal.finish()
         learned.save(output, force=force)
         first, last = learned.history[0].objective, learned.history[-1].objective
         terminal.say(f"learned {learned}")

@@ -1,0 +1,5 @@
+"""`python -m panfocus`."""
+
+from panfocus.cli import main
+
+main()
