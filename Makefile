@@ -2,14 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench
+.PHONY: install demo test lint bench browser
 
 install: .venv/installed-all
 
 demo: .venv/installed
 	$(BIN)/panfocus demo
 
-test: .venv/installed-all
+test: .venv/installed-all browser
 	$(BIN)/python -m pytest
 
 lint: .venv/installed-all
@@ -19,6 +19,15 @@ lint: .venv/installed-all
 
 bench: .venv/installed-all
 	$(BIN)/python -m benchmarks
+
+# For the tests of the comparison's page. Where apt cannot be used they are skipped by name, or fail if CI is set.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+browser:
+	@{ command -v chromium && command -v chromedriver; } >/dev/null \
+	|| { $(SUDO) apt-get update -qq \
+	     && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	        apt-get install -qq --no-install-recommends chromium chromium-driver; } \
+	|| echo "no browser, and apt cannot install one: the tests that need it are skipped"
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

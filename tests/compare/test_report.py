@@ -56,7 +56,11 @@ def test_means_ranks_and_p_are_those_of_the_scenes(data):
     for i, method in enumerate(METHODS):
         found = group["summary"]["MSE"][method]
         assert (found["n"], found["mean"], found["rank"]) == (3, expected.mean[i], expected.rank[i])
-        assert found["p"] == {other: expected.p[j, i] for j, other in enumerate(METHODS) if j != i}
+        assert found["against"] == {
+            other: {"p": expected.p[j, i], "better": expected.ahead[j, i]}
+            for j, other in enumerate(METHODS)
+            if j != i
+        }
 
 
 def test_without_a_reference_nothing_is_compared_with_one(data):

@@ -27,6 +27,15 @@ def test_p_by_hand():
     assert np.isnan(np.diag(p)).all()
 
 
+def test_the_test_sees_ahead_who_wins_most_scenes_whatever_the_means_say():
+    scores = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 4.0], [99.0, 0.0]])
+    larger, smaller = (summarise(scores, larger_is_better=direction) for direction in (True, False))
+    assert larger.mean[0] > larger.mean[1]
+    assert larger.ahead.tolist() == [[False, True], [False, False]]
+    assert smaller.ahead.tolist() == [[False, False], [True, False]]
+    np.testing.assert_array_equal(larger.p, smaller.p)
+
+
 def test_p_is_scipys_corrected_for_the_number_of_others(rng):
     scores = rng.normal([0, 0.4, 1], size=(20, 3))
     p = summarise(scores, larger_is_better=True).p

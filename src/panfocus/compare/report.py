@@ -149,7 +149,11 @@ def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
             "n": int(summary.n[i]),
             "mean": _finite(summary.mean[i]),
             "rank": _finite(summary.rank[i]),
-            "p": {other: _finite(summary.p[j, i]) for j, other in enumerate(names) if j != i},
+            "against": {
+                other: {"p": float(summary.p[j, i]), "better": bool(summary.ahead[j, i])}
+                for j, other in enumerate(names)
+                if not np.isnan(summary.p[j, i])
+            },
         }
         for i, name in enumerate(names)
         if summary.n[i]

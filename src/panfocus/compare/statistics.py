@@ -26,28 +26,32 @@ class Summary:
         In the row of a method, how likely differences as large as those of the others from it are by chance:
         Wilcoxon signed-rank test, two-sided, over the scenes that both have, corrected after Holm for the
         number of others. NaN where no scene is shared, and on the diagonal.
+    ahead : ndarray of bool (methods, methods)
+        In the row of a method, which others the test sees ahead of it; means may say otherwise.
     """
 
     n: NDArray[np.intp]
     mean: Scores
     rank: Scores
     p: Scores
+    ahead: NDArray[np.bool_]
 
 
 def summarise(scores: Scores, *, larger_is_better: bool) -> Summary:
     """Sum up scores (scenes, methods), NaN where there is none."""
+    gains = scores if larger_is_better else -scores
     present = ~np.isnan(scores)
     n = present.sum(axis=0)
-    complete = scores[present.all(axis=1)]
-    ranks = rankdata(-complete if larger_is_better else complete, axis=1)
+    complete = gains[present.all(axis=1)]
     methods = range(scores.shape[1])
-    raw = np.array([[_paired_p(scores[:, a], scores[:, b]) for b in methods] for a in methods])
-    np.fill_diagonal(raw, np.nan)
+    tests = np.array([[_paired_test(gains[:, a], gains[:, b]) for b in methods] for a in methods])
+    np.fill_diagonal(tests[..., 0], np.nan)
     return Summary(
         n=n,
         mean=_mean(np.where(present, scores, 0).sum(axis=0), n),
-        rank=_mean(ranks.sum(axis=0), np.full(len(methods), len(complete))),
-        p=np.array([holm(row) for row in raw]),
+        rank=_mean(rankdata(-complete, axis=1).sum(axis=0), np.full(len(methods), len(complete))),
+        p=np.array([holm(row) for row in tests[..., 0]]),
+        ahead=tests[..., 1] > 0,
     )
 
 
@@ -61,17 +65,18 @@ def holm(p: Scores) -> Scores:
     return corrected
 
 
-def _paired_p(a: Scores, b: Scores) -> float:
+def _paired_test(a: Scores, b: Scores) -> tuple[float, float]:
+    """Return p, and the sum of the signed ranks: positive where b is ahead."""
     both = ~(np.isnan(a) | np.isnan(b))
+    if not both.any():
+        return np.nan, 0.0
     a, b = a[both], b[both]
-    if len(a) == 0:
-        return np.nan
-    differences = np.subtract(a, b, out=np.zeros(len(a)), where=a != b)  # two infinite scores are equal
-    # Equal pairs are left out, as Wilcoxon has it; where nothing is left, nothing speaks for a difference.
-    if not (moved := differences[differences != 0]).size:
-        return 1.0
-    result: Any = wilcoxon(moved)
-    return float(result.pvalue)
+    # Equal pairs are left out, as Wilcoxon has it, and two infinite scores are equal.
+    differences = b[a != b] - a[a != b]
+    if not differences.size:
+        return 1.0, 0.0
+    result: Any = wilcoxon(differences)
+    return float(result.pvalue), float(np.sign(differences) @ rankdata(np.abs(differences)))
 
 
 def _mean(total: Scores, n: NDArray[np.intp]) -> Scores:

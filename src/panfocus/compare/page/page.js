@@ -109,19 +109,15 @@ function summaryTable(group, keys) {
   const choice = element("select", {}, ...methods.map((name) => element("option", {}, name)));
   const { table, fill } = scoreTable(`Mean scores on ${group.name}`, keys, methods, (name, key) => {
     const found = group.summary[key][name];
-    return found && { value: found.mean, notes: notes(found, name, key) };
+    return found && { value: found.mean, notes: notes(found) };
   });
 
-  function notes(found, name, key) {
-    const baseline = group.summary[key][choice.value];
-    const p = found.p[choice.value];
+  function notes(found) {
+    const test = found.against[choice.value];
     const lines = [];
     if (found.rank !== null) lines.push(`rank ${found.rank.toFixed(1)}`);
     if (found.n < group.scenes.length) lines.push(`n ${found.n}`);
-    if (name !== choice.value && typeof p === "number" && baseline) {
-      const mark = isBetter(key, amount(found.mean), amount(baseline.mean)) ? "▲" : "▼";
-      lines.push(p < SIGNIFICANT ? `${mark} ${writtenP(p)}` : writtenP(p));
-    }
+    if (test) lines.push(`${test.p < SIGNIFICANT ? (test.better ? "▲ " : "▼ ") : ""}${writtenP(test.p)}`);
     return lines;
   }
 

@@ -1,0 +1,118 @@
+"""Take the pictures of a comparison's page for the docs, on scenes made from the sample.
+
+    python scripts/make_compare_pictures.py
+
+Needs a browser: Debian's packages chromium and chromium-driver. The fused sample is cut into pieces that
+count as sharp all over; each becomes a scene with two frames, defocused on either side of a slanting border.
+"""
+
+import shutil
+import tempfile
+from importlib.resources import as_file, files
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+import panfocus as pf
+from panfocus._float import IntensityScale
+from panfocus.compare import (
+    Comparison,
+    Conditions,
+    find_groups,
+    parse_methods,
+    parse_results,
+    plan,
+    run_jobs,
+    write_report,
+)
+from panfocus.io.read import find_inputs, read_stack
+from panfocus.io.write import write_image
+from panfocus.simulate import defocused
+
+DESTINATION = Path(__file__).resolve().parents[1] / "docs" / "images"
+PIECE = (166, 300)
+RADIUS = 3.0
+WIDTH = 1240  # of the window
+METRICS = ("NMI", "QABF", "QCB", "SSIM", "MSE", "PSNR")
+METHODS = "coupled,coupled:contrast=normalised,coupled:stride=4"
+
+
+def main() -> None:
+    """Make scenes, compare, take the pictures."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "stone").mkdir()
+        (folder / "average").mkdir()
+        write_scenes(folder / "stone", folder / "average")
+        groups = find_groups([folder / "stone"])
+        entries = [*parse_methods(METHODS), *parse_results([f"average={folder / 'average'}"], groups)]
+        conditions = Conditions(metrics=METRICS, crop=8)
+        jobs = plan(groups, entries, conditions, folder / "results")
+        outcomes, _ = run_jobs(jobs)
+        write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
+        photograph(folder / "index.html")
+
+
+def write_scenes(scenes: Path, averages: Path) -> None:
+    """Cut the fused sample into scenes, and write the mean of their frames as another program's results."""
+    with as_file(files("panfocus") / "data" / "sample") as sample:
+        fused = pf.fuse(read_stack(find_inputs([sample])).frames).image
+    height, width = PIECE
+    corners = [
+        (top, left)
+        for top in range(0, fused.shape[0] - height + 1, height)
+        for left in range(0, fused.shape[1] - width + 1, width)
+    ]
+    for number, (top, left) in enumerate(corners, start=1):
+        sharp = fused[top : top + height, left : left + width]
+        soft = blurred(sharp)
+        rows, cols = np.indices(PIECE)
+        near = (rows + (number % 3) * cols > (height + (number % 3) * width) / 2)[..., None]
+        frames = [np.where(near, sharp, soft), np.where(near, soft, sharp)]
+        for part, picture in zip(("A", "B", "GT"), [*frames, sharp], strict=True):
+            write_image(scenes / f"stone-{number}-{part}.png", picture)
+        write_image(averages / f"stone-{number}.png", np.rint(np.mean(frames, axis=0)).astype(np.uint8))
+
+
+def blurred(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Defocus every channel."""
+    scale = IntensityScale.of(image.dtype)
+    unit = scale.to_unit(image)
+    return scale.from_unit(np.stack([defocused(unit[..., i], RADIUS) for i in range(3)], axis=2))
+
+
+def photograph(page: Path) -> None:
+    """Keep what is seen of the page: its beginning, and its first scene, enlarged."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        driver.set_window_size(WIDTH, 1360)
+        driver.get(page.as_uri())
+        save(driver, "compare.jpg")
+        driver.set_window_size(WIDTH, 1330)
+        scene = driver.find_element(By.TAG_NAME, "details")
+        scene.find_element(By.TAG_NAME, "summary").click()
+        scene.find_element(By.CLASS_NAME, "viewer").send_keys("++")
+        driver.execute_script("arguments[0].scrollIntoView()", scene)
+        save(driver, "compare-scene.jpg")
+    finally:
+        driver.quit()
+
+
+def save(driver: webdriver.Chrome, name: str) -> None:
+    """Keep what the window shows."""
+    picture = Image.open(BytesIO(driver.get_screenshot_as_png()))
+    picture.convert("RGB").save(DESTINATION / name, quality=80, optimize=True)
+    print(f"{name}: {(DESTINATION / name).stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
