@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import pickle
 import zipfile
 
@@ -146,17 +147,48 @@ def test_wrong_atoms_are_refused(path, levels, change, words):
         ({"format_version": 2}, "format 2 is newer.*update"),
         ({"format_version": "1"}, "no format version"),
         ({"n_atoms": 6}, "header says"),
-        ({"n_atoms": None}, "no n_atoms"),
-        ({"patch_size": 3.0}, "no patch_size"),
-        ({"origin": None}, "no origin"),
-        ({"settings": []}, "no settings"),
-        ({"seed": "0"}, "no seed"),
+        ({"format_version": True}, "no format version"),
+        ({"format_version": 0}, "no format version"),
+        ({"format_version": -5}, "no format version"),
+        ({"n_atoms": None}, "n_atoms in its header must be a whole number"),
+        ({"n_atoms": True}, "n_atoms in its header must be a whole number"),
+        ({"patch_size": 3.0}, "patch_size in its header must be a whole number"),
+        ({"origin": None}, "origin in its header must be a text"),
+        ({"settings": []}, "settings in its header must be an object"),
+        ({"seed": "0"}, "seed in its header must be a whole number or null"),
         ({"n_levels": 1}, "1 levels"),
     ],
 )
 def test_wrong_headers_are_refused(path, levels, header, words):
     save(path, levels, header)
     refused(path, words)
+
+
+def test_a_header_without_a_name_is_refused(path, levels):
+    header = {"format_version": 1, **HEADER}
+    del header["seed"]
+    np.savez(path, levels=levels, header=np.frombuffer(json.dumps(header).encode(), np.uint8))
+    refused(path, "its header has no seed")
+
+
+def test_more_atoms_than_coding_has_memory_for_are_refused(path):
+    atoms = np.zeros((2, 4, 4097), np.float32)
+    atoms[:, 0] = 1
+    save(path, atoms, {"patch_size": 2, "n_atoms": 4097})
+    refused(path, r"npz: 2 levels of 4097 atoms are more than 8192.*memory")
+    with pytest.raises(InputError, match="more than 8192"):
+        write_dictionary_file(path, atoms, HEADER, force=True)
+
+
+def test_an_origin_that_is_no_text_is_kept(path, levels):
+    write_dictionary_file(path, levels, HEADER | {"origin": "\udcff.jpg"})
+    assert read_dictionary_file(path)[1]["origin"] == "\udcff.jpg"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_refused_and_not_waited_for(path):
+    os.mkfifo(path)
+    refused(path, "pipe")
 
 
 def test_a_header_that_is_no_json_is_refused(path, levels):

@@ -1,6 +1,8 @@
 import io
+import os
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +49,31 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
     path = tmp_path / "frame[1].png"
     path.touch()
     assert find_inputs([path]) == [path]
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_may_begin_one(tmp_path):
+    for folder in ("s [1]", "s 1"):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        (tmp_path / folder / "a.png").touch()
+        (tmp_path / folder / "deep" / "b.png").touch()
+    assert find_inputs([tmp_path / "s [1]" / "*.png"]) == [tmp_path / "s [1]" / "a.png"]
+    assert find_inputs([tmp_path / "s [1]" / "d*" / "?.png"]) == [tmp_path / "s [1]" / "deep" / "b.png"]
+    assert find_inputs([tmp_path / "s [0-9]" / "**" / "b.png"]) == [tmp_path / "s 1" / "deep" / "b.png"]
+
+
+@pytest.mark.parametrize("given", ["", "*.png"])
+def test_a_folder_that_may_not_be_searched_is_refused_by_name(tmp_path, monkeypatch, given):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", refuse)  # the tests may run as an administrator, whom nothing stops
+    with pytest.raises(FileError, match=f"{tmp_path}.*: permission denied"):
+        find_inputs([tmp_path / given])
+
+
+def test_a_name_that_is_too_long_is_refused_by_name(tmp_path):
+    with pytest.raises(FileError, match=r"(?i)x\.png: file name too long"):
+        find_inputs([tmp_path / f"{'x' * 300}.png"])
 
 
 def test_files_keep_the_order_in_which_they_were_given(tmp_path):
@@ -139,6 +166,34 @@ def test_the_pages_of_a_tiff_are_frames_and_thumbnails_are_not(tmp_path, rng):
     stack = read_stack([path])
     np.testing.assert_array_equal(stack.frames, frames)
     assert "page 2" in stack.names[1]
+
+
+@pytest.mark.parametrize("options", [{"imagej": True}, {"ome": True, "photometric": "minisblack"}])
+@pytest.mark.parametrize(
+    ("axes", "shape", "words"),
+    [
+        ("ZYX", (3,), None),
+        ("CYX", (3,), "3 channels"),
+        ("ZCYX", (3, 2), "2 channels"),
+        ("TYX", (3,), "3 time points"),
+        ("TZYX", (2, 3), "2 time points"),
+    ],
+)
+def test_slices_are_frames_channels_and_time_points_are_not(tmp_path, options, axes, shape, words):
+    path = tmp_path / "stack.tif"
+    tifffile.imwrite(path, np.zeros((*shape, 13, 17), np.uint16), metadata={"axes": axes}, **options)
+    if words is None:
+        assert count_frames([path]) == 3
+    else:
+        with pytest.raises(FileError, match=rf"stack\.tif: .*{words}"):
+            read_stack([path])
+
+
+def test_colour_slices_of_ome_are_frames(tmp_path, rng):
+    frames = rng.integers(0, 256, (2, 13, 17, 3), dtype=np.uint8)
+    path = tmp_path / "stack.tif"
+    tifffile.imwrite(path, frames, photometric="rgb", ome=True, metadata={"axes": "ZYXS"})
+    np.testing.assert_array_equal(read_stack([path]).frames, frames)
 
 
 def test_the_first_profile_is_kept_and_losses_are_said(tmp_path, photo):
@@ -243,6 +298,20 @@ def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):
         read_image(tmp_path / "none.png")
     with pytest.raises(FileError, match="is a directory"):
         read_image(tmp_path)
+
+
+def test_a_tiff_of_nothing_but_a_thumbnail_is_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint8), subfiletype=1, metadata=None)
+    with pytest.raises(FileError, match=r"a\.tif: it holds only reduced pictures"):
+        read_image(tmp_path / "a.tif")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    for read in (read_image, lambda path: read_stack([path])):
+        with pytest.raises(FileError, match=r"a\.png: not a file but a pipe"):
+            read(tmp_path / "a.png")
 
 
 def test_cmyk_is_refused_by_name(tmp_path):

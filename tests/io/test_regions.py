@@ -52,6 +52,14 @@ def test_a_wrong_region_is_refused_by_its_number(tmp_path, pair, change, words):
         read_regions(toml(tmp_path, REGION, REGION | change))
 
 
+def test_frames_that_make_no_pair_are_refused_by_the_number(tmp_path, pair):
+    write_image(tmp_path / "small.png", pair[1][:-1])
+    with pytest.raises(FileError, match=r"region 2: .*same file"):
+        read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"f.png"'}))
+    with pytest.raises(FileError, match=r"region 2: .*differ in size"):
+        read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"small.png"'}))
+
+
 def test_a_missing_key_is_refused(tmp_path, pair):
     with pytest.raises(FileError, match="region 1: its keys"):
         read_regions(toml(tmp_path, {key: value for key, value in REGION.items() if key != "top"}))
@@ -66,7 +74,7 @@ def test_files_that_list_no_region_are_refused(tmp_path, pair):
         with pytest.raises(FileError, match=words):
             read_regions(path)
     path.with_name("bad.toml").write_text("= =")
-    with pytest.raises(FileError, match=r"bad\.toml: .*line 1"):
+    with pytest.raises(FileError, match=r"bad\.toml: not valid TOML: .*line 1, column 1"):
         read_regions(path.with_name("bad.toml"))
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,47 @@ def test_a_folder_without_permission_is_refused():
         check_destination(Path("/proc/fused.png"))
 
 
+def test_a_link_into_a_missing_folder_is_refused_beforehand(tmp_path):
+    (tmp_path / "link.png").symlink_to(tmp_path / "missing" / "target.png")
+    with pytest.raises(FileError, match=r"there is no folder .*missing"):
+        check_destination(tmp_path / "link.png")
+
+
+def test_links_that_lead_nowhere_and_endless_names_are_refused(tmp_path):
+    (tmp_path / "a.png").symlink_to(tmp_path / "b.png")
+    (tmp_path / "b.png").symlink_to(tmp_path / "a.png")
+    with pytest.raises(FileError, match=r"a\.png is a link that leads back to itself"):
+        check_destination(tmp_path / "a.png", force=True)
+    with pytest.raises(FileError, match=r"(?i)x\.png: cannot write .*too long"):
+        check_destination(tmp_path / f"{'x' * 300}.png")
+
+
+def test_a_folder_that_may_not_be_searched_is_refused(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", refuse)  # the tests may run as an administrator, whom nothing stops
+    with pytest.raises(FileError, match=r"fused\.png: cannot write .*Permission denied"):
+        check_destination(tmp_path / "fused.png")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_never_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    for force in (False, True):
+        with pytest.raises(FileError, match=r"pipe\.png is a pipe or a device"):
+            write_files({tmp_path / "pipe.png": b"1"}, force=force)
+
+
+def test_a_read_only_file_is_kept_even_when_forced(tmp_path):
+    path = tmp_path / "fused.png"
+    path.write_bytes(b"precious")
+    path.chmod(0o444)
+    with pytest.raises(FileError, match=r"fused\.png is read-only"):
+        write_image(path, GREY, force=True)
+    assert path.read_bytes() == b"precious"
+
+
 def test_the_check_leaves_nothing_behind(tmp_path):
     check_destination(tmp_path / "fused.png")
     assert names_in(tmp_path) == []
@@ -171,6 +213,10 @@ def test_confidence_is_16_bit_in_a_png_and_float_in_a_tiff(tmp_path):
 def test_json_is_readable_text(tmp_path):
     assert json.loads(encode_json({"w": 0.55, "name": "größe"})) == {"w": 0.55, "name": "größe"}
     assert "größe".encode() in encode_json({"name": "größe"})
+
+
+def test_names_that_are_no_text_survive_json():
+    assert json.loads(encode_json({"name": "\udcff.jpg"})) == {"name": "\udcff.jpg"}
 
 
 def test_equal_images_give_equal_bytes(tmp_path):

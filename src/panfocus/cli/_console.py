@@ -71,7 +71,7 @@ class Console:
         self._stage = stage
 
     def finish(self) -> None:
-        """Ignore Ctrl-C from here on: files are about to appear, so that it cannot say they were not written."""
+        """Ignore Ctrl-C from here on: files are about to appear, and it would say that none was written."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """The files that a fusion writes: their names, checked beforehand, and their contents."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class Outputs:
         paths = self.paths()
         for kind, path in paths.items():
             check_suffix(path, suffixes[kind])
-        if len({path.resolve() for path in paths.values()}) < len(paths):
+        if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
             raise InputError("two outputs have the same name")
 
     def check_maps(self, method: str, maps: Sequence[str]) -> None:

@@ -1,10 +1,10 @@
-"""One line, with the file's name, for whatever goes wrong on reading it."""
+"""One line, with the file's name, for whatever goes wrong with it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, PanfocusError
 
 
 @contextmanager
@@ -17,9 +17,15 @@ def errors_that_name(path: Path) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except FileError as error:
+    except PanfocusError as error:
         raise FileError(f"{path}: {error}") from error
     except Exception as error:
         # Of the OSErrors, those of the system carry a text of their own; a decoder's do not.
         reason = getattr(error, "strerror", None) or f"damaged, cut off or not what its name says ({error})"
         raise FileError(f"{path}: {reason[0].lower()}{reason[1:]}") from error
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which may never end, or never begin."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError("not a file but a pipe or a device; copy its content to a file")

@@ -10,19 +10,22 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from panfocus.errors import FileError
-from panfocus.io._errors import errors_that_name
+from panfocus.errors import FileError, InputError
+from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io.files import check_suffix, write_files
 
 FORMAT_VERSION = 1
 
 _MEMBERS = ("levels.npy", "header.npy")
 _SIZES = ("n_levels", "patch_size", "n_atoms")
-_HEADER_TYPES: dict[str, Any] = dict.fromkeys(_SIZES, int) | {
-    "settings": dict,
-    "seed": int | None,
-    "origin": str,
+_WHOLE_NUMBER = ((int,), "a whole number")
+_HEADER_TYPES: dict[str, tuple[tuple[type, ...], str]] = dict.fromkeys(_SIZES, _WHOLE_NUMBER) | {
+    "settings": ((dict,), "an object"),
+    "seed": ((int, type(None)), "a whole number or null"),
+    "origin": ((str,), "a text"),
 }
+# Of all levels together: coding holds their inner products, 4 bytes for each two atoms, which makes 256 MB.
+MAX_TOTAL_ATOMS = 8192
 # A hundred times the shipped dictionary; a file that claims more is an attack or a mistake.
 _MAX_BYTES = 64 << 20
 _NORM_TOLERANCE = 1e-3
@@ -36,6 +39,7 @@ def write_dictionary_file(
     """Write atoms (n_levels, patch_size ** 2, n_atoms), unit columns, and what is known about them."""
     path = Path(path)
     check_suffix(path, (".npz",))
+    check_total_atoms(levels.shape[0], levels.shape[2])
     text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True)
     arrays: list[NDArray[Any]] = [
         np.ascontiguousarray(levels, np.float32),
@@ -50,10 +54,25 @@ def write_dictionary_file(
     write_files({path: buffer.getvalue()}, force=force)
 
 
+def check_total_atoms(n_levels: int, n_atoms: int) -> None:
+    """Refuse more atoms than coding has memory for."""
+    if n_levels * n_atoms > MAX_TOTAL_ATOMS:
+        raise InputError(
+            f"{n_levels} levels of {n_atoms} atoms are more than {MAX_TOTAL_ATOMS} atoms in all, "
+            "whose inner products would take too much memory"
+        )
+
+
 def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
     """Read the atoms and the header of a dictionary file, or say what is wrong with it."""
     path = Path(path)
-    with errors_that_name(path), zipfile.ZipFile(path) as archive:
+    with errors_that_name(path):
+        check_regular(path)
+        return _read(path)
+
+
+def _read(path: Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    with zipfile.ZipFile(path) as archive:
         if sorted(archive.namelist()) != sorted(_MEMBERS):
             raise FileError(f"not a dictionary: it does not hold exactly {' and '.join(_MEMBERS)}")
         # zipfile never unpacks more than a member declares, so that the declared sizes are a sure bound.
@@ -77,17 +96,20 @@ def _parse_array(data: bytes) -> NDArray[Any]:
 
 
 def _parse_header(text: bytes) -> dict[str, Any]:
-    header = json.loads(text)
-    if not isinstance(header, dict) or not isinstance(header.get("format_version"), int):
+    header: dict[str, Any] = json.loads(text)
+    version = header.get("format_version") if isinstance(header, dict) else None
+    if type(version) is not int or version < 1:
         raise FileError("not a dictionary: its header has no format version")
-    if header["format_version"] > FORMAT_VERSION:
+    if version > FORMAT_VERSION:
         raise FileError(
-            f"dictionary format {header['format_version']} is newer than this panfocus, "
+            f"dictionary format {version} is newer than this panfocus, "
             f"which reads up to {FORMAT_VERSION}; update panfocus"
         )
-    for name, kind in _HEADER_TYPES.items():
-        if name not in header or not isinstance(header[name], kind):
+    for name, (kinds, wanted) in _HEADER_TYPES.items():
+        if name not in header:
             raise FileError(f"its header has no {name}")
+        if type(header[name]) not in kinds:
+            raise FileError(f"{name} in its header must be {wanted}")
     return header
 
 
@@ -97,6 +119,7 @@ def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms:
         raise FileError(
             f"it has {n_levels} levels of {n_atoms} atoms; needed: two or more levels that have some"
         )
+    check_total_atoms(n_levels, n_atoms)
     if levels.dtype != np.float32 or levels.shape != promised:
         raise FileError(f"its atoms are {levels.dtype} {levels.shape}, its header says float32 {promised}")
     if not np.isfinite(levels).all():

@@ -2,14 +2,16 @@
 
 import hashlib
 import json
+import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from panfocus.errors import FileError, InputError
-from panfocus.io._errors import errors_that_name
+from panfocus.io._errors import check_regular, errors_that_name
 
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
@@ -20,21 +22,40 @@ def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
 
 def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
     """Refuse, before any work is done, a place that cannot be written or holds something to be kept."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileError(f"{path}: there is no folder {folder}; create it first")
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; name a file in it")
-    if path.exists():
-        if any(path.samefile(frame) for frame in inputs if frame.exists()):
-            raise FileError(f"{path} is one of the inputs; choose another name")
-        if not force:
-            raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
     try:
+        folder = _link_target(path).parent
+        if not folder.is_dir():
+            raise FileError(f"{path}: there is no folder {folder}; create it first")
+        if path.is_dir():
+            raise FileError(f"{path} is a folder; name a file in it")
+        if path.exists():
+            _check_existing(path, force=force, inputs=inputs)
         with tempfile.TemporaryFile(dir=folder):  # the only sure way to know
             pass
+    except FileError:
+        raise
     except OSError as error:
-        raise FileError(f"{path}: cannot write into {folder} ({error.strerror})") from error
+        raise FileError(f"{path}: cannot write into {path.parent} ({error.strerror})") from error
+
+
+def _check_existing(path: Path, *, force: bool, inputs: Iterable[Path]) -> None:
+    if any(path.samefile(frame) for frame in inputs if frame.exists()):
+        raise FileError(f"{path} is one of the inputs; choose another name")
+    if not path.is_file():
+        raise FileError(f"{path} is a pipe or a device, not a file; choose another name")
+    if not force:
+        raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
+    # The bits as well as the system's word, which lets an administrator write anything.
+    if not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK)):
+        raise FileError(f"{path} is read-only; choose another name, or make it writable")
+
+
+def _link_target(path: Path) -> Path:
+    """Follow a link: the file it points to is replaced, not the link."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise FileError(f"{path} is a link that leads back to itself; choose another name")
+    return target
 
 
 def make_folder(path: Path) -> None:
@@ -54,10 +75,8 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
     """
     for path in contents:
         check_destination(path, force=force)
-    # A link is followed: the file it points to is replaced, not the link.
-    renames = {
-        path.resolve().with_name(f".panfocus-{secrets.token_hex(8)}"): path.resolve() for path in contents
-    }
+    targets = [_link_target(path) for path in contents]
+    renames = {target.with_name(f".panfocus-{secrets.token_hex(8)}"): target for target in targets}
     try:
         for temporary, data in zip(renames, contents.values(), strict=True):
             with temporary.open("xb") as file:
@@ -74,6 +93,7 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
 def read_text(path: Path) -> str:
     """Read a text in UTF-8."""
     with errors_that_name(path):
+        check_regular(path)
         return path.read_text("utf-8")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from panfocus import _checks
 from panfocus.errors import FileError, InputError
-from panfocus.io._errors import errors_that_name
+from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame
 from panfocus.io.png import PNG_SIGNATURE, decode_png
 from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp
@@ -24,7 +24,7 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp")
 
 def find_inputs(inputs: Sequence[str | Path]) -> list[Path]:
     """List the files meant by paths of files, folders and patterns; folders and patterns in natural order."""
-    return [path for given in inputs for path in _expand(Path(given))]
+    return [path for given in map(Path, inputs) for path in _expand(given)]
 
 
 def count_frames(paths: Iterable[Path]) -> int:
@@ -67,18 +67,22 @@ def read_stack(paths: Sequence[Path]) -> Stack:
 
 
 def _expand(given: Path) -> list[Path]:
-    if given.is_dir():
-        found = _images(given.iterdir())
-        if not found:
-            raise FileError(f"{given}: no image in this folder ({', '.join(_SUFFIXES)})")
-        return found
-    if not given.exists() and glob.has_magic(str(given)):
-        matches = glob.glob(str(given), recursive=True)  # noqa: PTH207  # Path.glob: no absolute patterns
-        found = _images(map(Path, matches))
-        if not found:
-            raise FileError(f"{given}: no image matches this pattern")
-        return found
-    return [given]
+    with errors_that_name(given):
+        if given.is_dir():
+            found = _images(given.iterdir())
+            if not found:
+                raise FileError(f"no image in this folder ({', '.join(_SUFFIXES)})")
+            return found
+        if not given.exists() and glob.has_magic(str(given)):
+            # What is there by that very name is no pattern, even with brackets in it.
+            folder = next(parent for parent in given.parents if parent.exists())
+            pattern = str(given.relative_to(folder))
+            matches = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # Path.glob: no files by **
+            found = _images(folder / match for match in matches)
+            if not found:
+                raise FileError("no image matches this pattern")
+            return found
+        return [given]
 
 
 def _images(paths: Iterable[Path]) -> list[Path]:
@@ -120,5 +124,6 @@ def _read_frames(path: Path) -> Iterator[tuple[str, Frame]]:
 
 
 def _head(path: Path) -> bytes:
+    check_regular(path)
     with path.open("rb") as file:
         return file.read(12)

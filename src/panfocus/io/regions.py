@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
-from panfocus.io._errors import errors_that_name
+from panfocus.io.files import read_text
 from panfocus.io.read import read_image
 
 
@@ -30,14 +30,22 @@ def read_regions(path: Path) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     for number, table in enumerate(_tables(path), start=1):
         label = f"{path}, region {number}"
         region = _parse(table, label)
-        focused.append(_cut(path.parent / region.focused, region, label))
-        blurred.append(_cut(path.parent / region.blurred, region, label))
+        sharp_path, soft_path = path.parent / region.focused, path.parent / region.blurred
+        sharp, soft = read_image(sharp_path), read_image(soft_path)
+        if sharp_path.samefile(soft_path):
+            raise FileError(f"{label}: its focused and its blurred frame are the same file")
+        if sharp.shape[:2] != soft.shape[:2]:
+            raise FileError(f"{label}: its two frames differ in size; they must be registered")
+        focused.append(_cut(sharp, sharp_path.name, region, label))
+        blurred.append(_cut(soft, soft_path.name, region, label))
     return focused, blurred
 
 
 def _tables(path: Path) -> list[object]:
-    with errors_that_name(path):
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        content = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path}: not valid TOML: {error}") from error
     tables = content.get("region")
     if not isinstance(tables, list) or not tables or len(content) != 1:
         raise FileError(f"{path}: needed are [[region]] tables, one or more, and nothing else")
@@ -56,8 +64,7 @@ def _parse(table: object, label: str) -> _Region:
     return _Region(**table)
 
 
-def _cut(path: Path, region: _Region, label: str) -> NDArray[Any]:
-    image = read_image(path)
+def _cut(image: NDArray[Any], name: str, region: _Region, label: str) -> NDArray[Any]:
     bottom, right = region.top + region.height, region.left + region.width
     if (
         min(region.top, region.left) < 0
@@ -67,6 +74,6 @@ def _cut(path: Path, region: _Region, label: str) -> NDArray[Any]:
     ):
         raise FileError(
             f"{label}: rows {region.top} to {bottom}, columns {region.left} to {right} "
-            f"are not within {path.name}, which has {image.shape[0]} rows and {image.shape[1]} columns"
+            f"are not within {name}, which has {image.shape[0]} rows and {image.shape[1]} columns"
         )
     return image[region.top : bottom, region.left : right]

@@ -1,6 +1,7 @@
 """TIFF of one or more pages, with the sample type it was stored in."""
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +63,30 @@ def _open(path: Path) -> Iterator[list[tifffile.TiffPage]]:
         pointer = tiff.filehandle.read(tiff.tiff.offsetsize)
         if not pages or any(pointer) or len(pointer) < tiff.tiff.offsetsize:
             raise FileError("cut off: pages are missing")
-        yield [page for page in pages if not (page.is_reduced or page.is_mask)]
+        pictures = [page for page in pages if not (page.is_reduced or page.is_mask)]
+        if not pictures:
+            raise FileError("it holds only reduced pictures or masks, none of full size")
+        if len(pictures) > 1:
+            _check_axes(tiff)
+        yield pictures
+
+
+def _check_axes(tiff: tifffile.TiffFile) -> None:
+    """Refuse a hyperstack of ImageJ or OME, whose pages are not only slices of one scene.
+
+    tifffile's own list of axes would do, but for OME it believes any size and allocates it.
+    """
+    if stack := tiff.imagej_metadata:
+        channels, times = stack.get("channels", 1), stack.get("frames", 1)
+    elif pixels := re.search(r"<(\w+:)?Pixels\s[^>]*", tiff.ome_metadata or ""):
+        sizes = dict(re.findall(r"\sSize([CT])\s*=\s*[\"'](\d+)", pixels.group()))
+        channels = int(sizes.get("C", 1)) // tiff.pages.first.samplesperpixel
+        times = int(sizes.get("T", 1))
+    else:
+        return
+    for name, size in (("channels", channels), ("time points", times)):
+        if size > 1:
+            raise FileError(f"its pages are of {size} {name}, not only slices; save one of them as a stack")
 
 
 def _decode(page: tifffile.TiffPage) -> Frame:

@@ -69,7 +69,9 @@ def encode_confidence(path: Path, confidence: FloatArray) -> bytes:
 
 def encode_json(content: Mapping[str, Any]) -> bytes:
     """Encode plain data for people and programs to read."""
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    # What a file's name may hold and UTF-8 may not (a lone surrogate) is escaped, by chance just as in JSON.
+    return text.encode(errors="backslashreplace")
 
 
 def write_image(
