@@ -135,19 +135,25 @@ def wait_for(condition, seconds=60):
         time.sleep(0.01)
 
 
-def children_of(pid):
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc, which this system has not"
+)
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
+def workers_of(process):
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+@needs_proc
 def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command):
     process = command(*large_scenes, "--workers", 2)
     wait_for(lambda: len(records()) >= 2)
-    children = children_of(process.pid)
+    workers = workers_of(process)
     process.kill()
     process.communicate()
-    assert len(children) >= 2
-    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    assert len(workers) == 2
+    wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
     before = records()
     assert 2 <= len(before) < 6
     assert not Path("report/index.html").exists()
@@ -158,6 +164,16 @@ def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command)
     assert f"made {6 - len(before)} results, reused {len(before)}" in out
     assert before.items() <= records().items()  # not one of them was written again
     assert Path("report/index.html").exists()
+
+
+@needs_proc
+def test_a_worker_that_is_killed_ends_the_run_in_one_line(large_scenes, command):
+    process = command(*large_scenes, "--workers", 2)
+    wait_for(lambda: len(records()) >= 1)
+    os.kill(int(workers_of(process)[0]), signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert re.fullmatch(r"panfocus: a worker process was ended from outside.*fewer --workers.*\n", err), err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")

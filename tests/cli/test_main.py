@@ -19,7 +19,7 @@ def test_the_version_is_that_of_the_package(run):
 def test_help_lists_the_commands(run, arguments):
     ran = run(*arguments)
     assert (ran.code, ran.err) == (0, "")
-    for name in ("fuse", "learn", "dictionary", "demo", "doctor"):
+    for name in ("fuse", "learn", "dictionary", "score", "compare", "demo", "doctor"):
         assert name in ran.out
 
 

@@ -90,12 +90,16 @@ def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Grou
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:
     for group in groups:
-        terminal.say(f"{group.name}: {len(group.scenes)} scenes x {len(entries)} methods")
+        terminal.say(f"{group.name}: {_count(group.scenes, 'scene')} x {_count(entries, 'method')}")
         if group.ignored:
             terminal.say(f"  not of a scene: {', '.join(path.name for path in group.ignored)}")
         for entry in entries:
             if missing := [scene.name for scene in group.scenes if not entry.has(group.name, scene)]:
                 terminal.say(f"  {entry.name} has no result for {', '.join(missing)}")
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 @contextmanager
