@@ -36,6 +36,8 @@ def bad_files(folder, scene, dictionary_file):
     write_image("tiny1.png", scene[0][:5, :5])
     write_image("tiny2.png", scene[1][:5, :5])
     Path("empty").mkdir()
+    Path("loop.png").symlink_to("loop.png")
+    os.mkfifo("pipe.png")
     return folder
 
 
@@ -57,6 +59,10 @@ CASES = {
     "existing output": (["a.png", "b.png", "-o", "existing.png"], 1, ["existing.png", "--force"]),
     "unknown suffix": (["a.png", "b.png", "-o", "new.xyz"], 2, ["new.xyz", ".png"]),
     "missing folder": (["a.png", "b.png", "-o", "none/new.png"], 1, ["none"]),
+    "link in a loop": (["a.png", "b.png", "-o", "loop.png", "--force"], 1, ["loop.png", "back to itself"]),
+    "endless name": (["a.png", "b.png", "-o", f"{'x' * 300}.png"], 1, ["x.png", "too long"]),
+    "pipe as input": (["a.png", "pipe.png", "-o", "new.png"], 1, ["pipe.png", "not a file"]),
+    "pipe as output": (["a.png", "b.png", "-o", "pipe.png", "--force"], 1, ["pipe.png", "a pipe"]),
     "unwritable folder": (["a.png", "b.png", "-o", "/proc/new.png"], 1, ["/proc", "cannot write"]),
     "float to PNG": (["good.tif", "good.tif", "-o", "new.png"], 1, ["new.png", ".tif"]),
     "cut dictionary": (

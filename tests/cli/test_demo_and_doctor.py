@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 from panfocus.io.read import read_image
 
 
@@ -24,6 +26,14 @@ def test_doctor_reports_versions_machine_dictionary_and_speed(run):
     assert (ran.code, ran.err) == (0, "")
     for words in ("numba", "imagecodecs", "cores:", "compiled code:", "default dictionary:", "patches coded"):
         assert words in ran.out
+
+
+def test_doctor_says_that_compiled_code_cannot_be_kept(run, monkeypatch):
+    nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
+    monkeypatch.setattr("panfocus.sparse._kernel_numba.summarise_block", nowhere)
+    ran = run("doctor")
+    assert ran.code == 0
+    assert "compiled code: cannot be kept, every run compiles anew; set NUMBA_CACHE_DIR" in ran.out
 
 
 def test_doctor_says_what_is_missing(run, monkeypatch):

@@ -98,6 +98,26 @@ def test_a_name_that_is_no_text_is_printed_all_the_same(folder, run, dictionary)
     assert r"\udcff.png" in ran.out
 
 
+def test_a_report_on_a_dictionary_whose_origin_is_no_text_is_written(folder, run, dictionary_file):
+    loaded = CoupledDictionary.load(dictionary_file)
+    CoupledDictionary(loaded.levels, origin="\udcff\x1b").save("odd.npz")
+    ran = run("fuse", ".", "-o", "fused.png", "--report", "report.json", "--dictionary", "odd.npz")
+    assert (ran.code, ran.err) == (0, "")
+    assert "\udcff" in json.loads((folder / "report.json").read_text())["dictionary"]
+    ran = run("fuse", ".", "-o", "other.png", "--dry-run", "--dictionary", "odd.npz")
+    assert r"\udcff\x1b" in ran.out
+
+
+def test_a_large_dictionary_counts_as_memory(folder, run):
+    atoms = np.zeros((2, 4, 4096), np.float32)
+    atoms[:, 0] = 1
+    CoupledDictionary(atoms).save("large.npz")
+    ran = run("fuse", ".", "-o", "fused.png", "--dry-run", "--dictionary", "large.npz")
+    assert "568 MB" in ran.out
+    ran = run("fuse", ".", "-o", "fused.png", "--dictionary", "large.npz", "--max-memory", "500MB")
+    assert (ran.code, "568 MB" in ran.err) == (1, True)
+
+
 def test_threads_do_not_change_a_byte(folder, run, dictionary):
     for threads in (1, 2):
         run("fuse", "a.png", "b.png", "-o", f"fused{threads}.png", "--threads", threads, *dictionary)
@@ -126,6 +146,7 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
         (["--refine-strength", "nan"], 2, ["--refine-strength", "nan"]),
         (["--threads", "0"], 2, ["--threads"]),
         (["--max-memory", "much"], 2, ["much", "2GB"]),
+        (["--max-memory", ""], 2, ["not a size", "2GB"]),
         (["--max-memory", "100MB"], 1, ["memory", "100 MB"]),
         (["--labels", "labels.jpg"], 2, ["labels.jpg", ".png"]),
         (["--confidence", "sure.jpg"], 2, ["sure.jpg", ".tif"]),
@@ -198,4 +219,5 @@ def test_the_estimate_grows_with_the_frames_and_with_refinement():
     pair = estimate_peak(2, frame, refine=False)
     assert estimate_peak(3, frame, refine=False) - pair == frame.nbytes
     assert estimate_peak(2, frame, refine=True) > pair
+    assert estimate_peak(2, frame, refine=False, n_atoms=8192) - pair == 1 << 28
     assert format_size(1_500_000_000) == "1,500 MB"

@@ -20,6 +20,16 @@ QUICK = (
 )
 
 
+REGION = """[[region]]
+focused = "a.png"
+blurred = "b.png"
+top = 2
+left = 0
+height = {height}
+width = 16
+"""
+
+
 @pytest.fixture
 def pair():
     return ("--focused", "a.png", "--blurred", "b.png")
@@ -44,8 +54,7 @@ def test_the_same_seed_gives_the_same_bytes(folder, run, pair):
 
 
 def test_regions_give_a_dictionary(folder, run):
-    table = '[[region]]\nfocused = "a.png"\nblurred = "b.png"\ntop = 2\nleft = 0\nheight = 30\nwidth = 16\n'
-    (folder / "regions.toml").write_text(table)
+    (folder / "regions.toml").write_text(REGION.format(height=30))
     assert run("learn", "--regions", "regions.toml", *QUICK).code == 0
     assert "1 regions of regions.toml" in CoupledDictionary.load("learned.npz").origin
 
@@ -61,6 +70,25 @@ def test_separate_learning_is_recorded(folder, run, pair):
     assert CoupledDictionary.load("learned.npz").settings["separate"] is True
 
 
+def test_the_error_is_told_before_and_after_for_each_level_that_is_learned_alone(
+    folder, run, pair, monkeypatch
+):
+    learned = []
+    learn = CoupledDictionary.learn
+
+    def remember(*arguments, **options):
+        learned.append(learn(*arguments, **options))
+        return learned[-1]
+
+    monkeypatch.setattr(CoupledDictionary, "learn", remember)
+    words = "mean squared error {:.4f} after the first round, {:.4f} after the last\n"
+    out = run("learn", *pair, *QUICK).out
+    assert f"\n{words}wrote".format(*(step.objective for step in learned[0].history)) in out
+    out = run("learn", *pair, *QUICK, "--separate", "--force").out
+    expected = f"level 1: {words}level 2: {words}"
+    assert expected.format(*(step.objective for step in learned[1].history)) in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -69,6 +97,10 @@ def test_separate_learning_is_recorded(folder, run, pair):
         (["--focused", "a.png"], 2, ["in pairs"]),
         (["--focused", "a.png", "--blurred", "b.png", "--levels", "3"], 2, ["--levels 3", "--images"]),
         (["--images", ".", "--atoms", "0"], 2, ["--atoms"]),
+        (["--images", ".", "--atoms", "5000"], 2, ["5000 atoms", "8192", "memory"]),
+        (["--images", ".", "--patch-size", "21"], 1, ["flat.png", "20 x 20", "21 x 21"]),
+        (["--focused", "flat.png", "--blurred", "flat.png", "--patch-size", "21"], 1, ["flat.png", "21"]),
+        (["--regions", "tiny.toml"], 1, ["tiny.toml, region 1", "16 x 3", "5 x 5"]),
         (["--images", ".", "-o", "learned.txt"], 2, ["learned.txt", ".npz"]),
         (["--images", ".", "-o", "existing.npz"], 1, ["existing.npz", "--force"]),
         (["--images", "empty"], 1, ["empty", "no image"]),
@@ -80,6 +112,7 @@ def test_separate_learning_is_recorded(folder, run, pair):
 def test_a_wrong_command_is_one_line(folder, run, scene, arguments, code, words):
     write_image("small.png", scene[0][:-1])
     write_image("flat.png", np.zeros((20, 20), np.uint8))
+    (folder / "tiny.toml").write_text(REGION.format(height=3))
     (folder / "empty").mkdir()
     (folder / "existing.npz").touch()
     before = sorted(folder.iterdir())

@@ -24,12 +24,16 @@ def format_size(size: int) -> str:
     return f"{size / 1e6:,.0f} MB"
 
 
-def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool) -> int:
-    """Return the bytes that fusing `n_frames` frames like this one takes at its peak."""
+def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool, n_atoms: int = 0) -> int:
+    """Return the bytes that fusing `n_frames` frames like this one takes at its peak.
+
+    `n_atoms`: those of all levels of a dictionary of the user's own.
+    """
     pixels = frame.shape[0] * frame.shape[1]
     # The program with its compiled code, and the blocks of patches under way; the frames, one more that is
     # decoded, and the fused image; per pixel the choices of the patches, the label and the confidence.
     fusing = 300_000_000 + (n_frames + 2) * frame.nbytes + 16 * pixels
+    gram_matrix = 4 * n_atoms**2
     # The solver's image, gradients, multipliers and their transforms, in float64: measured.
     refining = 136 * frame.size if refine else 0
-    return int(fusing + refining)
+    return int(fusing + gram_matrix + refining)

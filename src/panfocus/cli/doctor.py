@@ -57,10 +57,14 @@ def _report_machine(terminal: Console) -> None:
 def _report_compiled_code(terminal: Console) -> None:
     from panfocus.sparse import _kernel_numba
 
-    folder = Path(str(_kernel_numba.summarise_block.stats.cache_path))
-    kept = "kept" if any(folder.glob("*.nbi")) else "not there yet, the first run takes longer"
-    writable = "" if os.access(folder, os.W_OK) else ", which cannot be written: every run compiles anew"
-    terminal.say(f"compiled code: {kept}, in {folder}{writable}")
+    place: str | None = _kernel_numba.summarise_block.stats.cache_path
+    if place is None:
+        terminal.say(
+            "compiled code: cannot be kept, every run compiles anew; set NUMBA_CACHE_DIR to a writable folder"
+        )
+        return
+    kept = "kept" if any(Path(place).glob("*.nbi")) else "not there yet, the first run takes longer"
+    terminal.say(f"compiled code: {kept}, in {place}")
 
 
 def _patches_per_second(dictionary: "CoupledDictionary") -> float:

@@ -81,17 +81,18 @@ def fuse(
             outputs.check_maps(method, chosen.maps)
             refinement = _refine_options(refine, refine_strength)
             _check_align(align)
-            memory_limit = parse_size(max_memory) if max_memory else None
+            memory_limit = None if max_memory is None else parse_size(max_memory)
             paths = find_inputs(inputs)
             n_frames = _count_frames(paths)
         for path in outputs.paths().values():
             check_destination(path, force=force, inputs=[*paths, dictionary] if dictionary else paths)
+        demands = {"refine": refinement["refine"], "n_atoms": _count_atoms(options)}
         if memory_limit is not None:
-            _check_memory(paths[0], n_frames, refinement["refine"], memory_limit)
+            _check_memory(paths[0], n_frames, memory_limit, **demands)
         stack = read_stack(paths)
         check_format(output, stack.frames[0])
         if dry_run:
-            _describe(terminal, stack, refine=refinement["refine"])
+            _describe(terminal, stack, **demands)
             terminal.say(f"by the method {method} ({_listed(vars(chosen) | refinement)})")
             terminal.say(f"into {outputs}")
             return
@@ -144,11 +145,16 @@ def _count_frames(paths: Sequence[Path]) -> int:
     return n_frames
 
 
-def _check_memory(first: Path, n_frames: int, refine: bool, limit: int) -> None:
+def _count_atoms(options: dict[str, Any]) -> int:
+    """Count the atoms of all levels of the user's own dictionary, if there is one."""
+    return options["dictionary"].n_levels * options["dictionary"].n_atoms if "dictionary" in options else 0
+
+
+def _check_memory(first: Path, n_frames: int, limit: int, **demands: Any) -> None:
     """Refuse by the size of the first frame, before all of them are in memory."""
     from panfocus.io.read import read_image
 
-    needed = estimate_peak(n_frames, read_image(first), refine=refine)
+    needed = estimate_peak(n_frames, read_image(first), **demands)
     if needed > limit:
         raise InputError(
             f"about {format_size(needed)} of memory would be needed, more than the {format_size(limit)} "
@@ -156,8 +162,8 @@ def _check_memory(first: Path, n_frames: int, refine: bool, limit: int) -> None:
         )
 
 
-def _describe(terminal: Console, stack: "Stack", *, refine: bool) -> None:
-    needed = format_size(estimate_peak(len(stack.frames), stack.frames[0], refine=refine))
+def _describe(terminal: Console, stack: "Stack", **demands: Any) -> None:
+    needed = format_size(estimate_peak(len(stack.frames), stack.frames[0], **demands))
     terminal.say(f"would fuse {_frames(stack)}, {stack.frames.dtype.name}, with about {needed} of memory:")
     for name in stack.names:
         terminal.say(f"  {name}")

@@ -63,18 +63,20 @@ def learn(
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
         from panfocus.dictionary import CoupledDictionary
+        from panfocus.io.dictionary_file import check_total_atoms
         from panfocus.io.files import check_destination, check_suffix
 
         with usage_errors():
             _check_sources(focused or [], blurred or [], regions, images or [], levels)
             check_suffix(output, (".npz",))
+            check_total_atoms(levels, atoms)
         check_destination(output, force=force)
         if images:
-            pictures, origin = _simulated(images, levels, seed)
+            pictures, origin = _simulated(images, levels, seed, patch_size)
         elif regions:
-            pictures, origin = _cut(regions)
+            pictures, origin = _cut(regions, patch_size)
         else:
-            pictures, origin = _pairs(focused or [], blurred or [])
+            pictures, origin = _pairs(focused or [], blurred or [], patch_size)
         with limit_threads(threads):
             learned = CoupledDictionary.learn(
                 *pictures,
@@ -92,11 +94,15 @@ def learn(
             )
         terminal.finish()
         learned.save(output, force=force)
-        first, last = learned.history[0].objective, learned.history[-1].objective
         terminal.say(f"learned {learned}")
-        terminal.say(
-            f"mean squared error {first:.4f} after the first round, {last:.4f} after the last: {output}"
-        )
+        # Learned separately, each level has a course of its own, one after the other.
+        for number, first in enumerate(range(0, len(learned.history), rounds), start=1):
+            course = [learned.history[i].objective for i in (first, first + rounds - 1)]
+            terminal.say(
+                (f"level {number}: " if separate else "")
+                + f"mean squared error {course[0]:.4f} after the first round, {course[1]:.4f} after the last"
+            )
+        terminal.say(f"wrote {output}")
 
 
 def _check_sources(
@@ -114,13 +120,10 @@ def _check_sources(
         )
 
 
-def _pairs(focused: Sequence[Path], blurred: Sequence[Path]) -> "tuple[Levels, str]":
-    from panfocus.gray import to_gray
-    from panfocus.io.read import read_image
-
+def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) -> "tuple[Levels, str]":
     levels: Levels = [[], []]
     for sharp_path, soft_path in zip(focused, blurred, strict=True):
-        sharp, soft = to_gray(read_image(sharp_path)), to_gray(read_image(soft_path))
+        sharp, soft = _read_gray(sharp_path, patch_size), _read_gray(soft_path, patch_size)
         if sharp.shape != soft.shape:
             raise FileError(f"{sharp_path} and {soft_path} differ in size; they must be registered")
         levels[0].append(sharp)
@@ -129,22 +132,40 @@ def _pairs(focused: Sequence[Path], blurred: Sequence[Path]) -> "tuple[Levels, s
     return levels, f"pairs of {pairs}"
 
 
-def _cut(regions: Path) -> "tuple[Levels, str]":
+def _cut(regions: Path, patch_size: int) -> "tuple[Levels, str]":
     from panfocus.gray import to_gray
     from panfocus.io.regions import read_regions
 
     levels = [[to_gray(image) for image in images] for images in read_regions(regions)]
+    for number, image in enumerate(levels[0], start=1):
+        _check_size(image, f"{regions}, region {number}", patch_size)
     return levels, f"{len(levels[0])} regions of {regions.name}"
 
 
-def _simulated(images: Sequence[str], n_levels: int, seed: int) -> "tuple[Levels, str]":
+def _simulated(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
     import numpy as np
 
-    from panfocus.gray import to_gray
-    from panfocus.io.read import find_inputs, read_image
+    from panfocus.io.read import find_inputs
     from panfocus.simulate import simulate_training
 
     paths = find_inputs(images)
-    sharp = [to_gray(read_image(path)) for path in paths]
+    sharp = [_read_gray(path, patch_size) for path in paths]
     levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
     return levels, f"simulated defocus of {', '.join(path.name for path in paths)}"
+
+
+def _read_gray(path: Path, patch_size: int) -> "FloatArray":
+    from panfocus.gray import to_gray
+    from panfocus.io.read import read_image
+
+    image = to_gray(read_image(path))
+    _check_size(image, str(path), patch_size)
+    return image
+
+
+def _check_size(image: "FloatArray", name: str, patch_size: int) -> None:
+    height, width = image.shape
+    if min(height, width) < patch_size:
+        raise FileError(
+            f"{name}: {width} x {height} pixels are less than a patch of {patch_size} x {patch_size}"
+        )
