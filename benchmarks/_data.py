@@ -1,13 +1,22 @@
-"""Where the image sets are, and how long a call takes."""
+"""Where the image sets are, how long a call takes, and what a process needs."""
 
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
+
+# A process of its own: Linux counts to a child's peak memory what its parent had at the moment of the fork.
+_LAUNCHER = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], check=True)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 
 
 def need_data() -> Path:
@@ -26,3 +35,11 @@ def best_time(call: Callable[[], object], *, repeats: int = 5) -> float:
         call()
         times.append(time.perf_counter() - began)
     return min(times)
+
+
+def measure_process(command: Sequence[object], **environment: str) -> tuple[float, float]:
+    """Run a command; return its wall time in seconds and its peak resident memory in MB."""
+    launch = [sys.executable, "-c", _LAUNCHER, *map(str, command)]
+    done = subprocess.run(launch, env=os.environ | environment, check=True, capture_output=True, text=True)
+    seconds, kilobytes = map(float, done.stdout.split())
+    return seconds, kilobytes / 1000

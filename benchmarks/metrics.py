@@ -1,28 +1,20 @@
 """Metrics: NMI, Q_AB/F, SSIM and MSE of a 24 MP pair with a reference, beside one SSIM of scikit-image."""
 
-import os
-import subprocess
 import sys
 
 import numpy as np
 from skimage.metrics import structural_similarity
 
-from benchmarks._data import best_time, need_data
+from benchmarks._data import best_time, measure_process, need_data
 from panfocus import metrics
 from panfocus.io.read import read_image
 
 SHAPE = (4000, 6000)
 KEYS = ("NMI", "QABF", "SSIM", "MSE")
 
-# The images alone, and then with the metrics: a process each, as peak memory never falls.
-_WEIGH = """
-import resource, sys
-from benchmarks import metrics
-images = metrics.scene()
-if sys.argv[1] == "score":
-    metrics.ours(*images)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
+# Memory of a process that makes the images, and of one that scores them too.
+_MAKE = "from benchmarks import metrics; images = metrics.scene()"
+_SCORE = f"{_MAKE}; metrics.ours(*images)"
 
 
 def run() -> dict[str, float]:
@@ -47,8 +39,8 @@ def run() -> dict[str, float]:
     return {
         "metrics_24mp_seconds_time": time_ours,
         "metrics_24mp_skimage_ssim_time": time_ours / time_theirs,
-        "metrics_24mp_memory": _peak_memory("score"),
-        "metrics_24mp_images_alone_memory": _peak_memory("images"),
+        "metrics_24mp_memory": measure_process([sys.executable, "-c", _SCORE])[1],
+        "metrics_24mp_images_alone_memory": measure_process([sys.executable, "-c", _MAKE])[1],
     }
 
 
@@ -72,11 +64,3 @@ def scene() -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
 
     a, b, reference = (tiled(role) for role in ("A", "B", "GT"))
     return [a, b], np.maximum(a, b), reference
-
-
-def _peak_memory(task: str) -> float:
-    """Peak resident memory in MB of a process that makes the images, and scores them if told so."""
-    done = subprocess.run(
-        [sys.executable, "-c", _WEIGH, task], env=os.environ, check=True, capture_output=True, text=True
-    )
-    return float(done.stdout) / 1000
