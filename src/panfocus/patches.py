@@ -23,10 +23,15 @@ def patch_origins(length: int, size: int, stride: int) -> IntArray:
         raise InputError(
             f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels"
         )
-    if not 1 <= stride <= size:
-        raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
+    check_stride(stride, size)
     starts = np.arange(0, length - size + 1, stride)
     return starts if starts[-1] == length - size else np.append(starts, length - size)
+
+
+def check_stride(stride: int, size: int) -> None:
+    """Refuse a stride that leaves pixels between the patches."""
+    if not 1 <= stride <= size:
+        raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
 
 
 def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: int) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
-from panfocus.patches import centred_patches, patch_origins, spread
+from panfocus.patches import centred_patches, check_stride, patch_origins, spread
 from panfocus.select import RunningBest, level_weights, majority, weighted_activity
 from panfocus.sparse import Pursuit
 
@@ -74,6 +74,8 @@ class Coupled:
             raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
         level_weights(self.w, 2)
         whole_number("stride", self.stride, at_least=1)
+        if self.dictionary:  # the shipped one is not loaded yet; then the patch grid refuses
+            check_stride(self.stride, self.dictionary.patch_size)
         if self.contrast not in get_args(Contrast):
             raise InputError(
                 f"contrast must be one of {', '.join(get_args(Contrast))}, got {self.contrast!r}"
