@@ -38,7 +38,7 @@ OF_EQUAL_IMAGES = {
     "NMI": 2,
     "QABF": 0.9994 / (1 + math.exp(-7.5)) * 0.9879 / (1 + math.exp(-4.4)),
     "QABF_zliu": 1 / (1 + math.exp(-5)) ** 2,
-    "QY": 1, "QCB": 1, "FMI": 1, "VIFF": 1, "QP": 1, "QW": 1, "QC": 1, "SCD": 0,
+    "QY": 1, "QCB": 1, "FMI": 1, "VIFF": 1, "QW": 1, "QC": 1, "SCD": 0,
     "SSIM": 1, "MSE": 0, "PSNR": math.inf,
 }  # fmt: skip
 OF_CONSTANT_IMAGES = OF_EQUAL_IMAGES | {
