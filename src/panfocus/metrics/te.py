@@ -36,9 +36,9 @@ def te(
         The value of white, black being 0. Integers take their type's largest value by default (12-bit
         values in uint16 need 4095); floats must give it.
     variant : {"z-liu", "tsallis"}
-        "tsallis" is the definition above. "z-liu", the default, is what the toolbox computes that papers
-        took their values from: it has the marginals the wrong way round, p_s(j) p_F(i), and leaves out
-        pairs where one of these is 0.
+        "tsallis" is the definition above. "z-liu", the default, gives the values of the customary
+        toolbox. They are met to 1e-12 if the marginals are taken the wrong way round, p_s(j) p_F(i), and
+        pairs where one of these is 0 are left out; that this is what it does is inferred from its values.
 
     Returns
     -------
