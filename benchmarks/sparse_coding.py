@@ -34,7 +34,7 @@ def run() -> dict[str, float]:
         return [summary.counts.sum() for summary in coded]
 
     # SPAMS stops at an absolute error: patches of norm one make it the same bound.
-    unit = np.asfortranarray(patches / np.sqrt(np.maximum(energies, 1e-12)))
+    unit = np.asfortranarray(patches / np.sqrt(np.maximum(energies, 1e-12)), np.float32)
     columns = np.asfortranarray(dictionary)
     rate_ours = rate_spams = rate_blas = 0.0
     for _ in range(3):
