@@ -46,6 +46,7 @@ class Browser:
         self.driver = driver
 
     def open(self, page):
+        self.driver.get("about:blank")  # what a fresh browser begins with asks for parts of itself
         self.logged("performance")
         self.logged("browser")
         self.driver.get(page.as_uri())
