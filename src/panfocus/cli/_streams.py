@@ -36,7 +36,7 @@ def printable(text: str) -> str:
 
 
 def _is_harmless(char: str) -> bool:
-    return char.isprintable() or char == "\n" or unicodedata.category(char) == "Zs"
+    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def _print(text: str, stream: TextIO | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Debug, console, usage_errors
+from panfocus.cli._console import Console, Debug, console, usage_errors
 from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
 from panfocus.errors import InputError
 
@@ -52,15 +52,16 @@ def score(
         )
         if as_json:
             finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}
-            terminal.say(json.dumps(finite, indent=2))
+            for line in json.dumps(finite, indent=2).splitlines():
+                terminal.say(line)
         else:
-            _print_table(scores)
+            _print_table(terminal, scores)
             terminal.say(f"grey: {GREY}")
             if crop:
                 terminal.say(f"without {crop} border pixels")
 
 
-def _print_table(scores: Mapping[str, float]) -> None:
+def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:
     """Print aligned columns, ruled ones on a terminal."""
     from panfocus.metrics import metric_of
 
@@ -68,16 +69,16 @@ def _print_table(scores: Mapping[str, float]) -> None:
         (key, f"{value:.6g}", f"{metric_of(key).better} is better", metric_of(key).says)
         for key, value in scores.items()
     ]
-    if sys.stdout.isatty():
-        from rich.console import Console
+    if sys.stdout and sys.stdout.isatty():
+        from rich.console import Console as Terminal
         from rich.table import Table
 
         table = Table("metric", "score", "", "what it says")
         for row in rows:
             table.add_row(*row)
-        Console().print(table)
+        Terminal().print(table)
     else:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            typer.echo("  ".join(cells).rstrip())
+            terminal.say("  ".join(cells).rstrip())

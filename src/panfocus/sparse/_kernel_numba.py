@@ -229,7 +229,7 @@ def pursue(
     Returns how many atoms, the squared error and why it stopped.
     """
     Q, L, direction = work.Q, work.L, work.direction
-    energy = measure(signal, atoms, 0, work)
+    energy = dot(signal, signal)
     if energy == 0.0:
         return 0, 0.0, STOP_ZERO
     bound = max_sq_error * energy
