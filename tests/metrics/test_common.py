@@ -33,7 +33,7 @@ WITH_MORE_SOURCES = pytest.mark.parametrize(
 UNDEFINED_BELOW = {"QY": 7, "QW": 8, "QC": 8, "SSIM": 11, "VIFF": 41, "FMI": 3, "SD": 2}
 
 # Documented values of equal images and of constant ones. Those of metrics that are missing in the first
-# depend on the image: on the entropy of its levels (QNCIE, TE), or on nothing else.
+# depend on the image: on the entropy of its levels (QNCIE, TE), on its features (QP), or on nothing else.
 OF_EQUAL_IMAGES = {
     "NMI": 2,
     "QABF": 0.9994 / (1 + math.exp(-7.5)) * 0.9879 / (1 + math.exp(-4.4)),
@@ -42,7 +42,8 @@ OF_EQUAL_IMAGES = {
     "SSIM": 1, "MSE": 0, "PSNR": math.inf,
 }  # fmt: skip
 OF_CONSTANT_IMAGES = OF_EQUAL_IMAGES | {
-    "NMI": 0, "QNCIE": 1 - math.log(3) / math.log(256), "TE": 0, "SF": 0, "AG": 0, "EN": 0, "SD": 0, "EI": 0,
+    "QP": 1, "NMI": 0,
+    "QNCIE": 1 - math.log(3) / math.log(256), "TE": 0, "SF": 0, "AG": 0, "EN": 0, "SD": 0, "EI": 0,
 }  # fmt: skip
 
 

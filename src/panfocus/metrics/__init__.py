@@ -17,6 +17,7 @@ from panfocus.metrics.qabf import qabf
 from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
 from panfocus.metrics.qncie import qncie
+from panfocus.metrics.qp import qp
 from panfocus.metrics.qw import qw
 from panfocus.metrics.qy import qy
 from panfocus.metrics.scd import scd
@@ -42,6 +43,7 @@ __all__ = [
     "qc",
     "qcb",
     "qncie",
+    "qp",
     "qw",
     "qy",
     "scd",

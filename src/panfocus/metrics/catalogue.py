@@ -20,6 +20,7 @@ from panfocus.metrics.qabf import qabf
 from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
 from panfocus.metrics.qncie import qncie
+from panfocus.metrics.qp import qp
 from panfocus.metrics.qw import qw
 from panfocus.metrics.qy import qy
 from panfocus.metrics.scd import scd
@@ -61,6 +62,8 @@ CATALOGUE: tuple[Metric, ...] = (
            "information about the sources' edges in small windows", fmi),
     Metric("VIFF", "Visual information fidelity for fusion", "sources", "larger",
            "information about the sources that reaches an eye", viff),
+    Metric("QP", "Zhao's phase congruency", "sources", "larger",
+           "edges and corners of the sources, whatever their contrast, that are kept", qp),
     Metric("QW", "Piella's weighted quality index", "sources", "larger",
            "likeness to the sources where they have contrast", qw),
     Metric("QC", "Cvejic's quality index", "sources", "larger",
