@@ -40,8 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(BASE) for part in STAGES},  # stages meet only in methods and pipeline, but for one:
     "dictionary": {*BASE, "sparse", "io.dictionary_file"},
     "methods": {*BASE, *STAGES},
-    "pipeline": {*BASE, *STAGES, "methods"},
     "execute": {*BASE, *STAGES, "methods"},
+    "pipeline": {*BASE, *STAGES, "methods", "execute"},
     "io": set(BASE),
     **{part: {"__init__", *BASE, *STAGES, "methods", "pipeline", "execute", "io"} for part in FRONT_ENDS},
 }

@@ -7,7 +7,9 @@ import pytest
 
 import panfocus
 from panfocus._threads import thread_count
+from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
+from panfocus.methods import Tile
 from panfocus.methods.coupled import Coupled
 from panfocus.pipeline import fuse
 from panfocus.refine import refine_tv
@@ -32,7 +34,7 @@ def test_fuse_is_a_public_name():
 
 def test_the_result_is_that_of_the_method(frames):
     result = fuse(frames, "coupled", w=0.6)
-    direct = Coupled(w=0.6).fuse(frames, lambda stage, done: None)
+    direct = Coupled(w=0.6).fuse(frames, Tile.whole(SHAPE))
     for name in ("image", "labels", "confidence"):
         np.testing.assert_array_equal(getattr(result, name), getattr(direct, name))
 
@@ -62,14 +64,21 @@ def test_the_report_says_what_was_done_in_plain_data(frames):
     assert report["panfocus"] == panfocus.__version__
     assert report["method"] == "coupled"
     assert report["settings"] == {
-        "dictionary": None, "stride": 1, "eps": 0.1, "w": 0.6, "contrast": "restored"
+        "dictionary": str(CoupledDictionary.default()),
+        "stride": 1, "eps": 0.1, "w": 0.6, "contrast": "restored",
     }  # fmt: skip
     assert (report["frames"], report["shape"], report["dtype"]) == (3, [*SHAPE, 3], "uint8")
     assert report["threads"] == 2
-    assert len(report["frame_shares"]) == 3
     assert report["seconds"] >= 0
     assert "refine" not in report
     assert json.loads(json.dumps(report)) == report
+
+
+def test_the_report_sums_up_the_maps(frames):
+    result = fuse(frames)
+    shares = [float(np.mean(result.labels == k)) for k in range(3)]
+    np.testing.assert_allclose(result.report["frame_shares"], shares, atol=1e-6)
+    assert np.isclose(result.report["mean_confidence"], result.confidence.mean(), atol=1e-6)
 
 
 def test_a_dictionary_is_in_the_report_by_its_description(frames):
@@ -114,7 +123,9 @@ def test_threads_hold_for_the_call_alone(frames):
 
     @dataclasses.dataclass(frozen=True)
     class Spy:
-        def fuse(self, frames, progress):
+        maps, halo = (), None
+
+        def fuse(self, frames, tile):
             seen.append(thread_count())
             return panfocus.FusionResult(image=frames[0])
 
@@ -169,8 +180,8 @@ def test_progress_names_every_stage_and_ends_each_at_one(frames):
         refine_strength=0.01,
         progress=lambda s, done: seen.setdefault(s, []).append(done),
     )
-    assert list(seen)[:2] == ["select", "compose"]
-    assert len(seen) == 3
+    assert next(iter(seen)) == "fuse"
+    assert len(seen) == 2
     for shares in seen.values():
         assert shares == sorted(shares)
         assert shares[-1] == 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus import _checks
+from panfocus import _checks, execute
 from panfocus._float import IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, thread_count
@@ -65,7 +65,7 @@ def fuse(
     stack = _checks.frames_array(frames)
     started = time.perf_counter()
     with limit_threads(threads):
-        result = chosen.fuse(stack, progress)
+        result = execute.run(chosen, stack, progress)
         report = {
             "panfocus": version("panfocus"),
             "method": method if isinstance(method, str) else type(method).__name__.lower(),
@@ -75,6 +75,7 @@ def fuse(
             "dtype": stack.dtype.name,
             "threads": thread_count(),
             **result.report,
+            **_shares(result, len(stack)),
         }
         image = result.image
         if refine:
@@ -97,6 +98,17 @@ def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[
         "changed_share": float(np.mean(refined != image)),
         "largest_change": float(np.max(np.abs(scale.to_unit(refined) - scale.to_unit(image)))),
     }
+
+
+def _shares(result: FusionResult, n_frames: int) -> dict[str, Any]:
+    """Say how much of the picture each frame gave, and how surely, as far as the method knows."""
+    shares: dict[str, Any] = {}
+    if result.labels is not None:
+        counts = np.bincount(result.labels.ravel(), minlength=n_frames)
+        shares["frame_shares"] = [round(float(share), 6) for share in counts / result.labels.size]
+    if result.confidence is not None:
+        shares["mean_confidence"] = round(float(result.confidence.mean(dtype=np.float64)), 6)
+    return shares
 
 
 def _plain_settings(method: FusionMethod) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def test_a_report_on_a_dictionary_whose_origin_is_no_text_is_written(folder, run
     CoupledDictionary(loaded.levels, origin="\udcff\x1b").save("odd.npz")
     ran = run("fuse", ".", "-o", "fused.png", "--report", "report.json", "--dictionary", "odd.npz")
     assert (ran.code, ran.err) == (0, "")
-    assert "\udcff" in json.loads((folder / "report.json").read_text())["dictionary"]
+    assert "\udcff" in json.loads((folder / "report.json").read_text())["settings"]["dictionary"]
     ran = run("fuse", ".", "-o", "other.png", "--dry-run", "--dictionary", "odd.npz")
     assert r"\udcff\x1b" in ran.out
 

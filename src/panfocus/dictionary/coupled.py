@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
@@ -51,7 +52,9 @@ class CoupledDictionary:
     history: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", np.asarray(self.levels, np.float32))
+        levels = np.array(self.levels, np.float32)
+        levels.flags.writeable = False
+        object.__setattr__(self, "levels", levels)
         if self.levels.ndim != 3 or len(self.levels) < 2 or self.patch_size**2 != self.levels.shape[1]:
             raise InputError(
                 f"levels have shape {self.levels.shape}; needed: (2 or more, patch_size**2, n_atoms)"
@@ -157,8 +160,7 @@ class CoupledDictionary:
             raise InputError(
                 f"no dictionary {name!r} comes with panfocus; there are {', '.join(DEFAULT_NAMES)}"
             )
-        with as_file(files("panfocus") / "data" / "dictionaries" / f"{name}.npz") as path:
-            return cls.load(path)
+        return _shipped(name)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CoupledDictionary:
@@ -183,6 +185,12 @@ class CoupledDictionary:
             f"{self.n_levels} levels of {self.n_atoms} atoms, {self.patch_size} x {self.patch_size} pixels"
             + (f"; {self.origin}" if self.origin else "")
         )
+
+
+@cache
+def _shipped(name: str) -> CoupledDictionary:
+    with as_file(files("panfocus") / "data" / "dictionaries" / f"{name}.npz") as path:
+        return CoupledDictionary.load(path)
 
 
 def _as_list(images: Images) -> list[FloatArray]:

@@ -1,5 +1,7 @@
 """What a fusion method is, what it returns, and how one is found by name."""
 
+from __future__ import annotations
+
 import dataclasses
 import typing
 from dataclasses import dataclass, field
@@ -11,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray
-from panfocus._progress import Progress
 from panfocus.errors import InputError
 
 DEFAULT_METHOD = "coupled"
+
+Region = tuple[slice, slice]
 
 _BUILT_IN = {"coupled": "panfocus.methods.coupled:Coupled"}
 
@@ -47,13 +50,52 @@ class FusionResult:
     report: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A part of the image that is asked for, and the part around it that a method is given to decide by.
+
+    Attributes
+    ----------
+    inner, outer : (slice, slice)
+        Rows and columns of the whole image; the outer part holds the inner one.
+    shape : (int, int)
+        Height and width of the whole image: where grids begin and where its edges are.
+    """
+
+    inner: Region
+    outer: Region
+    shape: tuple[int, int]
+
+    @classmethod
+    def whole(cls, shape: tuple[int, int]) -> Tile:
+        """All of an image."""
+        everything = (slice(0, shape[0]), slice(0, shape[1]))
+        return cls(everything, everything, shape)
+
+    @property
+    def core(self) -> Region:
+        """The inner part, counted from the first row and column of the outer one."""
+        (rows, cols), (top, left) = self.inner, (self.outer[0].start, self.outer[1].start)
+        return slice(rows.start - top, rows.stop - top), slice(cols.start - left, cols.stop - left)
+
+
 class FusionMethod(Protocol):
     """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
 
     maps: ClassVar[tuple[str, ...]]  # which maps of the FusionResult this method gives
 
-    def fuse(self, frames: NDArray[Any], progress: Progress) -> FusionResult:
-        """Fuse frames (n, h, w) or (n, h, w, c), checked by the caller: two or more, finite, of one kind."""
+    @property
+    def halo(self) -> int | None:
+        """Pixels around a tile that decide what is in it; None if all of the image does."""
+        ...
+
+    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+        """Fuse a tile from frames (n, h, w) or (n, h, w, c) of its outer part; return its inner part.
+
+        The caller has checked the frames: two or more, finite, of one kind. A method without a halo is
+        given the whole image; one with a halo runs on one thread, many tiles beside each other, and its
+        report does not depend on the tile.
+        """
         ...
 
 

@@ -1,0 +1,133 @@
+"""What every method promises: frames in any number and order, grey and colour, whole and in tiles."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from panfocus._threads import limit_threads
+from panfocus.execute import run
+from panfocus.methods import get_method, method_names
+
+COPIES_PIXELS = {"coupled"}  # and averages of them; the others compute new ones
+CASES = [("coupled", {}), ("coupled", {"stride": 3, "contrast": "normalised"})]
+
+
+def made(case):
+    name, settings = case
+    return get_method(name, **settings)
+
+
+def case_name(case):
+    return ":".join([case[0], *(f"{name}={value}" for name, value in case[1].items())])
+
+
+every_case = pytest.mark.parametrize("case", CASES, ids=case_name)
+copying_case = pytest.mark.parametrize("case", [c for c in CASES if c[0] in COPIES_PIXELS], ids=case_name)
+
+
+def focus_stack(n_frames, *, channels=None, dtype=np.uint8, shape=(61, 83)):
+    """A texture that is sharp in one stripe of each frame, with noise of its own."""
+    rng = np.random.default_rng(11)
+    full = shape if channels is None else (*shape, channels)
+    spread = (0.6, 0.6) if channels is None else (0.6, 0.6, 0)
+    sharp = gaussian_filter(rng.random(full), spread)
+    soft = gaussian_filter(sharp, [4 * s for s in spread])
+    stripe = np.arange(shape[1]) * n_frames // shape[1]
+    stripe = stripe.reshape((1, -1) if channels is None else (1, -1, 1))
+    frames = np.stack([np.where(stripe == k, sharp, soft) for k in range(n_frames)])
+    frames = np.clip(0.2 + 1.2 * (frames - frames.min()) + 0.01 * rng.random(frames.shape), 0, 1)
+    if np.issubdtype(dtype, np.integer):
+        return np.rint(frames * np.iinfo(dtype).max).astype(dtype)
+    return frames.astype(dtype)
+
+
+def assert_same(result, expected):
+    for name in ("image", "labels", "confidence", "depth", "never_in_focus"):
+        a, b = getattr(result, name), getattr(expected, name)
+        assert (a is None) == (b is None), name
+        if a is not None:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+def test_every_method_is_tested():
+    assert {name for name, _ in CASES} == set(method_names())
+
+
+@every_case
+@pytest.mark.parametrize("n_frames", [2, 3, 9])
+@pytest.mark.parametrize("channels", [None, 3])
+def test_any_number_of_frames_is_fused_to_something_sharper(case, n_frames, channels):
+    frames = focus_stack(n_frames, channels=channels)
+    result = run(made(case), frames)
+    assert result.image.shape == frames.shape[1:]
+    assert result.image.dtype == frames.dtype
+    assert set(made(case).maps) == {
+        name
+        for name in ("labels", "confidence", "depth", "never_in_focus")
+        if getattr(result, name) is not None
+    }
+
+    def detail(image):
+        return np.abs(np.diff(image.astype(float), axis=1)).mean()
+
+    # Half-sharp is what the mean of two frames gives; weights for whole frames cannot do better.
+    assert detail(result.image) > 0.9 * np.mean([detail(frame) for frame in frames])
+
+
+@copying_case
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [None, 3])
+def test_equal_frames_give_that_frame(case, dtype, channels):
+    frame = focus_stack(2, channels=channels, dtype=dtype)[0]
+    np.testing.assert_array_equal(run(made(case), np.stack([frame] * 3)).image, frame)
+
+
+@copying_case
+def test_no_pixel_leaves_the_range_of_the_frames(case):
+    frames = focus_stack(3, channels=3)
+    image = run(made(case), frames).image
+    assert (image >= frames.min(axis=0)).all()
+    assert (image <= frames.max(axis=0)).all()
+
+
+@every_case
+@pytest.mark.parametrize("channels", [None, 3])
+def test_the_order_of_the_frames_does_not_change_the_picture(case, channels):
+    frames = focus_stack(3, channels=channels)
+    expected = run(made(case), frames).image
+    for order in itertools.permutations(range(3)):
+        np.testing.assert_array_equal(run(made(case), frames[list(order)]).image, expected)
+
+
+@every_case
+@pytest.mark.parametrize("channels", [None, 3])
+@pytest.mark.parametrize("side", [17, 24, 41])
+def test_tiles_equal_the_whole(case, channels, side):
+    frames = focus_stack(3, channels=channels)
+    if made(case).halo is None:
+        pytest.skip("looks at the whole image")
+    assert_same(run(made(case), frames, side=side), run(made(case), frames, side=10**9))
+
+
+@every_case
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_do_not_change_a_bit(case, threads):
+    frames = focus_stack(2, dtype=np.float32)
+    with limit_threads(threads):
+        assert_same(run(made(case), frames, side=30), run(made(case), frames))
+
+
+@every_case
+@pytest.mark.parametrize("shape", [(8, 8), (9, 31), (40, 8)])
+def test_small_images_are_fused_too(case, shape):
+    frames = focus_stack(2, shape=shape)
+    assert run(made(case), frames).image.shape == shape
+
+
+@every_case
+def test_frames_are_not_written_to(case):
+    frames = focus_stack(2)
+    frames.flags.writeable = False
+    run(made(case), frames)
