@@ -64,8 +64,14 @@ def test_means_ranks_and_p_are_those_of_the_scenes(data):
 
 
 def test_without_a_reference_nothing_is_compared_with_one(data):
-    assert list(data["groups"][0]["summary"]) == ["NMI", "QABF", "MSE", "PSNR"]
-    assert list(data["groups"][1]["summary"]) == ["NMI", "QABF"]
+    assert list(data["groups"][0]["summary"]) == ["NMI", "QABF", "MSE", "PSNR", "s/MP"]
+    assert list(data["groups"][1]["summary"]) == ["NMI", "QABF", "s/MP"]
+
+
+def test_methods_of_ours_are_timed_and_results_of_others_are_not(data):
+    for scene in data["groups"][0]["scenes"]:
+        assert all(scene["scores"][method]["s/MP"] >= 0 for method in METHODS if method != "average")
+        assert "s/MP" not in scene["scores"]["average"]
 
 
 def test_a_missing_result_is_left_out(data):

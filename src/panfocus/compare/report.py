@@ -31,6 +31,7 @@ from panfocus.metrics import metric_of
 from panfocus.metrics.catalogue import source_letters
 
 PAGE = "index.html"
+TIME = "s/MP"  # beside the scores, on the page and in the JSON: it is another in every run
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,18 @@ class Comparison:
         """Return what an entry came to on a scene; None where it has no result."""
         return self.outcomes.get((group.name, scene.name, entry.name))
 
+    @property
+    def keys(self) -> list[str]:
+        """What the tables show: the metrics, and the time where a method of ours took it."""
+        timed = any(TIME in shown_values(outcome) for outcome in self.outcomes.values())
+        return [*self.conditions.metrics, *([TIME] if timed else [])]
+
     def scores(self, group: Group, metric: str) -> Scores:
         """Return scores (scenes, entries), NaN where there is none."""
         return np.array(
             [
                 [
-                    outcome.scores.get(metric, np.nan)
+                    shown_values(outcome).get(metric, np.nan)
                     if (outcome := self.outcome(group, scene, entry))
                     else np.nan
                     for entry in self.entries
@@ -72,6 +79,12 @@ class Comparison:
                 for scene in group.scenes
             ]
         )
+
+
+def shown_values(outcome: Outcome) -> dict[str, float]:
+    """Return the scores, and the time where it is known."""
+    cost = outcome.seconds_per_megapixel
+    return outcome.scores | ({} if cost is None else {TIME: cost})
 
 
 def write_report(
@@ -107,12 +120,19 @@ def _plain_data(comparison: Comparison) -> dict[str, Any]:
         "crop": conditions.crop,
         "jpeg": conditions.jpeg,
         "methods": {entry.name: entry.about for entry in comparison.entries},
-        "metrics": {key: _description(key) for key in conditions.metrics},
+        "metrics": {key: _description(key) for key in comparison.keys},
         "groups": [_group_data(comparison, group) for group in comparison.groups],
     }
 
 
 def _description(key: str) -> dict[str, str]:
+    if key == TIME:
+        return {
+            "title": "Seconds per megapixel",
+            "kind": "time",
+            "better": "smaller",
+            "says": "time of the fusion alone, on this machine, beside the other work of the comparison",
+        }
     metric = metric_of(key)
     return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.says}
 
@@ -122,7 +142,7 @@ def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
         "name": group.name,
         "summary": {
             key: _summary(comparison, group, key)
-            for key in comparison.conditions.metrics
+            for key in comparison.keys
             if not np.isnan(comparison.scores(group, key)).all()
         },
         "scenes": [
@@ -131,7 +151,7 @@ def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
                 "sources": [path.name for path in scene.sources],
                 "reference": scene.reference.name if scene.reference else None,
                 "scores": {
-                    entry.name: {key: _finite(value) for key, value in outcome.scores.items()}
+                    entry.name: {key: _finite(value) for key, value in shown_values(outcome).items()}
                     for entry in comparison.entries
                     if (outcome := comparison.outcome(group, scene, entry))
                 },
@@ -142,7 +162,9 @@ def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
 
 
 def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
-    summary = summarise(comparison.scores(group, key), larger_is_better=metric_of(key).better == "larger")
+    summary = summarise(
+        comparison.scores(group, key), larger_is_better=_description(key)["better"] == "larger"
+    )
     names = [entry.name for entry in comparison.entries]
     return {
         name: {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from itertools import islice
@@ -69,6 +69,7 @@ class Outcome:
     image: Path
     labels: Path | None
     scores: dict[str, float]
+    seconds_per_megapixel: float | None = field(default=None, compare=False)  # of a method of ours
 
 
 def plan(
@@ -172,18 +173,21 @@ def _make(job: Job, fingerprint: str) -> Outcome:
     if result.labels is not None:
         labels = job.folder / f"{job.scene.name}-labels.png"
         contents[labels] = encode_labels(result.labels, len(stack.frames))
+    seconds = result.report.get("seconds")
+    cost = None if seconds is None else seconds / (image.shape[0] * image.shape[1] / 1e6)
     contents[job.record] = encode_json(
         {
             "fingerprint": fingerprint,
             "image": path.name,
             "labels": labels.name if labels else None,
             "scores": scores,
+            "seconds_per_megapixel": cost,
         }
     )
     make_folder(job.folder)
     # The record comes last: where it is, the pictures are.
     write_files(contents, force=True)
-    return Outcome(path, labels, scores)
+    return Outcome(path, labels, scores, cost)
 
 
 def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
@@ -213,6 +217,7 @@ def _recall(job: Job, fingerprint: str) -> Outcome | None:
             image=job.folder / record["image"],
             labels=job.folder / record["labels"] if record["labels"] else None,
             scores=record["scores"],
+            seconds_per_megapixel=record["seconds_per_megapixel"],
         )
         right = record["fingerprint"] == fingerprint
     except (FileError, KeyError, TypeError):  # none yet, or not one of ours: it is made anew

@@ -51,9 +51,9 @@ def qp(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | No
     times the last, and 6 directions. Outside the image, windows see zeros.
 
     *What it rewards wrongly.* Nothing at all: where the fused image has no feature, covariance and variance
-    vanish and C / C = 1, so that a constant image scores nearly 1, better than any real fusion. Phase congruency does not depend on contrast: a feature that is faded, or
-    noise that happens to be in step, counts like a strong edge. The largest of several correlations is
-    taken, so that any one source will do.
+    vanish and C / C = 1, so that a constant image scores nearly 1, better than any real fusion. Phase
+    congruency does not depend on contrast: a feature that is faded, or noise that happens to be in step,
+    counts like a strong edge. The largest of several correlations is taken, so that any one source will do.
 
     *Variants in use.* Later programs of Kovesi's estimate noise and spread otherwise, and the moments with
     another factor; ports of Q_P that build on them give other values, as do those that take images from 0

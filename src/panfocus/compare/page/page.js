@@ -5,7 +5,7 @@ const report = JSON.parse(document.getElementById("report").textContent);
 const methods = Object.keys(report.methods);
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a800", "#888888"];
 // In the order of the columns: what compares with the truth comes first.
-const KINDS = { reference: "against the reference", sources: "against the sources", single: "of the result alone" };
+const KINDS = { reference: "against the reference", sources: "against the sources", single: "of the result alone", time: "cost" };
 const ROWS = { source: "Sources", result: "Results", labels: "Decision maps", error: "Error against the reference" };
 const SIGNIFICANT = 0.05;
 const LARGEST_ZOOM = 64;
