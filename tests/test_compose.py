@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from panfocus.compose import by_votes
+from panfocus.compose import by_votes, by_weights
 from panfocus.patches import combine_patches, extract_patches, patch_origins, spread
 
 SHAPE = (13, 17)
@@ -97,3 +97,23 @@ def test_all_channels_are_composed_alike(rng):
     votes = rng.integers(1, 65, (2, *SHAPE)).astype(np.uint16)
     channels = [by_votes(frames[..., c], votes) for c in range(3)]
     np.testing.assert_array_equal(by_votes(frames, votes), np.stack(channels, axis=2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [SHAPE, (*SHAPE, 3)])
+def test_weights_give_the_weighted_mean_in_the_frames_own_type(rng, dtype, shape):
+    frames = random_frames(rng, dtype, (3, *shape))
+    weights = np.array([0.5, 0.2, 0.3])
+    image = by_weights(frames, weights)
+    assert image.dtype == dtype
+    expected = np.average(frames.astype(np.float64), axis=0, weights=weights)
+    if np.issubdtype(dtype, np.integer):
+        np.testing.assert_allclose(image, expected, atol=0.5 + 1e-9)
+    else:
+        np.testing.assert_allclose(image, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_that_do_not_quite_sum_to_one_leave_equal_frames_alone(rng, dtype):
+    frame = random_frames(rng, dtype, SHAPE)
+    np.testing.assert_array_equal(by_weights(np.stack([frame] * 3), np.array([0.1, 0.2, 0.7 - 1e-12])), frame)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import IntArray
+from panfocus._float import FloatArray, IntArray
 
 
 def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
@@ -28,3 +28,16 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     for frame, vote in zip(frames, votes, strict=True):
         offset += vote * (frame - base)  # differences from the winner: nothing to round where all agree
     return np.asarray(base + offset / total, frames.dtype)
+
+
+def by_weights(frames: NDArray[Any], weights: FloatArray) -> NDArray[Any]:
+    """Mean of frames (n, h, w) or (n, h, w, c) with one weight (n,) each; the weights sum to 1.
+
+    Integer frames are rounded, half to even. Where all frames agree the pixel is theirs, bit for bit.
+    """
+    base = frames[0].astype(np.float64)
+    offset = np.zeros(frames.shape[1:])
+    for frame, weight in zip(frames[1:], weights[1:], strict=True):
+        offset += weight * (frame - base)  # differences from one frame: nothing to round where all agree
+    mean = base + offset
+    return np.asarray(np.rint(mean) if frames.dtype.kind == "u" else mean, frames.dtype)

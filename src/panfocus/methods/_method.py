@@ -19,7 +19,10 @@ DEFAULT_METHOD = "coupled"
 
 Region = tuple[slice, slice]
 
-_BUILT_IN = {"coupled": "panfocus.methods.coupled:Coupled"}
+_BUILT_IN = {
+    "coupled": "panfocus.methods.coupled:Coupled",
+    "pca": "panfocus.methods.pca:PCA",
+}
 
 
 @dataclass(frozen=True)
