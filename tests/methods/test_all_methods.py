@@ -14,6 +14,8 @@ COPIES_PIXELS = {"coupled", "pca"}  # and averages of them; the others compute n
 CASES = [
     ("coupled", {}),
     ("coupled", {"stride": 3, "contrast": "normalised"}),
+    ("dwt", {}),
+    ("dwt", {"wavelet": "sym4", "levels": 2, "details": "window", "approximation": "choose-max"}),
     ("pca", {}),
 ]
 
