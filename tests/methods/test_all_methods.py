@@ -10,10 +10,12 @@ from panfocus._threads import limit_threads
 from panfocus.execute import run
 from panfocus.methods import get_method, method_names
 
-COPIES_PIXELS = {"coupled", "pca"}  # and averages of them; the others compute new ones
+COPIES_PIXELS = {"coupled", "dsift", "pca"}  # and averages of them; the others compute new ones
 CASES = [
     ("coupled", {}),
     ("coupled", {"stride": 3, "contrast": "normalised"}),
+    ("dsift", {"cell": 2, "min_region": 60}),
+    ("dsift", {"cell": 3, "refinement": "none"}),
     ("dwt", {}),
     ("dwt", {"wavelet": "sym4", "levels": 2, "details": "window", "approximation": "choose-max"}),
     ("pca", {}),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from panfocus.select import majority
+from panfocus.select import majority, without_small_regions
 
 
 def test_the_frame_with_most_votes_wins_by_its_share(rng):
@@ -36,3 +36,33 @@ def test_labels_have_room_for_all_frames(n_frames, dtype):
     labels, _ = majority(votes)
     assert labels.dtype == dtype
     assert labels[0, 0] == n_frames - 1
+
+
+def test_small_regions_are_dropped_and_small_holes_filled():
+    mask = np.zeros((12, 14), bool)
+    mask[1:8, 1:8] = True
+    mask[3:5, 3:6] = False  # a hole of 6
+    mask[10, 10:13] = True  # an island of 3
+    expected = np.zeros_like(mask)
+    expected[1:8, 1:8] = True
+    np.testing.assert_array_equal(without_small_regions(mask, 7), expected)
+    np.testing.assert_array_equal(without_small_regions(mask, 4), np.where(expected, mask, False))
+    np.testing.assert_array_equal(without_small_regions(mask, 1), mask)
+
+
+def test_a_region_of_exactly_the_least_area_stays():
+    mask = np.zeros((9, 9), bool)
+    mask[2:4, 2:5] = True
+    assert without_small_regions(mask, 6).sum() == 6
+    assert not without_small_regions(mask, 7).any()
+
+
+def test_pixels_that_touch_at_a_corner_belong_together():
+    mask = np.eye(9, dtype=bool)
+    np.testing.assert_array_equal(without_small_regions(mask, 9), mask)
+    # and so do those of holes: the diagonal does not cut the rest in two
+    assert without_small_regions(~mask, 40).sum() == 81
+
+
+def test_an_empty_mask_is_not_a_hole_to_be_filled():
+    assert not without_small_regions(np.zeros((5, 5), bool), 100).any()

@@ -21,6 +21,7 @@ Region = tuple[slice, slice]
 
 _BUILT_IN = {
     "coupled": "panfocus.methods.coupled:Coupled",
+    "dsift": "panfocus.methods.dsift:DSIFT",
     "dwt": "panfocus.methods.dwt:DWT",
     "pca": "panfocus.methods.pca:PCA",
 }

@@ -1,6 +1,8 @@
 """Per pixel: what the votes of the patches over it add up to."""
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import label
 
 from panfocus._float import FloatArray, IntArray
 
@@ -14,3 +16,19 @@ def majority(votes: IntArray) -> tuple[IntArray, FloatArray]:
     most = np.take_along_axis(votes, labels[None], axis=0)[0]
     share = most.astype(np.float32) / votes.sum(axis=0, dtype=np.float32)
     return labels.astype(np.uint8 if len(votes) <= 256 else np.uint16), share
+
+
+def without_small_regions(mask: NDArray[np.bool_], min_area: int) -> NDArray[np.bool_]:
+    """Drop the connected parts of a mask that have fewer than `min_area` pixels, then fill holes as small.
+
+    Pixels that touch at a corner are connected, in the mask as in its holes.
+    """
+    large = _large_parts(mask, min_area)
+    return ~_large_parts(~large, min_area) if large.any() else large
+
+
+def _large_parts(mask: NDArray[np.bool_], min_area: int) -> NDArray[np.bool_]:
+    parts, _ = label(mask, np.ones((3, 3)))
+    large = np.bincount(parts.ravel()) >= min_area
+    large[0] = False  # what is not in the mask
+    return large[parts]

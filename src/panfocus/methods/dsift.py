@@ -1,0 +1,198 @@
+"""Dense SIFT: the frame with more gradient in a sliding window, and a closer look where windows disagree.
+
+Y. Liu, S. Liu, Z. Wang, "Multi-focus image fusion with dense SIFT", Information Fusion 23 (2015) 139-155.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import whole_number
+from panfocus._float import FloatArray, IntArray
+from panfocus._threads import map_blocks
+from panfocus.compose import by_votes
+from panfocus.errors import InputError
+from panfocus.gray import to_gray
+from panfocus.methods import _dense_sift
+from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._patchwise import patch_grid
+from panfocus.patches import spread
+from panfocus.select import majority, without_small_regions
+
+Refinement = Literal["matching", "sharpness", "none"]
+
+UNDECIDED = -1
+BLOCK = 256  # side in pixels of what is refined at a time
+SHARPNESS_RADIUS = 3  # of the square whose squared differences tell how sharp its centre is
+SEARCH_RADIUS = 3  # how far off, in rows and columns, another frame may show the same thing
+
+
+@dataclass(frozen=True, kw_only=True)
+class DSIFT:
+    """Give a pixel to the frame whose dense SIFT activity is the largest in all windows over it.
+
+    A pixel that is not decided so goes to the sharper of the two frames most active there, or to both.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels",)
+
+    cell: int = field(
+        default=6,
+        metadata={
+            "help": "side in pixels of a descriptor's 4 x 4 cells; larger decides by wider surroundings"
+        },
+    )
+    window: int = field(
+        default=8,
+        metadata={"help": "side in pixels of the sliding window; larger leaves more pixels undecided"},
+    )
+    refinement: Refinement = field(
+        default="matching",
+        metadata={
+            "help": "matching: clean the regions, settle the rest by sharpness at matching places; "
+            "sharpness: the same at the pixel alone; none: mean of the frames by the windows they win"
+        },
+    )
+    min_region: int = field(
+        default=3600,
+        metadata={"help": "pixels of the smallest region, and of the smallest hole, that refinement leaves"},
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("cell", "window", "min_region"):
+            whole_number(name, getattr(self, name), at_least=1)
+        if self.refinement not in get_args(Refinement):
+            raise InputError(
+                f"refinement must be one of {', '.join(get_args(Refinement))}, got {self.refinement!r}"
+            )
+
+    @property
+    def halo(self) -> int | None:
+        """What all windows over a pixel see; with refinement a region may go through the whole image."""
+        return self._reach if self.refinement == "none" else None
+
+    @property
+    def _reach(self) -> int:
+        return self.window - 1 + _dense_sift.reach(self.cell)
+
+    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+        """Fuse a tile; with refinement, a whole image."""
+        if self.refinement == "none":
+            votes = self._votes(self._activities(frames), tile)
+            return FusionResult(by_votes(frames[:, *tile.core], votes), majority(votes)[0])
+        blocks = self._blocks(tile.shape)
+        decided: IntArray = np.empty(tile.shape, np.int32)
+        pairs: IntArray = np.empty((2, *tile.shape), np.int32)
+        decide = partial(self._decide, frames)
+        for block, part in zip(blocks, map_blocks(decide, blocks), strict=True):
+            decided[block.inner], pairs[:, *block.inner] = part
+        decided = _cleaned(decided, len(frames), self.min_region)
+        image = np.empty(frames.shape[1:], frames.dtype)
+        labels = np.empty(tile.shape, np.uint8 if len(frames) <= 256 else np.uint16)
+        settle = partial(self._settle, frames, decided, pairs)
+        for block, (part_image, part_labels) in zip(blocks, map_blocks(settle, blocks), strict=True):
+            image[block.inner], labels[block.inner] = part_image, part_labels
+        return FusionResult(image, labels)
+
+    def _blocks(self, shape: tuple[int, int]) -> list[Tile]:
+        def spans(length: int) -> list[tuple[slice, slice]]:
+            starts = range(0, length, BLOCK)
+            return [
+                (
+                    slice(start, min(start + BLOCK, length)),
+                    slice(max(0, start - self._reach), min(start + BLOCK + self._reach, length)),
+                )
+                for start in starts
+            ]
+
+        return [
+            Tile((rows, cols), (outer_rows, outer_cols), shape)
+            for (rows, outer_rows), (cols, outer_cols) in product(*map(spans, shape))
+        ]
+
+    def _activities(self, frames: NDArray[Any]) -> FloatArray:
+        return np.stack([_dense_sift.activity(to_gray(frame), self.cell) for frame in frames])
+
+    def _votes(self, activities: FloatArray, tile: Tile) -> IntArray:
+        """Count for each frame (n, h, w) the windows over a pixel of the tile that it wins, alone or not."""
+        rows, cols = patch_grid(tile, self.window, 1)
+        sums = [window_sums(activity, self.window, self.window) for activity in activities]
+        best = np.max(sums, axis=0)
+        shape = activities.shape[1:]
+        return np.stack(
+            [spread((s == best).astype(np.uint32), shape, rows, cols, self.window)[tile.core] for s in sums]
+        )
+
+    def _decide(self, frames: NDArray[Any], block: Tile) -> tuple[IntArray, IntArray]:
+        """Return the frame that alone wins all windows over a pixel, and the two most active frames there."""
+        activities = self._activities(frames[:, *block.outer])
+        votes = self._votes(activities, block)
+        alone = votes.sum(axis=0) == votes.max(axis=0)
+        ranked = np.argsort(-activities[:, *block.core], axis=0, kind="stable")
+        return np.where(alone, votes.argmax(axis=0), UNDECIDED), np.sort(ranked[:2], axis=0)
+
+    def _settle(
+        self, frames: NDArray[Any], decided: IntArray, pairs: IntArray, block: Tile
+    ) -> tuple[NDArray[Any], IntArray]:
+        """Return picture and labels of a block, where undecided pixels go to the sharper of their pair."""
+        votes = np.stack([decided[block.inner] == k for k in range(len(frames))]).astype(np.uint8)
+        undecided, pair = decided[block.inner] == UNDECIDED, pairs[:, *block.inner]
+        for a, b in np.unique(pair[:, undecided], axis=1).T:
+            rows, cols = np.nonzero(undecided & (pair[0] == a) & (pair[1] == b))
+            top, left = block.inner[0].start, block.inner[1].start
+            lead = self._lead(frames[a], frames[b], top + rows, left + cols)
+            votes[a, rows, cols], votes[b, rows, cols] = lead >= 0, lead <= 0
+        return by_votes(frames[:, *block.inner], votes), majority(votes)[0]
+
+    def _lead(self, a: NDArray[Any], b: NDArray[Any], rows: IntArray, cols: IntArray) -> IntArray:
+        """Compare two frames at some pixels: 1 where the first is sharper, -1 the second, 0 if neither is.
+
+        What one frame shows at a pixel the other may show beside it. So both are looked up: who is sharper
+        must be so for what the one frame shows at the pixel and for what the other shows there.
+        """
+        reach = SEARCH_RADIUS + max(_dense_sift.reach(self.cell), SHARPNESS_RADIUS)
+        top, left = max(0, rows.min() - reach), max(0, cols.min() - reach)
+        box = slice(top, rows.max() + reach + 1), slice(left, cols.max() + reach + 1)
+        here = rows - top, cols - left
+        gray_a, gray_b = (to_gray(frame[box]) for frame in (a, b))
+        in_a, in_b = here, here
+        if self.refinement == "matching":
+            in_a, in_b = _dense_sift.matches(gray_a, gray_b, self.cell, SEARCH_RADIUS, here)
+        sharp_a, sharp_b = local_sharpness(gray_a), local_sharpness(gray_b)
+        for_a, for_b = np.sign(sharp_a[here] - sharp_b[in_b]), np.sign(sharp_a[in_a] - sharp_b[here])
+        return np.where(for_a == for_b, for_a, 0).astype(np.int8)
+
+
+def _cleaned(decided: IntArray, n_frames: int, min_region: int) -> IntArray:
+    """Remove small regions and fill small holes.
+
+    A hole holds no region of another frame, which would have been smaller still: no two claim a pixel.
+    """
+    cleaned = np.full_like(decided, UNDECIDED)
+    for k in range(n_frames):
+        cleaned[without_small_regions(decided == k, min_region)] = k
+    return cleaned
+
+
+def local_sharpness(gray: FloatArray) -> FloatArray:
+    """Sum of squared differences of neighbours in the square around each pixel: its spatial frequency."""
+    side = 2 * SHARPNESS_RADIUS + 1
+    extended = np.pad(gray, SHARPNESS_RADIUS, "symmetric")
+    down, across = np.diff(extended, axis=0) ** 2, np.diff(extended, axis=1) ** 2
+    return window_sums(down, side - 1, side) + window_sums(across, side, side - 1)
+
+
+def window_sums(plane: FloatArray, height: int, width: int) -> FloatArray:
+    """Sum over every window that fits, each in the same order, wherever it lies."""
+    n_rows, n_cols = plane.shape[0] - height + 1, plane.shape[1] - width + 1
+    down = plane[:n_rows].copy()
+    for i in range(1, height):
+        down += plane[i : i + n_rows]
+    sums = down[:, :n_cols].copy()
+    for j in range(1, width):
+        sums += down[:, j : j + n_cols]
+    return sums

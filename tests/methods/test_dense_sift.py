@@ -1,0 +1,118 @@
+"""Dense SIFT: descriptors against OpenCV's, their sum, and matching against a search written out."""
+
+import cv2
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+from panfocus.methods import _dense_sift
+from panfocus.methods._dense_sift import activity, descriptors, matches
+
+
+def texture(rng, shape):
+    smooth = gaussian_filter(rng.random(shape), 1.2)
+    return (smooth - smooth.min()) / (smooth.max() - smooth.min())
+
+
+@pytest.mark.parametrize("cell", [3, 4, 6])
+def test_descriptors_on_a_grid_are_opencvs(rng, monkeypatch, cell):
+    """To half a unit of 512, which is how OpenCV rounds; its own steps are taken here where ours has none.
+
+    OpenCV lays a Gaussian of two cells over each descriptor, then normalises it, clips at 0.2, normalises
+    again and rounds multiples of 1/512. Its smoothing of sqrt(sigma^2 - 0.5^2) is set to ours.
+    """
+    image = np.rint(255 * texture(rng, (90, 101))).astype(np.uint8)
+    places = [(y, x) for y in range(28, 62, 7) for x in range(28, 72, 9)]
+    points = [cv2.KeyPoint(float(x), float(y), cell / 1.5, 0.0, 1.0, 0) for y, x in places]
+    sift = cv2.SIFT_create(sigma=np.hypot(_dense_sift.SMOOTHING, 0.5))
+    _, expected = sift.compute(image, points)
+
+    gradient = _dense_sift.gradient
+    for (y, x), theirs in zip(places, expected, strict=True):
+
+        def under_a_gaussian(gray, y=y, x=x):
+            margin = (gray.shape[0] - image.shape[0]) // 2
+            rows, cols = np.ogrid[: gray.shape[0], : gray.shape[1]]
+            square = (rows - margin - y) ** 2 + (cols - margin - x) ** 2
+            return tuple(np.exp(-square / (2 * (2 * cell) ** 2)) * part for part in gradient(gray))
+
+        monkeypatch.setattr(_dense_sift, "gradient", under_a_gaussian)
+        ours = descriptors(image / 255, cell)[y, x]
+        ours = np.minimum(ours / np.linalg.norm(ours), 0.2)
+        np.testing.assert_allclose(512 * ours / np.linalg.norm(ours), theirs, atol=0.51)
+
+
+@pytest.mark.parametrize("cell", range(1, 8))
+def test_activity_is_the_sum_of_the_descriptors_entries_also_at_the_edges(rng, cell):
+    gray = texture(rng, (23, 31))
+    np.testing.assert_allclose(activity(gray, cell), descriptors(gray, cell).sum(axis=2), rtol=1e-12)
+
+
+def test_the_image_is_mirrored_beyond_its_edges(rng):
+    gray = texture(rng, (23, 31))
+    wider = np.pad(gray, 20, "symmetric")
+    np.testing.assert_allclose(descriptors(wider, 4)[20:-20, 20:-20], descriptors(gray, 4), atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", [1, 2, 3, 6, 7])
+def test_no_pixel_beyond_the_reach_counts_and_one_at_the_reach_does(cell):
+    reach = _dense_sift.reach(cell)
+    gray = np.zeros((2 * reach + 9, 2 * reach + 9))
+    at = reach + 4
+    gray[at, at] = 1
+    seen = activity(gray, cell) > 0
+    distance = np.abs(np.arange(len(gray)) - at)
+    assert not seen[distance > reach].any()
+    assert seen[at - reach, at]
+    assert seen[at, at + reach]
+
+
+def test_an_upright_edge_has_one_orientation():
+    step = np.tile(np.repeat([0.0, 1.0], 20), (40, 1))
+    orientations = descriptors(step, 4)[20, 20].reshape(16, 8)
+    np.testing.assert_allclose(orientations[:, 1:], 0, atol=1e-12)  # brighter to the right: angle 0
+    upwards = descriptors(step.T[::-1], 4)[20, 20].reshape(16, 8)
+    assert (upwards[:, 2] > 0).sum() == 16 - (orientations[:, 0] == 0).sum()
+    np.testing.assert_allclose(np.delete(upwards, 2, axis=1), 0, atol=1e-12)  # 90 degrees, the third of eight
+
+
+@pytest.mark.parametrize("cell", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matches_are_the_nearest_normalised_descriptors(rng, cell, dtype):
+    a, b = texture(rng, (17, 21)).astype(dtype), texture(rng, (17, 21)).astype(dtype)
+    places = tuple(np.indices(a.shape).reshape(2, -1))
+    in_a, in_b = matches(a, b, cell, 2, places)
+    unit_a, unit_b = (
+        d / np.linalg.norm(d, axis=2, keepdims=True) for d in (descriptors(a, cell), descriptors(b, cell))
+    )
+    for here, there, found in ((unit_b, unit_a, in_a), (unit_a, unit_b, in_b)):
+        for y, x, v, u in zip(*places, *found, strict=True):
+            rows, cols = slice(max(0, y - 2), y + 3), slice(max(0, x - 2), x + 3)
+            distances = np.linalg.norm(there[rows, cols] - here[y, x], axis=2)
+            assert max(abs(v - y), abs(u - x)) <= 2
+            # float32 may take one of two that differ in its last digits
+            assert np.linalg.norm(there[v, u] - here[y, x]) <= distances.min() + 100 * np.finfo(dtype).eps
+
+
+def test_a_shift_is_found_both_ways(rng):
+    scene = texture(rng, (60, 70))
+    a, b = scene[5:45, 5:55], scene[7:47, 4:54]  # what a shows at (y, x), b shows at (y - 2, x + 1)
+    places = tuple(np.indices((20, 20)).reshape(2, -1) + 10)
+    in_a, in_b = matches(a, b, 4, 3, places)
+    np.testing.assert_array_equal(in_b, (places[0] - 2, places[1] + 1))
+    np.testing.assert_array_equal(in_a, (places[0] + 2, places[1] - 1))
+
+
+def test_nothing_moves_where_all_is_flat(rng):
+    flat = np.full((20, 20), 0.3)
+    places = tuple(np.indices((20, 20)).reshape(2, -1))
+    for other in (flat, texture(rng, (20, 20))):
+        np.testing.assert_array_equal(matches(flat, other, 2, 3, places)[0], places)
+
+
+def test_no_match_lies_outside_the_image(rng):
+    scene = texture(rng, (40, 40))
+    corner = (np.array([0]), np.array([0]))
+    for a, b in ((scene[:20, :20], scene[3:23, 3:23]), (scene[3:23, 3:23], scene[:20, :20])):
+        for found in matches(a, b, 4, 3, corner):
+            assert min(found[0][0], found[1][0]) >= 0
