@@ -95,25 +95,19 @@ def test_where_no_frame_is_ahead_both_are_averaged(rng, refinement):
     texture = textures(rng, 1)[0]
     # Light and dark exchanged: other pixels, but the very same magnitudes and squared differences.
     result = fuse(np.stack([texture, -texture]), refinement=refinement)
-    np.testing.assert_array_equal(result.image, np.zeros(texture.shape))
+    np.testing.assert_allclose(result.image, np.zeros(texture.shape), atol=1e-15)
     assert not result.labels.any()
 
 
 def test_what_lies_beside_the_pixel_in_the_other_frame_is_compared_where_it_lies():
-    # One bright dot, which frame 1 shows 2 columns further right and half as bright: frame 0 is sharper, also
-    # at the pixels where only frame 1 shows the dot. Comparing pixel by pixel would take it twice.
+    # A dot, which frame 1 shows two columns further right and half as bright. To its left frame 0 is ahead.
+    # To the right the square of 7 x 7 pixels holds the dot of frame 1 alone; matching knows the better one.
     frames = np.zeros((2, 40, 40))
     frames[0, 20, 18], frames[1, 20, 20] = 1, 0.5
     frames = gaussian_filter(frames, (0, 0.5, 0.5))
     rows, cols = np.array([20, 20]), np.array([16, 23])
-    assert (
-        dsift.local_sharpness(frames[0])[rows, cols] > dsift.local_sharpness(frames[1])[rows, cols]
-    ).tolist() == [
-        True,
-        False,
-    ]
     assert DSIFT(refinement="sharpness")._lead(*frames, rows, cols).tolist() == [1, -1]
-    assert DSIFT()._lead(*frames, rows, cols)[1] != -1
+    assert DSIFT(refinement="matching")._lead(*frames, rows, cols).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("refinement", ["matching", "sharpness"])
