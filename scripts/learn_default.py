@@ -21,8 +21,9 @@ from panfocus.simulate.defocus import NOISE, RADII
 
 DESTINATION = Path(__file__).resolve().parents[1] / "src" / "panfocus" / "data" / "dictionaries"
 SKIMAGE = ("astronaut", "brick", "camera", "chelsea", "coffee", "grass", "gravel", "rocket")
+PICTURES = "kodim01 to 16 of the Kodak suite and 8 images of scikit-image's data"
 ORIGIN = (
-    "kodim01 to 16 of the Kodak suite and 8 images of scikit-image's data, defocus simulated: "
+    f"{PICTURES}, defocus simulated: "
     f"disks of radius {RADII[0]:g} to {RADII[1]:g} pixels, noise up to {NOISE * 255:g}/255, rounded to 8 bit"
 )
 SEED = 0
@@ -33,6 +34,9 @@ def main(kodak: Path, skimage: Path) -> None:
     paths = [kodak / f"kodim{i:02d}.png" for i in range(1, 17)]
     paths += [next(skimage.glob(f"{name}.*")) for name in SKIMAGE]
     images = [to_gray(read_image(path)) for path in paths]
+    sharp = CoupledDictionary.learn(images, rng=SEED, origin=f"sharp patches of {PICTURES}")
+    sharp.save(DESTINATION / "ksvd.npz", force=True)
+    print(f"ksvd: objective {sharp.history[-1].objective:.4f}")
     for n_levels in (2, 3):
         levels = simulate_training(images, n_levels=n_levels, rng=np.random.default_rng(SEED))
         learned = CoupledDictionary.learn(*levels, rng=SEED, origin=ORIGIN)

@@ -59,7 +59,7 @@ def test_regions_give_a_dictionary(folder, run):
     assert "1 regions of regions.toml" in CoupledDictionary.load("learned.npz").origin
 
 
-@pytest.mark.parametrize("levels", [2, 3])
+@pytest.mark.parametrize("levels", [1, 2, 3])
 def test_sharp_pictures_give_as_many_levels_as_wanted(folder, run, levels):
     assert run("learn", "--images", ".", *QUICK, "--levels", levels).code == 0
     assert CoupledDictionary.load("learned.npz").n_levels == levels
@@ -96,6 +96,8 @@ def test_the_error_is_told_before_and_after_for_each_level_that_is_learned_alone
         (["--images", ".", "--regions", "r.toml"], 2, ["exactly one source"]),
         (["--focused", "a.png"], 2, ["in pairs"]),
         (["--focused", "a.png", "--blurred", "b.png", "--levels", "3"], 2, ["--levels 3", "--images"]),
+        (["--focused", "a.png", "--blurred", "b.png", "--levels", "1"], 2, ["--levels 1", "--images"]),
+        (["--images", ".", "--levels", "0"], 2, ["--levels"]),
         (["--images", ".", "--atoms", "0"], 2, ["--atoms"]),
         (["--images", ".", "--atoms", "5000"], 2, ["5000 atoms", "8192", "memory"]),
         (["--images", ".", "--patch-size", "21"], 1, ["flat.png", "20 x 20", "21 x 21"]),

@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from panfocus import CoupledDictionary
-from panfocus.dictionary import DEFAULT_NAMES
+from panfocus.dictionary import Learning, learn_ksvd
+from panfocus.dictionary.training import sample_patches
 from panfocus.errors import FileError, InputError
 from panfocus.simulate import defocused
 
@@ -35,6 +36,7 @@ def test_what_is_learned_has_the_sizes_asked_for(learned):
 def test_the_matrix_is_all_levels_side_by_side(learned):
     assert learned.matrix.shape == (16, 24)
     np.testing.assert_array_equal(learned.matrix[:, :12], learned.levels[0])
+    np.testing.assert_array_equal(learned.focused, learned.levels[0])
     np.testing.assert_array_equal(learned.matrix[:, 12:], learned.levels[1])
 
 
@@ -73,7 +75,54 @@ def test_an_existing_file_is_replaced_only_with_force(learned, tmp_path):
     learned.save(tmp_path / "d.npz", force=True)
 
 
-@pytest.mark.parametrize(("name", "n_levels"), [("levels2", 2), ("levels3", 3)])
+def test_sharp_images_alone_give_one_level_learned_by_k_svd(images):
+    alone = CoupledDictionary.learn(images[0], **QUICK, rng=5)
+    assert alone.levels.shape == (1, 16, 12)
+    assert alone.pair_correlations().shape == (0, 12)
+    np.testing.assert_array_equal(alone.matrix, alone.levels[0])
+    assert str(alone) == "1 level of 12 atoms, 4 x 4 pixels"
+    rng = np.random.default_rng(5)
+    (samples,) = sample_patches(images[:1], patch_size=4, n_samples=300, rng=rng)
+    atoms, history = learn_ksvd(samples, Learning(n_atoms=12, max_atoms=2, rounds=2), rng=rng)
+    np.testing.assert_array_equal(alone.levels[0], atoms)
+    assert [r.objective for r in alone.history] == [r.objective for r in history]
+
+
+def test_one_level_is_saved_and_loaded_like_several(images, tmp_path):
+    alone = CoupledDictionary.learn(images[0], **QUICK)
+    alone.save(tmp_path / "d.npz")
+    np.testing.assert_array_equal(CoupledDictionary.load(tmp_path / "d.npz").levels, alone.levels)
+
+
+def test_one_level_has_no_share_to_weigh(images):
+    with pytest.raises(InputError, match="focused_weight needs blurred images beside the focused ones"):
+        CoupledDictionary.learn(images[0], **QUICK, focused_weight=0.5)
+
+
+def test_a_dictionary_is_found_by_its_name_or_its_file(learned, tmp_path):
+    assert CoupledDictionary.find("levels3") is CoupledDictionary.default("levels3")
+    learned.save(tmp_path / "ksvd.npz")
+    for path in (tmp_path / "ksvd.npz", str(tmp_path / "ksvd.npz")):
+        np.testing.assert_array_equal(CoupledDictionary.find(path).levels, learned.levels)
+    with pytest.raises(
+        InputError, match=r"no dictionary 'level2': needed is one of levels2, .* or a file .npz"
+    ):
+        CoupledDictionary.find("level2")
+    with pytest.raises(FileError, match=r"none.npz: no such file"):
+        CoupledDictionary.find("none.npz")
+
+
+def test_the_digest_tells_atoms_apart_and_nothing_else(learned):
+    renamed = CoupledDictionary(learned.levels.copy(), origin="elsewhere", seed=9)
+    assert renamed.digest == learned.digest
+    turned = CoupledDictionary(-learned.levels, learned.origin, learned.settings, learned.seed)
+    assert turned.digest != learned.digest
+    two_levels, one_level = (CoupledDictionary(np.ones(shape)) for shape in ((2, 1, 4), (1, 1, 8)))
+    assert two_levels.levels.tobytes() == one_level.levels.tobytes()
+    assert two_levels.digest != one_level.digest
+
+
+@pytest.mark.parametrize(("name", "n_levels"), [("levels2", 2), ("levels3", 3), ("ksvd", 1)])
 def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
     shipped = CoupledDictionary.default(name)
     assert shipped.levels.shape == (n_levels, 64, 256)
@@ -90,20 +139,20 @@ def test_shipped_atoms_lose_detail_from_level_to_level():
         tiles = atoms.T.reshape(-1, 8, 8)
         return (np.diff(tiles, axis=1) ** 2).sum() + (np.diff(tiles, axis=2) ** 2).sum()
 
-    for name in DEFAULT_NAMES:
+    for name in ("levels2", "levels3"):
         rough = [roughness(level) for level in CoupledDictionary.default(name).levels]
         assert (np.diff(rough) < 0).all()
 
 
 def test_an_unknown_default_is_refused():
-    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3"
+    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3, ksvd"
     with pytest.raises(InputError, match=words):
         CoupledDictionary.default("levels9")
 
 
-@pytest.mark.parametrize("shape", [(16, 12), (1, 16, 12), (2, 15, 12)])
+@pytest.mark.parametrize("shape", [(16, 12), (0, 16, 12), (2, 15, 12)])
 def test_arrays_that_are_no_dictionary_are_refused(shape):
-    words = f"levels have shape {shape}; needed: (2 or more, patch_size**2, n_atoms)"
+    words = f"levels have shape {shape}; needed: (1 or more, patch_size**2, n_atoms)"
     with pytest.raises(InputError, match=re.escape(words)):
         CoupledDictionary(np.zeros(shape, np.float32))
 

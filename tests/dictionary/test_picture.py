@@ -47,6 +47,14 @@ def test_levels_of_an_atom_stand_side_by_side_below(dictionary):
         np.testing.assert_array_equal(np.diff(below, axis=0), [[0, side]] * (dictionary.n_levels - 1))
 
 
+def test_one_level_has_no_pairs_and_stands_there_once(rng):
+    levels = rng.standard_normal((1, 9, 7))
+    dictionary = CoupledDictionary(levels / np.linalg.norm(levels, axis=1, keepdims=True))
+    picture = atoms_picture(dictionary)
+    for _, _, tile in tiles_of(dictionary):
+        assert len(places_of(picture, tile)) == 1
+
+
 def test_the_rest_is_paper_white(dictionary):
     picture = atoms_picture(dictionary)
     painted = np.zeros(picture.shape, bool)

@@ -44,6 +44,11 @@ def test_what_is_written_is_read(path, levels):
     assert header == {"format_version": 1, **HEADER}
 
 
+def test_one_level_is_written_and_read(path, levels):
+    write_dictionary_file(path, levels[:1], HEADER | {"n_levels": 1})
+    np.testing.assert_array_equal(read_dictionary_file(path)[0], levels[:1])
+
+
 def test_numpy_itself_reads_the_file(path, levels):
     write_dictionary_file(path, levels, HEADER)
     with np.load(path) as arrays:
@@ -156,7 +161,8 @@ def test_wrong_atoms_are_refused(path, levels, change, words):
         ({"origin": None}, "origin in its header must be a text"),
         ({"settings": []}, "settings in its header must be an object"),
         ({"seed": "0"}, "seed in its header must be a whole number or null"),
-        ({"n_levels": 1}, "1 levels"),
+        ({"n_levels": 1}, "header says"),
+        ({"n_levels": 0}, "0 levels of 5 atoms; needed: at least one of each"),
     ],
 )
 def test_wrong_headers_are_refused(path, levels, header, words):

@@ -295,6 +295,10 @@ def test_a_lytro_pair_takes_its_share_from_both_frames(data_dir):
         ({"stride": 0}, "stride must be at least 1, got 0"),
         ({"contrast": "lost"}, "contrast must be one of restored, normalised, got 'lost'"),
         ({"dictionary": "a.npz"}, "dictionary must be a CoupledDictionary, got 'a.npz'"),
+        (
+            {"dictionary": CoupledDictionary.default("ksvd")},
+            "the method coupled needs a dictionary of two or more levels, got 1 level of 256 atoms",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused_at_once(settings, words):

@@ -1,4 +1,4 @@
-"""`panfocus learn`: a coupled dictionary from pictures of your own."""
+"""`panfocus learn`: a dictionary from pictures of your own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,8 @@ def learn(
         ),
     ] = None,
     images: Annotated[
-        list[str] | None, typer.Option(help="Folder or file of sharp pictures; defocus is simulated.")
+        list[str] | None,
+        typer.Option(help="Folder or file of sharp pictures; defocus is simulated, but not for --levels 1."),
     ] = None,
     patch_size: Annotated[int, typer.Option(min=2, help="Side of the patches, in pixels.")] = 8,
     atoms: Annotated[int, typer.Option(min=1, help="Atoms of each level.")] = 256,
@@ -46,7 +47,9 @@ def learn(
         typer.Option(help="Begin with training samples, or with overcomplete cosines."),
     ] = "samples",
     samples: Annotated[int, typer.Option(min=1, help="Patches drawn at random from all pictures.")] = 30_000,
-    levels: Annotated[int, typer.Option(min=2, help="Grades of focus; more than 2 only with --images.")] = 2,
+    levels: Annotated[
+        int, typer.Option(min=1, help="Grades of focus; 1 (K-SVD) and more than 2 only with --images.")
+    ] = 2,
     separate: Annotated[
         bool, typer.Option("--separate", help="Learn each level alone, by K-SVD, for comparison.")
     ] = False,
@@ -56,7 +59,7 @@ def learn(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Learn a coupled dictionary from pictures.
+    """Learn a coupled dictionary from pictures, or one of sharp patches alone.
 
     They are pairs (--focused, --blurred), regions of pairs (--regions), or sharp pictures alone (--images).
     """
@@ -72,7 +75,7 @@ def learn(
             check_total_atoms(levels, atoms)
         check_destination(output, force=force)
         if images:
-            pictures, origin = _simulated(images, levels, seed, patch_size)
+            pictures, origin = _sharp(images, levels, seed, patch_size)
         elif regions:
             pictures, origin = _cut(regions, patch_size)
         else:
@@ -114,9 +117,9 @@ def _check_sources(
         raise InputError(
             f"--focused is given {len(focused)} times, --blurred {len(blurred)} times; they go in pairs"
         )
-    if levels > 2 and not images:
+    if levels != 2 and not images:
         raise InputError(
-            f"--levels {levels}: pairs have two levels of focus; more are simulated from --images"
+            f"--levels {levels}: pairs have two levels of focus; other numbers are learned from --images"
         )
 
 
@@ -142,7 +145,7 @@ def _cut(regions: Path, patch_size: int) -> "tuple[Levels, str]":
     return levels, f"{len(levels[0])} regions of {regions.name}"
 
 
-def _simulated(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
+def _sharp(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
     import numpy as np
 
     from panfocus.io.read import find_inputs
@@ -150,8 +153,11 @@ def _simulated(images: Sequence[str], n_levels: int, seed: int, patch_size: int)
 
     paths = find_inputs(images)
     sharp = [_read_gray(path, patch_size) for path in paths]
+    names = ", ".join(path.name for path in paths)
+    if n_levels == 1:
+        return [sharp], f"sharp patches of {names}"
     levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
-    return levels, f"simulated defocus of {', '.join(path.name for path in paths)}"
+    return levels, f"simulated defocus of {names}"
 
 
 def _read_gray(path: Path, patch_size: int) -> "FloatArray":

@@ -1,11 +1,12 @@
-"""`CoupledDictionary`: focused and blurred atoms that belong together."""
+"""`CoupledDictionary`: focused and blurred atoms that belong together, or focused ones alone."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
@@ -20,16 +21,16 @@ from panfocus.dictionary.ksvd import learn_ksvd
 from panfocus.dictionary.learning import Learning, Round, Start, learn_coupled
 from panfocus.dictionary.training import sample_patches
 from panfocus.errors import InputError
-from panfocus.io.dictionary_file import read_dictionary_file, write_dictionary_file
+from panfocus.io.dictionary_file import describe_sizes, read_dictionary_file, write_dictionary_file
 
-DEFAULT_NAMES = ("levels2", "levels3")
+DEFAULT_NAMES = ("levels2", "levels3", "ksvd")
 
 Images = Sequence[FloatArray] | NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class CoupledDictionary:
-    """Two or more dictionaries whose atoms correspond, from focused to most blurred.
+    """Dictionaries whose atoms correspond, from focused to most blurred; one alone is what K-SVD learns.
 
     Attributes
     ----------
@@ -55,16 +56,16 @@ class CoupledDictionary:
         levels = np.array(self.levels, np.float32)
         levels.flags.writeable = False
         object.__setattr__(self, "levels", levels)
-        if self.levels.ndim != 3 or len(self.levels) < 2 or self.patch_size**2 != self.levels.shape[1]:
+        if self.levels.ndim != 3 or len(self.levels) < 1 or self.patch_size**2 != self.levels.shape[1]:
             raise InputError(
-                f"levels have shape {self.levels.shape}; needed: (2 or more, patch_size**2, n_atoms)"
+                f"levels have shape {self.levels.shape}; needed: (1 or more, patch_size**2, n_atoms)"
             )
         if not np.allclose(np.linalg.norm(self.levels, axis=1), 1, atol=1e-3):  # NaN is not close either
             raise InputError("every atom needs norm 1, at every level")
 
     @property
     def n_levels(self) -> int:
-        """Focus levels: 2 in the paper."""
+        """Focus levels: 2 in the paper, 1 for a dictionary of K-SVD."""
         return len(self.levels)
 
     @property
@@ -78,9 +79,19 @@ class CoupledDictionary:
         return math.isqrt(self.levels.shape[1])
 
     @property
+    def focused(self) -> FloatArray:
+        """D_F: the sharpest level, the only one of a dictionary of K-SVD (patch_size**2, n_atoms)."""
+        return np.asarray(self.levels[0])
+
+    @property
     def matrix(self) -> FloatArray:
         """D = [D_F, D_B, ...]: all levels side by side (patch_size**2, n_levels * n_atoms)."""
         return np.concatenate(list(self.levels), axis=1)
+
+    @cached_property
+    def digest(self) -> str:
+        """A text that is the same for the same atoms, whatever is said about them, and for no others."""
+        return hashlib.sha256(repr(self.levels.shape).encode() + self.levels.tobytes()).hexdigest()
 
     def pair_correlations(self) -> FloatArray:
         """Inner products of the atoms of neighbouring levels that share an index (n_levels - 1, n_atoms)."""
@@ -90,8 +101,7 @@ class CoupledDictionary:
     def learn(
         cls,
         focused: Images,
-        blurred: Images,
-        *more_blurred: Images,
+        *blurred: Images,
         patch_size: int = 8,
         n_atoms: int = 256,
         max_atoms: int = 5,
@@ -105,12 +115,13 @@ class CoupledDictionary:
         origin: str = "",
         progress: Progress = silent,
     ) -> CoupledDictionary:
-        """Learn from registered images of the same scenes at two or more focus levels.
+        """Learn from registered images of the same scenes at two or more focus levels, or from sharp ones.
 
         Parameters
         ----------
-        focused, blurred, *more_blurred : images (h, w) in unit range, or one image each
-            Image i shows the same scene at every level, sharpest level first.
+        focused, *blurred : images (h, w) in unit range, or one image each
+            Image i shows the same scene at every level, sharpest level first. Without blurred images a
+            single level is learned, by K-SVD.
         patch_size : int
             Side of the patches.
         n_atoms : int
@@ -135,7 +146,7 @@ class CoupledDictionary:
         settings = Learning(
             n_atoms=n_atoms, max_atoms=max_atoms, rounds=rounds, update_cycles=update_cycles, start=start
         )
-        images = [_as_list(level) for level in (focused, blurred, *more_blurred)]
+        images = [_as_list(level) for level in (focused, *blurred)]
         if len({len(level) for level in images}) > 1:
             raise InputError(f"levels need equally many images, got {[len(level) for level in images]}")
         shares = _level_shares(focused_weight, len(images))
@@ -155,12 +166,26 @@ class CoupledDictionary:
 
     @classmethod
     def default(cls, name: str = "levels2") -> CoupledDictionary:
-        """Load a dictionary that comes with the package: "levels2", or "levels3" with two grades of blur."""
+        """Load a dictionary that comes with the package.
+
+        "levels2" and "levels3", with two grades of blur, are coupled; "ksvd" has one level, of sharp patches.
+        """
         if name not in DEFAULT_NAMES:
             raise InputError(
                 f"no dictionary {name!r} comes with panfocus; there are {', '.join(DEFAULT_NAMES)}"
             )
         return _shipped(name)
+
+    @classmethod
+    def find(cls, name: str | PathLike[str]) -> CoupledDictionary:
+        """Load the dictionary that comes with the package under this name, or else the file of this name."""
+        if name in DEFAULT_NAMES:
+            return cls.default(str(name))
+        if not Path(name).suffix:
+            raise InputError(
+                f"no dictionary {str(name)!r}: needed is one of {', '.join(DEFAULT_NAMES)}, or a file .npz"
+            )
+        return cls.load(name)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CoupledDictionary:
@@ -182,7 +207,7 @@ class CoupledDictionary:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_levels} levels of {self.n_atoms} atoms, {self.patch_size} x {self.patch_size} pixels"
+            f"{describe_sizes(self.n_levels, self.n_atoms)}, {self.patch_size} x {self.patch_size} pixels"
             + (f"; {self.origin}" if self.origin else "")
         )
 
@@ -205,4 +230,6 @@ def _level_shares(focused_weight: float | None, n_levels: int) -> list[float] | 
         return None
     if not 0 < focused_weight < 1:
         raise InputError(f"focused_weight must lie between 0 and 1, got {focused_weight}")
+    if n_levels == 1:
+        raise InputError("focused_weight needs blurred images beside the focused ones")
     return [focused_weight] + [(1 - focused_weight) / (n_levels - 1)] * (n_levels - 1)

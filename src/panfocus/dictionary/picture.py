@@ -16,13 +16,16 @@ def atoms_picture(dictionary: CoupledDictionary) -> NDArray[Any]:
     """Return the atoms as uint8 (h, w): one block of atoms per level, then all pairs side by side.
 
     Above, the levels as the paper shows them, each a square of atoms. Below, the same atoms by pairs:
-    focused beside blurred (beside more blurred). Each atom is stretched to its own full contrast.
+    focused beside blurred (beside more blurred); there are none if there is one level. Each atom is
+    stretched to its own full contrast.
     """
     d = dictionary.patch_size
     atoms = dictionary.levels.transpose(0, 2, 1).reshape(dictionary.n_levels, dictionary.n_atoms, d, d)
     tiles = _stretched(atoms).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
     columns = int(np.ceil(np.sqrt(dictionary.n_atoms)))
     above = _beside([_grid(level, columns, GAP // 2) for level in tiles], 4 * GAP)
+    if dictionary.n_levels == 1:
+        return _framed(above)
     pairs = np.concatenate(list(tiles), axis=2)  # (n_atoms, side, n_levels * side)
     below = _grid(pairs, columns, GAP)
     width = max(above.shape[1], below.shape[1])

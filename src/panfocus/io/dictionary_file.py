@@ -58,9 +58,14 @@ def check_total_atoms(n_levels: int, n_atoms: int) -> None:
     """Refuse more atoms than coding has memory for."""
     if n_levels * n_atoms > MAX_TOTAL_ATOMS:
         raise InputError(
-            f"{n_levels} levels of {n_atoms} atoms are more than {MAX_TOTAL_ATOMS} atoms in all, "
+            f"{describe_sizes(n_levels, n_atoms)} are more than {MAX_TOTAL_ATOMS} atoms in all, "
             "whose inner products would take too much memory"
         )
+
+
+def describe_sizes(n_levels: int, n_atoms: int) -> str:
+    """Write them for people."""
+    return f"{n_levels} {'level' if n_levels == 1 else 'levels'} of {n_atoms} atoms"
 
 
 def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
@@ -115,10 +120,8 @@ def _parse_header(text: bytes) -> dict[str, Any]:
 
 def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms: int) -> None:
     promised = (n_levels, patch_size**2, n_atoms)
-    if n_levels < 2 or n_atoms < 1:
-        raise FileError(
-            f"it has {n_levels} levels of {n_atoms} atoms; needed: two or more levels that have some"
-        )
+    if n_levels < 1 or n_atoms < 1:
+        raise FileError(f"it has {describe_sizes(n_levels, n_atoms)}; needed: at least one of each")
     check_total_atoms(n_levels, n_atoms)
     if levels.dtype != np.float32 or levels.shape != promised:
         raise FileError(f"its atoms are {levels.dtype} {levels.shape}, its header says float32 {promised}")

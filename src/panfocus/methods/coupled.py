@@ -61,6 +61,10 @@ class Coupled:
     def __post_init__(self) -> None:
         if not isinstance(self.dictionary, CoupledDictionary):
             raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
+        if self.dictionary.n_levels < 2:
+            raise InputError(
+                f"the method coupled needs a dictionary of two or more levels, got {self.dictionary}"
+            )
         for name in ("eps", "w"):
             real_number(name, getattr(self, name))
         if not 0 < self.eps < 1:
