@@ -118,6 +118,24 @@ def test_a_large_dictionary_counts_as_memory(folder, run):
     assert (ran.code, "568 MB" in ran.err) == (1, True)
 
 
+def test_a_shipped_dictionary_is_given_by_its_name(folder, run, scene):
+    assert run("fuse", "a.png", "b.png", "-o", "fused.png", "--dictionary", "levels3").code == 0
+    expected = fuse(scene, dictionary=CoupledDictionary.default("levels3"))
+    np.testing.assert_array_equal(read_image("fused.png"), expected.image)
+
+
+def test_every_method_with_a_dictionary_takes_one(folder, run, scene, dictionary, dictionary_file):
+    assert run("fuse", ".", "-o", "fused.png", "--method", "sr-ksvd", *dictionary).code == 0
+    expected = fuse(scene, "sr-ksvd", dictionary=CoupledDictionary.load(dictionary_file))
+    np.testing.assert_array_equal(read_image("fused.png"), expected.image)
+
+
+def test_large_patches_count_as_memory_by_their_atoms(folder, run):
+    """45 x 45 pixels, 8100 atoms: their inner products are 262 MB."""
+    ran = run("fuse", ".", "-o", "fused.png", "--dry-run", "--method", "sr-cm", "--set", "patch_size=45")
+    assert "562 MB" in ran.out
+
+
 def test_threads_do_not_change_a_byte(folder, run, dictionary):
     for threads in (1, 2):
         run("fuse", "a.png", "b.png", "-o", f"fused{threads}.png", "--threads", threads, *dictionary)
@@ -156,6 +174,9 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
         (["--labels", "a.png", "--force"], 1, ["a.png", "one of the inputs"]),
         (["--report", "nowhere/report.json"], 1, ["no folder", "nowhere"]),
         (["--dictionary", "none.npz"], 1, ["none.npz", "no such file"]),
+        (["--dictionary", "levels9"], 2, ["levels9", "levels3", ".npz"]),
+        (["--dictionary", "ksvd"], 2, ["coupled", "two or more levels", "1 level of 256 atoms"]),
+        (["--method", "sr-cm"], 2, ["--dictionary", "sr-cm", "none"]),
         (["--nonsense"], 2, ["--nonsense"]),
     ],
 )

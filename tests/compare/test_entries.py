@@ -1,3 +1,4 @@
+import json
 import shutil
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 
 from panfocus.compare.entries import check_names, file_name, parse_methods, parse_results
 from panfocus.compare.scenes import find_groups
+from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.read import read_stack
 from panfocus.io.write import write_image
@@ -28,11 +30,29 @@ def test_methods_are_separated_by_commas_and_their_settings_by_colons():
         ("coupled:omega=1", "no setting 'omega'"),
         ("coupled:w=high", "w=high"),
         ("coupled:w=1.5", "1.5"),
+        ("coupled:dictionary=level3", "no dictionary 'level3'"),
+        ("coupled:dictionary=ksvd", "two or more levels"),
+        ("sr-cm:dictionary=ksvd", "'sr-cm' has no setting 'dictionary'"),
     ],
 )
 def test_a_mistake_in_a_method_is_refused_at_once(text, words):
     with pytest.raises(InputError, match=words):
         parse_methods(text)
+
+
+def test_a_dictionary_counts_by_its_atoms_and_not_by_what_is_said_of_them(tmp_path):
+    levels = CoupledDictionary.default().levels
+    CoupledDictionary(levels, origin="one").save(tmp_path / "same.npz")
+    CoupledDictionary(-levels, origin="one").save(tmp_path / "turned.npz")
+
+    def identity(dictionary):
+        (entry,) = parse_methods(f"coupled:dictionary={dictionary}")
+        return json.dumps(entry.identity("group", None))
+
+    (default,) = parse_methods("coupled")
+    expected = json.dumps(default.identity("group", None))
+    assert identity(tmp_path / "same.npz") == identity("levels2") == expected
+    assert identity(tmp_path / "turned.npz") != expected
 
 
 def test_a_method_fuses_a_scene_as_the_library_does(scenes_dir):

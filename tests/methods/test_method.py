@@ -4,7 +4,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from panfocus.errors import InputError
+from panfocus.dictionary import CoupledDictionary
+from panfocus.errors import FileError, InputError
 from panfocus.methods import (
     DEFAULT_METHOD,
     FusionResult,
@@ -14,6 +15,7 @@ from panfocus.methods import (
     method_class,
     method_names,
     parse_settings,
+    setting_names,
 )
 from panfocus.methods.coupled import Coupled
 
@@ -70,6 +72,22 @@ def test_settings_typed_as_text_get_the_types_of_their_fields():
 def test_text_of_the_wrong_kind_is_refused(setting, text, kind):
     with pytest.raises(InputError, match=f"setting {setting}={text}: not a {kind}"):
         parse_settings("coupled", {setting: text})
+
+
+def test_a_dictionary_is_typed_by_its_name_or_its_file(tmp_path):
+    shipped = CoupledDictionary.default("levels3")
+    assert parse_settings("coupled", {"dictionary": "levels3"}) == {"dictionary": shipped}
+    shipped.save(tmp_path / "mine.npz")
+    (mine,) = parse_settings("coupled", {"dictionary": str(tmp_path / "mine.npz")}).values()
+    assert mine.digest == shipped.digest
+    with pytest.raises(InputError, match="no dictionary 'level3'"):
+        parse_settings("coupled", {"dictionary": "level3"})
+    with pytest.raises(FileError, match=r"none\.npz: no such file"):
+        parse_settings("coupled", {"dictionary": "none.npz"})
+
+
+def test_the_settings_of_a_method_are_known_by_name():
+    assert setting_names("coupled") == ["dictionary", "stride", "eps", "w", "contrast"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ def format_size(size: int) -> str:
 def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool, n_atoms: int = 0) -> int:
     """Return the bytes that fusing `n_frames` frames like this one takes at its peak.
 
-    `n_atoms`: those of all levels of a dictionary of the user's own.
+    `n_atoms`: those of all levels of the method's dictionary.
     """
     pixels = frame.shape[0] * frame.shape[1]
     # The program with its compiled code, and the blocks of patches under way; the frames, one more that is

@@ -13,6 +13,7 @@ from panfocus.cli._outputs import Outputs
 from panfocus.errors import InputError
 
 if TYPE_CHECKING:
+    from panfocus.methods import FusionMethod
     from panfocus.stack import Stack
 
 
@@ -28,7 +29,11 @@ def fuse(
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, such as w=0.6; repeats."),
     ] = None,
     dictionary: Annotated[
-        Path | None, typer.Option(help="Dictionary file to use in place of the shipped one.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Dictionary to use in place of the method's own: a file, or a shipped one's name.",
+        ),
     ] = None,
     align: Annotated[str, typer.Option(help="Registration; this version has only: off.")] = "off",
     refine: Annotated[
@@ -86,7 +91,7 @@ def fuse(
             n_frames = _count_frames(paths)
         for path in outputs.paths().values():
             check_destination(path, force=force, inputs=[*paths, dictionary] if dictionary else paths)
-        demands = {"refine": refinement["refine"], "n_atoms": _count_atoms(options)}
+        demands = {"refine": refinement["refine"], "n_atoms": _count_atoms(chosen)}
         if memory_limit is not None:
             _check_memory(paths[0], n_frames, memory_limit, **demands)
         stack = read_stack(paths)
@@ -108,8 +113,7 @@ def fuse(
 
 def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) -> dict[str, Any]:
     """Return the settings that were typed, in the types of the method."""
-    from panfocus.dictionary import CoupledDictionary
-    from panfocus.methods import parse_settings
+    from panfocus.methods import parse_settings, setting_names
 
     texts = {}
     for setting in typed:
@@ -117,10 +121,11 @@ def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) 
         if not equals or name == "dictionary":
             raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
         texts[name] = value
-    options = parse_settings(method, texts)
     if dictionary:
-        options["dictionary"] = CoupledDictionary.load(dictionary)
-    return options
+        if "dictionary" not in setting_names(method):
+            raise InputError(f"--dictionary {dictionary}: the method {method} takes none")
+        texts["dictionary"] = str(dictionary)
+    return parse_settings(method, texts)
 
 
 def _refine_options(refine: bool, strength: float | None) -> dict[str, Any]:
@@ -145,9 +150,10 @@ def _count_frames(paths: Sequence[Path]) -> int:
     return n_frames
 
 
-def _count_atoms(options: dict[str, Any]) -> int:
-    """Count the atoms of all levels of the user's own dictionary, if there is one."""
-    return options["dictionary"].n_levels * options["dictionary"].n_atoms if "dictionary" in options else 0
+def _count_atoms(method: "FusionMethod") -> int:
+    """Count the atoms of all levels of a method's dictionary, if it has one."""
+    dictionary = getattr(method, "dictionary", None)
+    return dictionary.n_levels * dictionary.n_atoms if dictionary else 0
 
 
 def _check_memory(first: Path, n_frames: int, limit: int, **demands: Any) -> None:

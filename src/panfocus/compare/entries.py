@@ -9,6 +9,7 @@ from typing import Any
 
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike
+from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
 from panfocus.io.read import find_inputs, read_image
@@ -36,7 +37,11 @@ class FusionEntry:
 
     def identity(self, group: str, scene: Scene) -> dict[str, Any]:
         """Return what the result depends on beside the frames: every setting, also those by default."""
-        return {"method": self.method, "settings": self._all_settings()}
+        settings = {
+            name: value.digest if isinstance(value, CoupledDictionary) else value
+            for name, value in self._all_settings().items()
+        }
+        return {"method": self.method, "settings": settings}
 
     def result(self, group: str, scene: Scene, stack: Stack) -> FusionResult:
         """Fuse the frames of a scene."""
@@ -78,7 +83,10 @@ Entry = FusionEntry | ResultsEntry
 
 
 def parse_methods(text: str) -> list[FusionEntry]:
-    """Parse `coupled,coupled:w=0.6:stride=2`: methods by commas, each with its settings by colons."""
+    """Parse `coupled,coupled:w=0.6:stride=2`: methods by commas, each with its settings by colons.
+
+    Neither sign can be part of a setting, such as the path of a dictionary.
+    """
     return [_parse_method(typed.strip()) for typed in text.split(",")]
 
 

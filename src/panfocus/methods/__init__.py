@@ -9,6 +9,7 @@ from panfocus.methods._method import (
     method_class,
     method_names,
     parse_settings,
+    setting_names,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "method_class",
     "method_names",
     "parse_settings",
+    "setting_names",
 ]

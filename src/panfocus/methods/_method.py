@@ -24,6 +24,8 @@ _BUILT_IN = {
     "dsift": "panfocus.methods.dsift:DSIFT",
     "dwt": "panfocus.methods.dwt:DWT",
     "pca": "panfocus.methods.pca:PCA",
+    "sr-cm": "panfocus.methods.sr_cm:SrCm",
+    "sr-ksvd": "panfocus.methods.sr_ksvd:SrKsvd",
 }
 
 
@@ -119,10 +121,14 @@ def method_class(name: str) -> type[FusionMethod]:
     return found
 
 
+def setting_names(name: str) -> list[str]:
+    """Return the settings of a method, in their order."""
+    return [f.name for f in dataclasses.fields(method_class(name))]  # type: ignore[arg-type]  # a dataclass
+
+
 def get_method(name: str, /, **settings: Any) -> FusionMethod:
     """Make a method with these settings; a misspelt setting is an error."""
-    cls = method_class(name)
-    known = [f.name for f in _fields(cls)]
+    cls, known = method_class(name), setting_names(name)
     for setting in settings:
         if setting not in known:
             raise InputError(f"method {name!r} has no setting {setting!r}; known: {', '.join(known)}")
@@ -130,12 +136,17 @@ def get_method(name: str, /, **settings: Any) -> FusionMethod:
 
 
 def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """Turn settings typed as text (`{"w": "0.6"}`) into the types of the method's fields."""
+    """Turn settings typed as text (`{"w": "0.6"}`) into the types of the method's fields.
+
+    The text of a dictionary is the name of one that comes with panfocus, or that of a file.
+    """
     types_of = typing.get_type_hints(method_class(name))
     parsed = {}
     for setting, text in texts.items():
         try:
             parsed[setting] = _parse(text, types_of.get(setting, str))
+        except InputError:  # a dictionary, which says itself what is wrong
+            raise
         except ValueError:
             raise InputError(f"setting {setting}={text}: not a {_type_name(types_of[setting])}") from None
     return parsed
@@ -145,10 +156,6 @@ def _known() -> dict[str, str]:
     return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
 
 
-def _fields(cls: type[FusionMethod]) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(cls)  # type: ignore[arg-type]  # the protocol's implementations are dataclasses
-
-
 def _parse(text: str, kind: Any) -> Any:
     if kind is bool:
         if text.lower() not in ("true", "false"):
@@ -156,7 +163,9 @@ def _parse(text: str, kind: Any) -> Any:
         return text.lower() == "true"
     if kind in (int, float):
         return kind(text)
-    return text
+    from panfocus.dictionary import CoupledDictionary  # here: most methods do without, and it loads compilers
+
+    return CoupledDictionary.find(text) if kind is CoupledDictionary else text
 
 
 def _type_name(kind: Any) -> str:
