@@ -3,6 +3,8 @@ import pytest
 
 from panfocus.compose import by_votes, by_weights
 from panfocus.patches import combine_patches, extract_patches, patch_origins, spread
+from panfocus.compose import by_votes
+from panfocus.patches import add_patches, extract_patches, patch_origins, spread
 
 SHAPE = (13, 17)
 DTYPES = [np.uint8, np.uint16, np.float32, np.float64]
@@ -18,8 +20,10 @@ def mean_of_moved_patches(frames, winners, rows, cols, size):
     """Step 6 of Algorithm 1 as it is written: winning patches laid over each other and averaged."""
     patches = np.stack([extract_patches(frame.astype(np.float64), rows, cols, size) for frame in frames])
     selected = np.take_along_axis(patches, winners.reshape(1, 1, -1), axis=0)[0]
-    laid = combine_patches(selected, SHAPE, rows, cols, size)
-    return laid / combine_patches(np.ones_like(selected), SHAPE, rows, cols, size)
+    laid, cover = np.zeros(SHAPE), np.zeros(SHAPE)
+    add_patches(laid, selected, rows, cols, size)
+    add_patches(cover, np.ones_like(selected), rows, cols, size)
+    return laid / cover
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

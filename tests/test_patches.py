@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panfocus.errors import InputError
-from panfocus.patches import centred_patches, combine_patches, extract_patches, patch_origins, spread
+from panfocus.patches import (
+    add_patches,
+    centred_patches,
+    extract_patches,
+    patch_means,
+    patch_origins,
+    spread,
+)
 
 SHAPE = (13, 17)
 
@@ -73,33 +80,58 @@ def test_patches_are_the_image_cut_out_row_by_row(rng, size, stride):
     assert patches.T.flags.c_contiguous
 
 
+def added(patches, rows, cols, size):
+    image = np.zeros(SHAPE)
+    add_patches(image, patches, rows, cols, size)
+    return image
+
+
 @pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
-def test_combine_is_the_adjoint_of_extract(rng, size, stride):
+def test_adding_is_the_adjoint_of_extracting(rng, size, stride):
     rows, cols = origins(size, stride)
     image = rng.standard_normal(SHAPE)
     patches = rng.standard_normal((size**2, len(rows) * len(cols)))
     inner = np.vdot(extract_patches(image, rows, cols, size), patches)
-    assert np.isclose(inner, np.vdot(image, combine_patches(patches, SHAPE, rows, cols, size)), rtol=1e-12)
+    assert np.isclose(inner, np.vdot(image, added(patches, rows, cols, size)), rtol=1e-12)
 
 
 @given(st.integers(1, 13).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))))
-def test_combine_divided_by_cover_gives_the_image_back(size_and_stride):
+def test_added_patches_divided_by_their_number_give_the_image_back(size_and_stride):
     size, stride = size_and_stride
     rows, cols = origins(size, stride)
     image = np.random.default_rng(1).random(SHAPE)
     patches = extract_patches(image, rows, cols, size)
-    cover = combine_patches(np.ones_like(patches), SHAPE, rows, cols, size)
-    np.testing.assert_allclose(combine_patches(patches, SHAPE, rows, cols, size) / cover, image, rtol=1e-14)
+    cover = added(np.ones_like(patches), rows, cols, size)
+    np.testing.assert_allclose(added(patches, rows, cols, size) / cover, image, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
-def test_spread_is_combine_of_constant_patches(rng, size, stride):
+def test_spread_adds_constant_patches(rng, size, stride):
     rows, cols = origins(size, stride)
     marks = rng.integers(0, 5, (len(rows), len(cols)))
     constant = np.broadcast_to(marks.ravel().astype(float), (size**2, marks.size))
-    np.testing.assert_array_equal(
-        spread(marks, SHAPE, rows, cols, size), combine_patches(constant, SHAPE, rows, cols, size)
-    )
+    np.testing.assert_array_equal(spread(marks, SHAPE, rows, cols, size), added(constant, rows, cols, size))
+
+
+@pytest.mark.parametrize("step", [1, 3, 100])
+def test_blocks_of_rows_add_up_to_the_same_bits(rng, step):
+    rows, cols = origins(4, 1)
+    patches = rng.random((16, len(rows), len(cols)))
+    image = np.zeros(SHAPE)
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        add_patches(image, patches[:, block].reshape(16, -1), rows[block], cols, 4)
+    np.testing.assert_array_equal(image, added(patches.reshape(16, -1), rows, cols, 4))
+
+
+def test_means_are_what_centring_subtracts(rng):
+    image = rng.random(SHAPE)
+    rows, cols = origins(5, 2)
+    means = patch_means(image, rows, cols, 5)
+    patches = extract_patches(image, rows, cols, 5)
+    np.testing.assert_allclose(means, patches.mean(axis=0), rtol=1e-14)
+    centred, _ = centred_patches(image, rows, cols, 5)
+    np.testing.assert_allclose(centred + means, patches, atol=1e-7)
 
 
 def test_spread_keeps_the_type_of_the_marks():

@@ -40,25 +40,19 @@ def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: i
     return np.asarray(windows[np.ix_(rows, cols)].reshape(len(rows) * len(cols), size * size).T)
 
 
-def combine_patches(
-    patches: FloatArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
-) -> FloatArray:
-    """Add patches up where they came from: the adjoint of `extract_patches`.
+def add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: IntArray, size: int) -> None:
+    """Add patches to an image, in place, where they came from: the adjoint of `extract_patches`.
 
-    Divided by the same of patches of ones it is the mean of all patches over each pixel.
+    Divided by how many patches cover each pixel it is their mean. A pixel's patches are added in the order
+    of their origins, row by row: the sum has the same bits however the rows are cut into blocks.
     """
-    image = np.zeros(shape, patches.dtype)
-    blocks = patches.reshape(size, size, len(rows), len(cols))
-    for i in range(size):
-        for j in range(size):
-            image[np.ix_(rows + i, cols + j)] += blocks[i, j]  # origins differ: no pixel twice
-    return image
+    _add_patches(image, np.ascontiguousarray(patches.T), rows, cols, size)
 
 
 def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> IntArray:
     """Give every pixel the sum of the marks (rows, cols) of the patches that cover it.
 
-    This is `combine_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
+    This is `add_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
     are whole numbers, so that the sums are exact in any order.
     """
     along_columns = np.zeros((len(rows), shape[1]), marks.dtype)
@@ -84,6 +78,43 @@ def centred_patches(
     return patches.T, energies
 
 
+def patch_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int) -> FloatArray:
+    """Return the means that `centred_patches` subtracts (n,), in float64."""
+    means = np.empty(len(rows) * len(cols))
+    _gather_means(image, rows, cols, size, means)
+    return means
+
+
+@compiled()
+def _add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: IntArray, size: int) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            for i in range(size):
+                for j in range(size):
+                    image[row + i, col + j] += patches[n, i * size + j]
+            n += 1
+
+
+@compiled()
+def _mean_at(image: FloatArray, row: int, col: int, size: int) -> float:
+    # In double: a float32 mean of 64 values would be off by as much as a flat patch's contrast.
+    total = 0.0
+    for i in range(size):
+        for j in range(size):
+            total += image[row + i, col + j]
+    return total / (size * size)
+
+
+@compiled()
+def _gather_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int, means: FloatArray) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            means[n] = _mean_at(image, row, col, size)
+            n += 1
+
+
 @compiled()
 def _gather_centred(
     image: FloatArray,
@@ -97,12 +128,7 @@ def _gather_centred(
     n = 0
     for row in rows:
         for col in cols:
-            # In double: a float32 mean of 64 values would be off by as much as a flat patch's contrast.
-            total = 0.0
-            for i in range(size):
-                for j in range(size):
-                    total += image[row + i, col + j]
-            mean = total / (size * size)
+            mean = _mean_at(image, row, col, size)
             energy = 0.0
             for i in range(size):
                 for j in range(size):

@@ -19,6 +19,14 @@ CASES = [
     ("dwt", {}),
     ("dwt", {"wavelet": "sym4", "levels": 2, "details": "window", "approximation": "choose-max"}),
     ("pca", {}),
+COPIES_PIXELS = {"coupled", "sr-cm", "sr-ksvd"}  # and averages of them; the others compute new ones
+CASES = [
+    ("coupled", {}),
+    ("coupled", {"stride": 3, "contrast": "normalised"}),
+    ("sr-cm", {}),
+    ("sr-cm", {"patch_size": 5, "stride": 2, "reconstruct": "codes"}),
+    ("sr-ksvd", {}),
+    ("sr-ksvd", {"reconstruct": "codes"}),
 ]
 
 
@@ -32,7 +40,11 @@ def case_name(case):
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=case_name)
-copying_case = pytest.mark.parametrize("case", [c for c in CASES if c[0] in COPIES_PIXELS], ids=case_name)
+copying_case = pytest.mark.parametrize(
+    "case",
+    [c for c in CASES if c[0] in COPIES_PIXELS and c[1].get("reconstruct") != "codes"],
+    ids=case_name,
+)
 
 
 def focus_stack(n_frames, *, channels=None, dtype=np.uint8, shape=(61, 83)):

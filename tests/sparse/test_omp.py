@@ -423,6 +423,21 @@ def test_summaries_are_those_of_the_codes(bits_case, segments):
         np.testing.assert_array_equal(getattr(summaries, name), getattr(codes, name))
 
 
+def test_approximations_are_what_the_codes_stand_for(bits_case):
+    pursuit, X, codes, _ = bits_case
+    D = pursuit.dictionary.astype(np.float64)
+    expected = D @ codes.dense(D.shape[1]).astype(np.float64)
+    approximations = pursuit.approximations(X)
+    np.testing.assert_allclose(approximations, expected, atol=1e-12)
+    np.testing.assert_array_equal(approximations[:, 5:9], pursuit.approximations(X[:, 5:9]))
+
+
+def test_approximations_of_what_is_not_finite_are_refused(bits_case):
+    pursuit, X, _, _ = bits_case
+    with pytest.raises(InputError, match="signals hold NaN"):
+        pursuit.approximations(np.where(np.arange(X.shape[1]) == 3, np.nan, X))
+
+
 def test_summaries_of_no_signals_are_empty(bits_case):
     assert bits_case[0].summaries(np.zeros((25, 0)), segments=2).l1.shape == (2, 0)
 

@@ -1,6 +1,7 @@
 """What methods share that choose a frame per patch and let the patches over a pixel vote."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,30 @@ PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
 Activity = Callable[[FloatArray, IntArray, IntArray], FloatArray]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which frame each patch of a tile is given to, and what that makes of the pixels inside."""
+
+    rows: IntArray  # origins of the patches, counted from the tile's outer corner
+    cols: IntArray
+    winners: IntArray  # (rows, cols) frames
+    votes: IntArray  # (n_frames, h, w) of the inner part: how many patches over a pixel chose each frame
+
+
 def fuse_by_votes(
     frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity
 ) -> FusionResult:
     """Give each patch to the frame most active there, and each pixel the mean of the patches over it.
 
-    The halo is `size - 1`: all patches over a pixel of the inner part lie in the outer one.
+    The halo is `size - 1`, and what an activity looks at beyond its patch: all patches over a pixel of the
+    inner part must be judged as in the whole image.
     """
+    votes = choose_frames(frames, tile, size=size, stride=stride, activity=activity).votes
+    return FusionResult(by_votes(frames[:, *tile.core], votes), *majority(votes))
+
+
+def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity) -> Choice:
+    """Give each patch of the tile's outer part to the frame most active there, and count the votes."""
     rows, cols = patch_grid(tile, size, stride)
     winners = most_active(frames, rows, cols, activity)
     votes = np.stack(
@@ -34,8 +52,7 @@ def fuse_by_votes(
             for k in range(len(frames))
         ]
     )
-    labels, confidence = majority(votes)
-    return FusionResult(by_votes(frames[:, *tile.core], votes), labels, confidence)
+    return Choice(rows, cols, winners, votes)
 
 
 def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
@@ -58,6 +75,11 @@ def most_active(frames: NDArray[Any], rows: IntArray, cols: IntArray, activity: 
 
 
 def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: int) -> FloatArray:
-    """Join `work(rows)` over blocks of rows that hold few enough patches to stay in the cache."""
+    """Join `work(rows)` over blocks of rows."""
+    return np.concatenate([work(rows[block]) for block in row_blocks(len(rows), n_cols)])
+
+
+def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
+    """Cut rows of patches into blocks that hold few enough of them to stay in the cache."""
     step = max(1, PATCHES_PER_BLOCK // n_cols)
-    return np.concatenate([work(rows[start : start + step]) for start in range(0, len(rows), step)])
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))

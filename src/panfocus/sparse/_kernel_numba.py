@@ -306,6 +306,30 @@ def code_block(
 
 
 @_compile
+def approximate_block(
+    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int,
+    approximations: Array, sq_errors: Array,
+) -> None:  # fmt: skip
+    """Code signals (n, m) and keep of each code only what it stands for: D a, in double (n, m)."""
+    m, n_atoms = rows.shape
+    work = workspace(m, n_atoms, max_atoms)
+    group = np.empty((GROUP, m), np.float32)
+    correlations = np.empty((GROUP, n_atoms), np.float32)
+    approximations[:] = 0.0
+    for start in range(0, len(signals), GROUP):
+        n = load_group(signals, start, group)
+        correlate(rows, group, correlations)
+        for s in range(n):
+            k, sq_error, _ = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            sq_errors[start + s] = sq_error
+            approximation = approximations[start + s]
+            for p in range(k):
+                coefficient, atom = np.float64(work.coefficients[p]), atoms[work.chosen[p]]
+                for i in range(len(approximation)):
+                    approximation[i] += coefficient * atom[i]
+
+
+@_compile
 def summarise_block(
     signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int, segment: int,
     l1: Array, counts: Array, sq_errors: Array, stops: Array,

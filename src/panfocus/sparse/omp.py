@@ -128,6 +128,17 @@ class Pursuit:
         _check_finite(sq_errors)
         return CodeSummaries(l1.T, counts, sq_errors, stops)
 
+    def approximations(self, signals: ArrayLike) -> FloatArray:
+        """Code signals (m, n) and return what the codes stand for, D a (m, n), in float64."""
+        X = self._columns(signals)
+        approximations, sq_errors = np.empty(X.shape), np.empty(len(X))
+        _kernel_numba.approximate_block(
+            X, self._rows, self._atoms, self._gram, self.max_sq_error, self.max_atoms,
+            approximations, sq_errors,
+        )  # fmt: skip
+        _check_finite(sq_errors)
+        return approximations.T
+
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
         """Signals as the compiled kernel wants them: float32, one per row, contiguous."""
         return np.ascontiguousarray(self._checked(signals).T, np.float32)

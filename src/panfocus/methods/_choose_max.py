@@ -1,0 +1,118 @@
+"""What `sr-cm` and `sr-ksvd` share: everything but the dictionary."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import real_number, whole_number
+from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus.compose import by_votes
+from panfocus.errors import InputError
+from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._patchwise import Choice, choose_frames, in_blocks, row_blocks
+from panfocus.patches import add_patches, centred_patches, check_stride, patch_means
+from panfocus.select import majority
+from panfocus.sparse import Pursuit
+
+Reconstruct = Literal["pixels", "codes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseMax(ABC):
+    """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm.
+
+    Confidence is the share of the patches over a pixel that voted for its label.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
+
+    stride: int = field(
+        default=1,
+        metadata={"help": "pixels from patch to patch; larger is faster and coarser, 1 is the paper's"},
+    )
+    eps: float = field(
+        default=0.1,
+        metadata={
+            "help": "squared error left over by a code, relative to its patch; smaller uses more atoms"
+        },
+    )
+    reconstruct: Reconstruct = field(
+        default="pixels",
+        metadata={
+            "help": "pixels: those of the chosen frames; codes: what the chosen codes stand for, with the "
+            "patches' means, which is smoother by what eps leaves over"
+        },
+    )
+
+    def __post_init__(self) -> None:
+        real_number("eps", self.eps)
+        if not 0 < self.eps < 1:
+            raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
+        whole_number("stride", self.stride, at_least=1)
+        check_stride(self.stride, self._size)
+        if self.reconstruct not in get_args(Reconstruct):
+            raise InputError(
+                f"reconstruct must be one of {', '.join(get_args(Reconstruct))}, got {self.reconstruct!r}"
+            )
+
+    @property
+    @abstractmethod
+    def atoms(self) -> FloatArray:
+        """The dictionary (patch_size**2, n_atoms), unit columns."""
+
+    @property
+    def _size(self) -> int:
+        return math.isqrt(len(self.atoms))
+
+    @property
+    def halo(self) -> int:
+        """All patches over a pixel lie this near to it."""
+        return self._size - 1
+
+    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+        """Fuse a tile, deciding on grey."""
+        pursuit = Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+
+        def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
+            def of_block(rows: IntArray) -> FloatArray:
+                patches, _ = centred_patches(gray, rows, cols, self._size)
+                return np.asarray(pursuit.summaries(patches, segments=1).l1[0])
+
+            return in_blocks(of_block, rows, len(cols))
+
+        choice = choose_frames(frames, tile, size=self._size, stride=self.stride, activity=activity)
+        if self.reconstruct == "pixels":
+            image = by_votes(frames[:, *tile.core], choice.votes)
+        else:
+            image = self._rebuilt(frames, tile, choice, pursuit)
+        return FusionResult(image, *majority(choice.votes))
+
+    def _rebuilt(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
+        """Average the patches that the codes of the chosen frames stand for, each channel for itself."""
+        scale = IntensityScale.of(frames.dtype)
+        channels = frames[..., None] if frames.ndim == 3 else frames
+        cover = choice.votes.sum(axis=0)
+        rebuilt = [
+            self._added(scale.to_unit(channels[..., i]), choice, pursuit)[tile.core] / cover
+            for i in range(channels.shape[3])
+        ]
+        return scale.from_unit(np.stack(rebuilt, axis=2)).reshape(*cover.shape, *frames.shape[3:])
+
+    def _added(self, planes: FloatArray, choice: Choice, pursuit: Pursuit) -> FloatArray:
+        """Add up D a and the mean of every chosen patch of planes (n_frames, h, w)."""
+        total = np.zeros(planes.shape[1:])
+        for block in row_blocks(len(choice.rows), len(choice.cols)):
+            grid = choice.rows[block], choice.cols, self._size
+            winners = choice.winners[block].ravel()
+            patches = np.empty((self._size**2, len(winners)), np.float32, order="F")
+            means = np.empty(len(winners))
+            for k, plane in enumerate(planes):
+                mine = winners == k
+                patches[:, mine] = centred_patches(plane, *grid)[0][:, mine]
+                means[mine] = patch_means(plane, *grid)[mine]
+            add_patches(total, pursuit.approximations(patches) + means, *grid)
+        return total
