@@ -16,6 +16,7 @@ import numpy as np
 from panfocus.dictionary import CoupledDictionary
 from panfocus.gray import to_gray
 from panfocus.io.read import read_image
+from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import simulate_training
 from panfocus.simulate.defocus import NOISE, RADII
 
@@ -37,6 +38,10 @@ def main(kodak: Path, skimage: Path) -> None:
     sharp = CoupledDictionary.learn(images, rng=SEED, origin=f"sharp patches of {PICTURES}")
     sharp.save(DESTINATION / "ksvd.npz", force=True)
     print(f"ksvd: objective {sharp.history[-1].objective:.4f}")
+    focused, blurred = simulate_training(images, n_levels=2, rng=np.random.default_rng(SEED))
+    maps = SrFm.learn_dictionary([*focused, *blurred], rng=SEED, origin=f"focus maps of {ORIGIN}")
+    maps.save(DESTINATION / "focus-maps.npz", force=True)
+    print(f"focus-maps: objective {maps.history[-1].objective:.4f}")
     for n_levels in (2, 3):
         levels = simulate_training(images, n_levels=n_levels, rng=np.random.default_rng(SEED))
         learned = CoupledDictionary.learn(*levels, rng=SEED, origin=ORIGIN)

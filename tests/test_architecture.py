@@ -19,6 +19,7 @@ BASE = ("errors", "_compile", "_progress", "_float", "_checks", "_threads", "sta
 STAGES = (
     "align",
     "gray",
+    "focus",
     "patches",
     "sparse",
     "dictionary",

@@ -60,6 +60,12 @@ def test_how_it_was_learned_is_kept(learned):
     assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
 
 
+def test_what_is_unusual_about_the_samples_is_kept_too(images):
+    learned = CoupledDictionary.learn(images[0], **QUICK, centred=False, min_contrast=0.01)
+    assert (learned.settings["centred"], learned.settings["min_contrast"]) == (False, 0.01)
+    assert (learned.focused.mean(axis=0) > 0.1).any()
+
+
 def test_saving_and_loading_changes_nothing(learned, tmp_path):
     learned.save(tmp_path / "d.npz")
     loaded = CoupledDictionary.load(str(tmp_path / "d.npz"))
@@ -122,12 +128,18 @@ def test_the_digest_tells_atoms_apart_and_nothing_else(learned):
     assert two_levels.digest != one_level.digest
 
 
-@pytest.mark.parametrize(("name", "n_levels"), [("levels2", 2), ("levels3", 3), ("ksvd", 1)])
+@pytest.mark.parametrize(
+    ("name", "n_levels"), [("levels2", 2), ("levels3", 3), ("ksvd", 1), ("focus-maps", 1)]
+)
 def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
     shipped = CoupledDictionary.default(name)
     assert shipped.levels.shape == (n_levels, 64, 256)
     np.testing.assert_allclose(np.linalg.norm(shipped.levels, axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(shipped.levels.mean(axis=1), 0, atol=1e-5)
+    means = shipped.levels.mean(axis=1)
+    if name == "focus-maps":
+        assert (means > 0).all()
+    else:
+        np.testing.assert_allclose(means, 0, atol=1e-5)
     assert {"n_atoms", "max_atoms", "rounds", "n_samples"} <= shipped.settings.keys()
     assert isinstance(shipped.seed, int)
     assert shipped.origin
@@ -145,7 +157,7 @@ def test_shipped_atoms_lose_detail_from_level_to_level():
 
 
 def test_an_unknown_default_is_refused():
-    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3, ksvd"
+    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3, ksvd, focus-maps"
     with pytest.raises(InputError, match=words):
         CoupledDictionary.default("levels9")
 

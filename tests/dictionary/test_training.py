@@ -14,8 +14,9 @@ def levels(rng):
     return [sharp, [0.5 - image / 2 for image in sharp]]
 
 
-def draw(levels, n_samples=100, patch_size=4, seed=0):
-    return sample_patches(levels, patch_size=patch_size, n_samples=n_samples, rng=np.random.default_rng(seed))
+def draw(levels, n_samples=100, patch_size=4, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return sample_patches(levels, patch_size=patch_size, n_samples=n_samples, rng=rng, **options)
 
 
 def all_patches(image, size):
@@ -64,6 +65,32 @@ def test_patches_flat_at_any_level_are_left_out(levels, level):
     sharp, inverted = draw(levels, n_samples=1000)
     # A patch of 4 columns has contrast at both levels only from column 9 on, where it reaches column 12.
     assert sharp.shape[1] == inverted.shape[1] == 10 * (14 - 9) + 18 * 6
+
+
+def test_patches_may_keep_their_means(levels):
+    image = levels[0][0]
+    (X,) = draw([[image]], n_samples=1000, centred=False)
+    patches = np.lib.stride_tricks.sliding_window_view(image, (4, 4)).reshape(-1, 16)
+    patches = patches / np.linalg.norm(patches, axis=1, keepdims=True)
+    overlaps = X.T @ patches.T
+    np.testing.assert_allclose(overlaps.max(axis=1), 1, rtol=1e-12)
+    assert sorted(overlaps.argmax(axis=1)) == list(range(len(patches)))
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_patches_of_less_than_the_least_contrast_are_left_out(levels, centred):
+    image = levels[0][0]
+    patches = np.lib.stride_tricks.sliding_window_view(image, (4, 4)).reshape(-1, 16)
+    contrasts = patches.std(axis=1) if centred else np.sqrt((patches**2).mean(axis=1))
+    least = float(np.median(contrasts))
+    (X,) = draw([[image]], n_samples=1000, centred=centred, min_contrast=least)
+    assert X.shape[1] == np.sum(contrasts > least)
+
+
+@pytest.mark.parametrize("value", [-0.1, np.nan])
+def test_a_least_contrast_below_none_is_refused(levels, value):
+    with pytest.raises(InputError, match="min_contrast must be at least 0, got"):
+        draw(levels, min_contrast=value)
 
 
 def test_the_draw_goes_on_until_enough_samples_have_contrast(levels):

@@ -20,11 +20,14 @@ CASES = [
     ("dwt", {"wavelet": "sym4", "levels": 2, "details": "window", "approximation": "choose-max"}),
     ("pca", {}),
 COPIES_PIXELS = {"coupled", "sr-cm", "sr-ksvd"}  # and averages of them; the others compute new ones
+COPIES_PIXELS = {"coupled", "sr-cm", "sr-fm", "sr-ksvd"}  # and averages of them; the others compute new ones
 CASES = [
     ("coupled", {}),
     ("coupled", {"stride": 3, "contrast": "normalised"}),
     ("sr-cm", {}),
     ("sr-cm", {"patch_size": 5, "stride": 2, "reconstruct": "codes"}),
+    ("sr-fm", {}),
+    ("sr-fm", {"stride": 3}),
     ("sr-ksvd", {}),
     ("sr-ksvd", {"reconstruct": "codes"}),
 ]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.ndimage import maximum_filter
 from sklearn.linear_model import orthogonal_mp_gram
 
 from panfocus._threads import limit_threads
@@ -421,6 +422,18 @@ def test_summaries_are_those_of_the_codes(bits_case, segments):
     np.testing.assert_allclose(summaries.l1, A.reshape(segments, -1, X.shape[1]).sum(axis=1), rtol=1e-6)
     for name in ("counts", "sq_errors", "stops"):
         np.testing.assert_array_equal(getattr(summaries, name), getattr(codes, name))
+
+
+@pytest.mark.parametrize(("n_cols", "reach"), [(15, 1), (10, 2), (1, 1), (150, 3), (15, 0)])
+def test_pooled_norms_count_each_atoms_largest_value_among_the_neighbours(bits_case, rng, n_cols, reach):
+    _, _, codes, _ = bits_case
+    scales = rng.random(150)
+    pooled = codes.pooled_l1(scales, n_cols=n_cols, reach=reach, n_atoms=46)
+    A = np.abs(codes.dense(46).astype(np.float64) * scales).reshape(46, -1, n_cols)
+    size = (1, 2 * reach + 1, 2 * reach + 1)
+    expected = maximum_filter(A, size, mode="constant").sum(axis=0)
+    assert pooled.shape == expected.shape
+    np.testing.assert_allclose(pooled, expected, rtol=1e-12)
 
 
 def test_approximations_are_what_the_codes_stand_for(bits_case):

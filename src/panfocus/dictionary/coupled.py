@@ -19,11 +19,11 @@ from panfocus._float import FloatArray, IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.ksvd import learn_ksvd
 from panfocus.dictionary.learning import Learning, Round, Start, learn_coupled
-from panfocus.dictionary.training import sample_patches
+from panfocus.dictionary.training import MIN_CONTRAST, sample_patches
 from panfocus.errors import InputError
 from panfocus.io.dictionary_file import describe_sizes, read_dictionary_file, write_dictionary_file
 
-DEFAULT_NAMES = ("levels2", "levels3", "ksvd")
+DEFAULT_NAMES = ("levels2", "levels3", "ksvd", "focus-maps")
 
 Images = Sequence[FloatArray] | NDArray[Any]
 
@@ -111,6 +111,8 @@ class CoupledDictionary:
         n_samples: int = 30_000,
         focused_weight: float | None = None,
         separate: bool = False,
+        centred: bool = True,
+        min_contrast: float = MIN_CONTRAST,
         rng: int | np.random.Generator = 0,
         origin: str = "",
         progress: Progress = silent,
@@ -138,6 +140,10 @@ class CoupledDictionary:
             mu: share of the focused term in the joint error, between 0 and 1; equal shares by default.
         separate : bool
             Learn each level alone by K-SVD: the comparison in the paper, where atoms do not correspond.
+        centred : bool
+            Learn from patches less their means, as images are coded; focus maps are coded with theirs.
+        min_contrast : float
+            Patches of less standard deviation (root mean square, if not centred) are left out: noise.
         rng : int or Generator
             Seed of the draw; the same seed gives the same bits.
         origin : str
@@ -151,7 +157,14 @@ class CoupledDictionary:
             raise InputError(f"levels need equally many images, got {[len(level) for level in images]}")
         shares = _level_shares(focused_weight, len(images))
         generator = np.random.default_rng(rng)
-        samples = sample_patches(images, patch_size=patch_size, n_samples=n_samples, rng=generator)
+        samples = sample_patches(
+            images,
+            patch_size=patch_size,
+            n_samples=n_samples,
+            rng=generator,
+            centred=centred,
+            min_contrast=min_contrast,
+        )
         if separate:
             learned = [learn_ksvd(level, settings, rng=generator, progress=progress) for level in samples]
             atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
@@ -161,6 +174,10 @@ class CoupledDictionary:
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
+        if not centred:  # nothing is said where it is as usual, in older files neither
+            recorded["centred"] = False
+        if min_contrast != MIN_CONTRAST:
+            recorded["min_contrast"] = min_contrast
         recorded = {k: v.item() if isinstance(v, np.generic) else v for k, v in recorded.items()}
         return cls(atoms, origin, recorded, int(rng) if isinstance(rng, int | np.integer) else None, history)
 
@@ -168,7 +185,8 @@ class CoupledDictionary:
     def default(cls, name: str = "levels2") -> CoupledDictionary:
         """Load a dictionary that comes with the package.
 
-        "levels2" and "levels3", with two grades of blur, are coupled; "ksvd" has one level, of sharp patches.
+        "levels2" and "levels3", with two grades of blur, are coupled. Of one level are "ksvd", sharp patches,
+        and "focus-maps", patches of focus maps for the method `sr-fm`.
         """
         if name not in DEFAULT_NAMES:
             raise InputError(

@@ -4,17 +4,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from panfocus._checks import whole_number
+from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 
-# Norm of a mean-free 8 x 8 patch whose standard deviation is 1 level of 255: below it there is little but
-# noise and rounding, which scaling to norm one would blow up. It grows with the patch's side.
-MIN_CONTRAST_PER_PIXEL = 1 / 255
+# One level of 255: in patches whose standard deviation is below there is little but noise and rounding,
+# which scaling to norm one would blow up.
+MIN_CONTRAST = 1 / 255
 
 
 def sample_patches(
-    levels: Sequence[Sequence[FloatArray]], *, patch_size: int, n_samples: int, rng: np.random.Generator
+    levels: Sequence[Sequence[FloatArray]],
+    *,
+    patch_size: int,
+    n_samples: int,
+    rng: np.random.Generator,
+    centred: bool = True,
+    min_contrast: float = MIN_CONTRAST,
 ) -> list[FloatArray]:
     """Draw up to `n_samples` patches, each at all levels.
 
@@ -22,14 +28,21 @@ def sample_patches(
     ----------
     levels : sequence over levels of sequences of images (h, w), unit range
         `levels[0]` are the sharpest; image i has one shape at all levels and shows one scene, registered.
+    centred : bool
+        Subtract the means of the patches.
+    min_contrast : float
+        Least root mean square of what is left: the standard deviation, if the patches are centred.
 
     Returns
     -------
     list over levels of arrays (patch_size**2, n)
-        Patches less their means, scaled to norm one. Flat ones, at any level, are left out.
+        Patches, scaled to norm one. Those of too little contrast, at any level, are left out.
     """
     whole_number("patch_size", patch_size, at_least=2)
     whole_number("n_samples", n_samples, at_least=1)
+    real_number("min_contrast", min_contrast)
+    if not min_contrast >= 0:
+        raise InputError(f"min_contrast must be at least 0, got {min_contrast}")
     if not levels[0]:
         raise InputError("there are no training images")
     for i, images in enumerate(zip(*levels, strict=True)):
@@ -53,8 +66,10 @@ def sample_patches(
     order = rng.permutation(first[-1])
     for chunk in np.array_split(order, -(-len(order) // n_samples)):
         drawn = [_gather(views, first, chunk, patch_size) for views in windows]
+        if centred:
+            drawn = [X - X.mean(axis=1, keepdims=True) for X in drawn]
         norms = [np.linalg.norm(X, axis=1) for X in drawn]
-        good = np.all([norm > patch_size * MIN_CONTRAST_PER_PIXEL for norm in norms], axis=0)
+        good = np.all([norm > patch_size * min_contrast for norm in norms], axis=0)
         for level, X, norm in zip(kept, drawn, norms, strict=True):
             level.append(X[good] / norm[good, None])
         n_kept += int(good.sum())
@@ -66,10 +81,10 @@ def sample_patches(
 
 
 def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:
-    """Take mean-free patches (n, patch_size**2), given by their positions counted over all images."""
+    """Take patches (n, patch_size**2), given by their positions counted over all images."""
     X = np.empty((len(positions), patch_size**2))
     for i, view in enumerate(views):
         here = (positions >= first[i]) & (positions < first[i + 1])
         rows, cols = np.divmod(positions[here] - first[i], view.shape[1])
         X[here] = view[rows, cols].reshape(-1, patch_size**2)
-    return np.asarray(X - X.mean(axis=1, keepdims=True))
+    return X

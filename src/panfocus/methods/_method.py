@@ -25,6 +25,7 @@ _BUILT_IN = {
     "dwt": "panfocus.methods.dwt:DWT",
     "pca": "panfocus.methods.pca:PCA",
     "sr-cm": "panfocus.methods.sr_cm:SrCm",
+    "sr-fm": "panfocus.methods.sr_fm:SrFm",
     "sr-ksvd": "panfocus.methods.sr_ksvd:SrKsvd",
 }
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus._float import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
-from panfocus.sparse import _kernel_numba, _kernel_numpy, _limits
+from panfocus.sparse import _kernel_numba, _kernel_numpy, _kernel_pooling, _limits
 
 BLOCK = 2048  # signals a thread takes at a time
 
@@ -42,6 +42,20 @@ class SparseCodes:
         columns = np.broadcast_to(np.arange(len(self.counts)), self.atoms.shape)
         A[self.atoms[used], columns[used]] = self.coefficients[used]
         return A
+
+    def pooled_l1(self, scales: FloatArray, *, n_cols: int, reach: int, n_atoms: int) -> FloatArray:
+        """Return the l1 norms of the codes, max-pooled over neighbours on a grid (n / n_cols, n_cols).
+
+        Of each atom the largest absolute value counts among the codes at most `reach` rows and columns away;
+        each code is multiplied by its scale (n,) beforehand.
+        """
+        grid = (-1, n_cols, len(self.atoms))
+        pooled = np.empty((len(self.counts) // n_cols, n_cols))
+        _kernel_pooling.pooled_l1(
+            self.atoms.T.reshape(grid), self.coefficients.T.reshape(grid), self.counts.reshape(pooled.shape),
+            scales.reshape(pooled.shape), reach, n_atoms, pooled,
+        )  # fmt: skip
+        return pooled
 
 
 @dataclass(frozen=True)
