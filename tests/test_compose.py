@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 
 from panfocus.compose import by_votes, by_weights
-from panfocus.patches import combine_patches, extract_patches, patch_origins, spread
-from panfocus.compose import by_votes
 from panfocus.patches import add_patches, extract_patches, patch_origins, spread
 
 SHAPE = (13, 17)

@@ -10,7 +10,8 @@ from panfocus._threads import limit_threads
 from panfocus.execute import run
 from panfocus.methods import get_method, method_names
 
-COPIES_PIXELS = {"coupled", "dsift", "pca"}  # and averages of them; the others compute new ones
+# Pixels of the frames, and averages of them; the others compute new ones.
+COPIES_PIXELS = {"coupled", "dsift", "pca", "sr-cm", "sr-fm", "sr-ksvd"}
 CASES = [
     ("coupled", {}),
     ("coupled", {"stride": 3, "contrast": "normalised"}),
@@ -19,11 +20,6 @@ CASES = [
     ("dwt", {}),
     ("dwt", {"wavelet": "sym4", "levels": 2, "details": "window", "approximation": "choose-max"}),
     ("pca", {}),
-COPIES_PIXELS = {"coupled", "sr-cm", "sr-ksvd"}  # and averages of them; the others compute new ones
-COPIES_PIXELS = {"coupled", "sr-cm", "sr-fm", "sr-ksvd"}  # and averages of them; the others compute new ones
-CASES = [
-    ("coupled", {}),
-    ("coupled", {"stride": 3, "contrast": "normalised"}),
     ("sr-cm", {}),
     ("sr-cm", {"patch_size": 5, "stride": 2, "reconstruct": "codes"}),
     ("sr-fm", {}),
