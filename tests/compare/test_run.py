@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -51,8 +52,7 @@ def test_pictures_labels_and_scores_are_those_of_the_library(jobs, small_scenes,
 def test_processes_give_the_same_in_the_same_order(jobs, tmp_path):
     parallel, _ = run_jobs(jobs(), workers=2)
     pictures = [outcome.image.read_bytes() for outcome in parallel]
-    for job in jobs():
-        job.record.unlink()
+    shutil.rmtree(tmp_path / "results")
     alone, reused = run_jobs(jobs(), workers=1)
     assert reused == 0
     assert alone == parallel
@@ -126,14 +126,56 @@ def test_another_panfocus_makes_everything_anew(jobs, monkeypatch):
     assert run_jobs(jobs(), workers=1)[1] == 0
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"image": 1}'])
-def test_a_damaged_record_or_a_lost_picture_is_made_anew(jobs, damage):
+def test_a_lost_picture_is_made_anew(jobs):
     outcomes, _ = run_jobs(jobs(), workers=1)
-    jobs()[0].record.write_text(damage)
     outcomes[1].image.unlink()
     again, reused = run_jobs(jobs(), workers=1)
-    assert (again, reused) == (outcomes, 4)
+    assert (again, reused) == (outcomes, 5)
     assert all(outcome.image.exists() for outcome in again)
+
+
+def test_killed_between_its_files_a_job_is_made_anew(jobs, monkeypatch):
+    write_files = run.write_files
+
+    def killed(contents, **options):
+        if len(contents) == 1:  # the record that a job begins with
+            return write_files(contents, **options)
+        write_files(dict(list(contents.items())[:1]), **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "write_files", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(jobs(), workers=1)
+    monkeypatch.undo()
+    assert [path.name for path in jobs()[0].folder.iterdir() if path.suffix == ".png"] == ["box-2.png"]
+    assert run_jobs(jobs(), workers=1)[1] == 0
+
+
+@pytest.mark.parametrize("record", [None, "", "{", "[]", "{}", "1", '{"image": 1}'])
+def test_a_picture_without_a_record_of_ours_is_never_written_over(jobs, record):
+    theirs = jobs()[2].folder / "box-10.png"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(b"precious")
+    if record is not None:
+        theirs.with_suffix(".json").write_text(record)
+    with pytest.raises(FileError, match=r"coupled_stride=4/scenes/box-10\.png is in the way"):
+        run_jobs(jobs(), workers=1)
+    assert theirs.read_bytes() == b"precious"
+    assert not jobs()[0].record.exists()  # refused before any work
+
+
+def test_an_input_is_never_written_over(scenes_dir, average_dir, tmp_path):
+    """A folder of results that lies where the report would put its own."""
+    place = tmp_path / "results" / "mine" / "scenes"
+    place.parent.mkdir(parents=True)
+    average_dir.rename(place)
+    (place / "cup_fused.png").rename(place / "cup.png")
+    before = (place / "cup.png").read_bytes()
+    groups = find_groups([scenes_dir])
+    mine = parse_results([f"mine={place.parent}"], groups)
+    with pytest.raises(FileError, match=r"mine/scenes/cup\.png is one of the inputs"):
+        run_jobs(plan(groups, mine, CONDITIONS, tmp_path / "results"), workers=1)
+    assert (place / "cup.png").read_bytes() == before
 
 
 def test_results_are_scored_as_the_jpeg_that_is_kept(jobs, small_scenes):

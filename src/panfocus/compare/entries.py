@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,11 @@ class FusionEntry:
     name: str
     method: str
     settings: Mapping[str, Any]
+
+    @property
+    def files(self) -> Collection[Path]:
+        """Files that it reads beside the frames: none."""
+        return ()
 
     @property
     def about(self) -> str:
@@ -57,6 +62,11 @@ class ResultsEntry:
 
     name: str
     pictures: Mapping[tuple[str, str], Path]  # by the names of group and scene
+
+    @property
+    def files(self) -> Collection[Path]:
+        """Files that it reads beside the frames."""
+        return self.pictures.values()
 
     @property
     def about(self) -> str:

@@ -61,6 +61,17 @@ class Job:
         """The file that says what came of it."""
         return self.folder / f"{self.scene.name}.json"
 
+    @property
+    def files(self) -> list[Path]:
+        """Every file that it may write; the ending of the picture follows from its type."""
+        pictures = [self.folder / f"{self.scene.name}{suffix}" for suffix in (".png", ".tif", ".jpg")]
+        return [*pictures, self.labels, self.record]
+
+    @property
+    def labels(self) -> Path:
+        """The decision map of a method that has one."""
+        return self.folder / f"{self.scene.name}-labels.png"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -90,13 +101,15 @@ def run_jobs(
 ) -> tuple[list[Outcome], int]:
     """Return the outcome of every job, in order, and how many of them an earlier run had left.
 
-    By default there are as many processes as cores. Stopped half-way, the outcomes so far are kept.
+    By default there are as many processes as cores. Stopped half-way, the outcomes so far are kept. A file
+    that no comparison has written is never written over: its job, and all others, are refused.
     """
     digest_once = functools.cache(digest)  # the methods share their scenes
     fingerprints = [_fingerprint(job, digest_once) for job in jobs]
     outcomes = {i: found for i, job in enumerate(jobs) if (found := _recall(job, fingerprints[i]))}
     reused = len(outcomes)
     missing = [i for i in range(len(jobs)) if i not in outcomes]
+    _check_files([jobs[i] for i in missing])
     workers = min(workers or available_cores(), len(missing))
     tasks = [(i, jobs[i], fingerprints[i]) for i in missing]
     with closing(_in_this_process(tasks) if workers <= 1 else _in_processes(tasks, workers)) as finished:
@@ -104,6 +117,30 @@ def run_jobs(
             outcomes[i] = outcome
             progress("compare", len(outcomes) / len(jobs))
     return [outcomes[i] for i in range(len(jobs))], reused
+
+
+def _check_files(jobs: Sequence[Job]) -> None:
+    """Refuse, before any work, to write over an input, or over a file that no record calls ours."""
+    inputs = {path for job in jobs for path in (*job.scene.sources, job.scene.reference) if path}
+    inputs |= {path for entry in {id(job.entry): job.entry for job in jobs}.values() for path in entry.files}
+    real_inputs = set(map(os.path.realpath, inputs))
+    for job in jobs:
+        for path in job.files:
+            if os.path.realpath(path) in real_inputs:
+                raise FileError(f"{path} is one of the inputs; write the report into another folder")
+        foreign = [path for path in job.files if path.exists()]
+        if foreign and not _is_record(job.record):
+            raise FileError(
+                f"{foreign[0]} is in the way: no record says that a comparison wrote it; "
+                "move it, or write the report into another folder"
+            )
+
+
+def _is_record(path: Path) -> bool:
+    try:
+        return "fingerprint" in read_json(path)
+    except (FileError, TypeError):
+        return False
 
 
 _Task = tuple[int, Job, str]  # with its place in the list, and its fingerprint
@@ -171,7 +208,7 @@ def _make(job: Job, fingerprint: str) -> Outcome:
     contents = {path: data}
     labels = None
     if result.labels is not None:
-        labels = job.folder / f"{job.scene.name}-labels.png"
+        labels = job.labels
         contents[labels] = encode_labels(result.labels, len(stack.frames))
     seconds = result.report.get("seconds")
     cost = None if seconds is None else seconds / (image.shape[0] * image.shape[1] / 1e6)
@@ -185,7 +222,10 @@ def _make(job: Job, fingerprint: str) -> Outcome:
         }
     )
     make_folder(job.folder)
-    # The record comes last: where it is, the pictures are.
+    if not job.record.exists():
+        # Killed between the files below, the next run still knows them for ours.
+        write_files({job.record: encode_json({"fingerprint": None})})
+    # The record comes last: where it is complete, the pictures are.
     write_files(contents, force=True)
     return Outcome(path, labels, scores, cost)
 
