@@ -111,17 +111,29 @@ def test_a_mistake_is_one_line(compare, arguments, code, words):
 # ---- Stopped half-way, in processes of their own.
 
 
+def clouds(n, side):
+    """Write n scenes and return the command that compares them."""
+    rng = np.random.default_rng(3)
+    Path("large").mkdir()
+    for i in range(n):
+        for part in "AB":
+            frame = gaussian_filter(rng.random((side, side)), 2)
+            write_image(f"large/cloud-{i}-{part}.png", np.rint(255 * frame / frame.max()).astype(np.uint8))
+    return "compare", "large", "--methods", "coupled", "--metrics", "NMI", "-o", "report"
+
+
 @pytest.fixture
 def large_scenes(tmp_path, monkeypatch):
     """Scenes whose fusion takes long enough to be interrupted."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(3)
-    Path("large").mkdir()
-    for i in range(6):
-        for part in "AB":
-            frame = gaussian_filter(rng.random((200, 200)), 2)
-            write_image(f"large/cloud-{i}-{part}.png", np.rint(255 * frame / frame.max()).astype(np.uint8))
-    return "compare", "large", "--methods", "coupled", "--metrics", "NMI", "-o", "report"
+    return clouds(6, 200)
+
+
+@pytest.fixture
+def endless_scenes(tmp_path, monkeypatch):
+    """Scenes whose fusion takes longer than anybody waits."""
+    monkeypatch.chdir(tmp_path)
+    return clouds(2, 2000)
 
 
 def records():
@@ -182,10 +194,30 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(large_scenes, command, worker
     process = command(*large_scenes, "--workers", workers, start_new_session=True)
     wait_for(lambda: len(records()) >= 1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process
-    _, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert re.fullmatch(r"panfocus: interrupted; what is finished is kept in report, .*\n", err), err
+    assert ("finishing what is under way; another Ctrl-C" in out) == (workers > 1)
     assert records()
     assert not Path("report/index.html").exists()
     leftovers = [path for path in Path("report").rglob("*") if path.name.startswith(".")]
     assert leftovers == []
+
+
+@needs_proc
+@pytest.mark.parametrize("pause", [0, 5], ids=["while workers begin", "while workers work"])
+def test_a_second_ctrl_c_ends_it_at_once(endless_scenes, command, pause):
+    process = command(*endless_scenes, "--workers", 2, start_new_session=True)
+    wait_for(lambda: len(workers_of(process)) == 2)
+    workers = workers_of(process)
+    time.sleep(pause)
+    os.killpg(process.pid, signal.SIGINT)
+    while "finishing" not in process.stdout.readline():
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 10
+    assert process.returncode == 1
+    assert re.fullmatch(r"panfocus: interrupted; what is finished is kept in report, .*\n", err), err
+    wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))

@@ -7,18 +7,13 @@ all that it depends on; a run that finds the record which it was about to make t
 import functools
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import as_file, files
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +22,17 @@ from numpy.typing import NDArray
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.compare.entries import Entry, file_name
+from panfocus.compare.processes import in_processes
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike, score_pictures
-from panfocus.errors import FileError, PanfocusError
+from panfocus.errors import FileError
 from panfocus.io.files import digest, make_folder, read_json, write_files
 from panfocus.io.raster import decode_jpeg, encode_jpeg
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import check_format, encode_image, encode_json, encode_labels
 from panfocus.stack import Stack
+
+FINISHING = "finishing what is under way; another Ctrl-C stops at once"  # told as a stage of the work
 
 
 @dataclass(frozen=True)
@@ -111,11 +109,15 @@ def run_jobs(
     missing = [i for i in range(len(jobs)) if i not in outcomes]
     _check_files([jobs[i] for i in missing])
     workers = min(workers or available_cores(), len(missing))
-    tasks = [(i, jobs[i], fingerprints[i]) for i in missing]
-    with closing(_in_this_process(tasks) if workers <= 1 else _in_processes(tasks, workers)) as finished:
-        for i, outcome in finished:
-            outcomes[i] = outcome
-            progress("compare", len(outcomes) / len(jobs))
+
+    def show(stage: str) -> None:
+        progress(stage, len(outcomes) / len(jobs))
+
+    tasks = [(jobs[i], fingerprints[i]) for i in missing]
+    with closing(_performed(tasks, workers, on_leaving=lambda: show(FINISHING))) as finished:
+        for place, outcome in finished:
+            outcomes[missing[place]] = outcome
+            show("compare")
     return [outcomes[i] for i in range(len(jobs))], reused
 
 
@@ -143,53 +145,19 @@ def _is_record(path: Path) -> bool:
         return False
 
 
-_Task = tuple[int, Job, str]  # with its place in the list, and its fingerprint
-_Finished = Generator[tuple[int, Outcome]]
+def _performed(
+    tasks: Sequence[tuple[Job, str]], workers: int, *, on_leaving: Callable[[], None]
+) -> Generator[tuple[int, Outcome]]:
+    """Yield the places of jobs, given with their fingerprints, and their outcomes as they come."""
+    if workers <= 1:
+        yield from enumerate(_make(*task) for task in tasks)
+    else:
+        threads = max(1, available_cores() // workers)  # each process takes its share of the cores
+        work = partial(_make_by_threads, threads)
+        yield from in_processes(work, tasks, workers, on_leaving=on_leaving)
 
 
-def _in_this_process(tasks: Iterable[_Task]) -> _Finished:
-    for i, job, fingerprint in tasks:
-        yield i, _perform(job, fingerprint)
-
-
-def _in_processes(tasks: Iterable[_Task], workers: int) -> _Finished:
-    """Yield outcomes as they come; each process takes its share of the cores."""
-    threads = max(1, available_cores() // workers)
-    spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-    waiting = iter(tasks)
-    under_way: dict[Future[Outcome], int] = {}
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker) as pool:
-        try:
-            while True:
-                # No more than are at work: leaving early waits for what has begun.
-                for i, job, fingerprint in islice(waiting, workers - len(under_way)):
-                    under_way[pool.submit(_perform, job, fingerprint, threads)] = i
-                if not under_way:
-                    return
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield under_way.pop(future), future.result()
-        except BrokenProcessPool as error:
-            raise PanfocusError(
-                "a worker process was ended from outside, perhaps for lack of memory; "
-                "start again with fewer --workers, finished results are kept"
-            ) from error
-
-
-def _begin_worker() -> None:
-    """Leave Ctrl-C to the parent, which lets begun work end; but do not outlive a parent that was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _perform(job: Job, fingerprint: str, threads: int | None = None) -> Outcome:
+def _make_by_threads(threads: int, job: Job, fingerprint: str) -> Outcome:
     with limit_threads(threads):
         return _make(job, fingerprint)
 
