@@ -12,7 +12,7 @@ from panfocus.metrics import matlab_gray, score
 
 GREY = (
     "MATLAB's rgb2gray, Y = 0.2989 R + 0.5870 G + 0.1140 B in full precision, "
-    "rounded half up to the type of the picture"
+    "8 and 16 bit rounded half up to their own type"
 )
 
 
