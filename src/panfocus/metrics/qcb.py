@@ -22,10 +22,11 @@ def qcb(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     """Share of the sources' visible local contrast that the fused image has, after Chen and Blum.
 
     Each image is filtered by the eye's contrast sensitivity,
-    exp(-(r / 15.387)^2) - .7622 exp(-(r / 1.3456)^2), r being the frequency in cycles per degree at 30 pixels
-    a degree. Peli's contrast is C = |x2 / x4 - 1|, with x2 and x4 blurred by Gaussians of 2 and 4 pixels;
-    masking makes it C' = C^3 / (C^2 + 1e-4). Per pixel and source, what is preserved is the smaller C' of
-    source and fused image over the larger; sources are weighted by C'^2. Q_CB is the mean over all pixels.
+    exp(-(r / 15.387)^2) - .7622 exp(-(r / 1.3456)^2). Along each axis r = 2 f n / 30, with f the frequency in
+    cycles per pixel and n the image's side: cycles per image over 15, taken for cycles per degree. Peli's
+    contrast is C = |x2 / x4 - 1|, with x2 and x4 blurred by Gaussians of 2 and 4 pixels; masking makes it
+    C' = C^3 / (C^2 + 1e-4). Per pixel and source, what is preserved is the smaller C' of source and fused
+    image over the larger; sources are weighted by C'^2. Q_CB is the mean over all pixels.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ def qcb(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
 
     *What it rewards wrongly.* Contrast is a quotient by the local mean, so that dark areas decide: noise
     there has huge contrast. The stretch hides a fusion that has lost brightness or range, and one outlying
-    pixel changes the whole value.
+    pixel changes the whole value. As r grows with the image's side, the same detail falls on another part of
+    the sensitivity in a larger image or in a crop, and along rows and columns of an image that is not square
+    on different ones: values of images of different sizes cannot be compared.
 
     *Variants in use.* Two other sensitivity functions (Mannos and Sakrison, Daly) in the paper; the toolbox
     takes the difference of Gaussians, as here. Weights C'^2 follow the toolbox.
@@ -80,7 +83,7 @@ def _visible_contrast(image: Grey) -> Plane:
 
 def _filtered_by_sensitivity(plane: Plane) -> Plane:
     height, width = plane.shape
-    # fftfreq counts cycles per pixel up to 1/2; the sensitivity's frequencies run to size / 30 there.
+    # The published values have frequencies that depend on the image's size: size / 30 at 1/2 cycle per pixel.
     down, across = (2 * fft.fftfreq(n) * n / _PIXELS_PER_DEGREE for n in (height, width))
     r = np.hypot(down[:, None], across)
     sensitivity = np.exp(-((r / _WIDE) ** 2)) - _SHARE * np.exp(-((r / _NARROW) ** 2))
