@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from scipy.ndimage import gaussian_filter
 
+from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 
 FAST = "coupled:stride=4"
@@ -93,7 +95,7 @@ def test_jpeg_and_crop_move_the_scores(compare, average_dir):
         (["--methods", f"{FAST},{FAST}"], 2, [FAST, "itself"]),
         (["--methods", FAST, "--metrics", "BEAUTY"], 2, ["BEAUTY", "NMI"]),
         (["--methods", FAST, "--jpeg", "101"], 2, ["--jpeg"]),
-        (["--methods", FAST, "--crop", "17"], 1, ["crop of 17"]),
+        (["--methods", FAST, "--crop", "17"], 2, ["crop of 17"]),
         (["--results", "average"], 2, ["NAME=DIR"]),
         (["--results", "average=nowhere"], 1, ["nowhere", "no such folder"]),
         (["nowhere", "--methods", FAST], 1, ["nowhere", "no such folder"]),
@@ -106,6 +108,61 @@ def test_a_mistake_is_one_line(compare, arguments, code, words):
     assert len(ran.err.splitlines()) == 1
     assert all(word in ran.err for word in words), ran.err
     assert not Path("report/index.html").exists()
+
+
+def deep_frames():
+    for path in Path("scenes").glob("cup-*.png"):
+        write_image(path, read_image(path).astype(np.uint16) * 257, force=True)
+
+
+def foreign_table():
+    Path("report").mkdir()
+    Path("report/scores.csv").write_text("mine")
+
+
+def small_result():
+    write_image("average/cup_fused.png", np.zeros((40, 30, 3), np.uint8), force=True)
+
+
+def cut_frame():
+    path = Path("scenes/cup-B.png")
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def two_pages(name):
+    image = read_image("scenes/cup-A.png")
+    Path(name).unlink()
+    tifffile.imwrite(Path(name).with_suffix(".tif"), np.stack([image, image]), photometric="rgb")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "options", "code", "words"),
+    [
+        (foreign_table, [], 1, ["report/scores.csv exists already"]),
+        (deep_frames, ["--jpeg", 90], 2, ["--jpeg cannot be used here", "8 bits", "cup-A.png"]),
+        (small_result, [], 1, ["cup_fused.png is 30 x 40", "cup-A.png is 33 x 40"]),
+        (cut_frame, [], 1, ["cup-B.png: cut off"]),
+        (lambda: two_pages("scenes/cup-B.png"), [], 1, ["cup-B.tif holds 2 pages"]),
+        (lambda: two_pages("scenes/cup-GT.png"), [], 1, ["cup-GT.tif holds 2 pages"]),
+        (lambda: two_pages("average/cup_fused.png"), [], 1, ["cup_fused.tif holds 2 pages"]),
+        (lambda: None, ["--crop", 17], 2, ["crop of 17", "box-2-A.png", "box-10-A.png", "cup-A.png"]),
+    ],
+)
+def test_mistakes_are_found_before_the_first_fusion(compare, average_dir, spoil, options, code, words):
+    spoil()
+    ran = compare("--methods", FAST, "--results", "average=average", *options)
+    assert ran.code == code
+    assert len(ran.err.splitlines()) == 1
+    assert all(word in ran.err for word in words), ran.err
+    assert not Path("report/results").exists()
+
+
+def test_of_many_mistakes_some_are_told(compare, average_dir):
+    for path in [*Path("average").iterdir(), Path("scenes/cup-GT.png")]:
+        path.write_bytes(b"nothing")
+    err = compare("--methods", FAST, "--results", "average=average").err
+    assert err.count("not a JPEG") == 3
+    assert err.endswith("and 1 more mistakes\n")
 
 
 # ---- Stopped half-way, in processes of their own.

@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+import tifffile
 
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
@@ -97,13 +98,17 @@ def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
         (["fused.png", "a.png", "b.png", "--reference", "deep.png"], 1, ["deep.png", "uint16"]),
         (["fused.png", "a.png", "b.png", "--metrics", "NMI,BEAUTY"], 2, ["BEAUTY", "QABF"]),
         (["fused.png", "a.png", "b.png", "--metrics", "NMI,NMI"], 2, ["NMI,NMI", "twice"]),
-        (["fused.png", "a.png", "b.png", "--crop", "20"], 1, ["crop of 20", "33 x 40"]),
+        (["fused.png", "a.png", "b.png", "--crop", "20"], 2, ["crop of 20", "33 x 40"]),
+        (["fused.png", "a.png", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
+        (["pages.tif", "a.png", "b.png"], 1, ["pages.tif holds 2 pages"]),
+        (["fused.png", "a.png", "b.png", "--reference", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
         (["fused.png", "a.png", "b.png", "--crop", "-1"], 2, ["--crop"]),
     ],
 )
 def test_bad_input_is_one_line(pictures, run, scene, arguments, code, words):
     write_image("small.png", scene[0][:30])
     write_image("deep.png", scene[0].astype(np.uint16))
+    tifffile.imwrite("pages.tif", scene, photometric="rgb")
     ran = run("score", *arguments)
     assert (ran.code, ran.out) == (code, "")
     assert len(ran.err.splitlines()) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus.cli._console import Console, Debug, Force, Quiet, console, usage_errors
+from panfocus.cli._console import Console, Debug, Force, Quiet, UsageError, console, usage_errors
 from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
 from panfocus.errors import InputError, PanfocusError
 
@@ -57,15 +57,23 @@ def compare(
     again; so it does over a finished report with --force, as far as nothing has changed.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.compare import Comparison, Conditions, find_groups, plan, run_jobs, write_report
-        from panfocus.io.files import check_destination, make_folder
+        from panfocus.compare import (
+            Comparison,
+            Conditions,
+            check_report,
+            find_groups,
+            plan,
+            run_jobs,
+            write_report,
+        )
+        from panfocus.io.files import make_folder
 
         with usage_errors():
             conditions = Conditions(metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg)
             groups = find_groups(folders)
         entries = _entries(methods, results or [], groups)
         make_folder(output)
-        check_destination(output / "index.html", force=force)
+        check_report(output, force=force)
         _announce(terminal, groups, entries)
         jobs = plan(groups, entries, conditions, output / "results")
         with _kept_when_interrupted(output):
@@ -104,8 +112,12 @@ def _count(things: Sequence[object], name: str) -> str:
 
 @contextmanager
 def _kept_when_interrupted(output: Path) -> Iterator[None]:
+    from panfocus.compare import ConditionsError
+
     try:
         yield
+    except ConditionsError as error:
+        raise UsageError(str(error)) from error
     except KeyboardInterrupt as error:
         raise PanfocusError(
             f"interrupted; what is finished is kept in {output}, the same command goes on from there"

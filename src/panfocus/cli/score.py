@@ -32,17 +32,19 @@ def score(
 ) -> None:
     """Score a fused picture against its frames, and against a reference if there is one."""
     with console(debug=debug) as terminal:
-        from panfocus.compare.scoring import GREY, check_alike, score_pictures
-        from panfocus.io.read import find_inputs, read_image
+        from panfocus.compare.scoring import GREY, check_alike, check_crop, score_pictures
+        from panfocus.io.read import find_inputs, read_single
 
         with usage_errors():
             keys = None if metrics is None else chosen_metrics(metrics)
             paths = find_inputs(inputs)
             if len(paths) < 2:
                 raise InputError(f"a score needs at least two sources, got only {paths[0]}")
-        pictures = {path: read_image(path) for path in [fused, *paths, *([reference] if reference else [])]}
+        pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
         for path, picture in pictures.items():
             check_alike(picture, str(path), pictures[fused], str(fused))
+        with usage_errors():
+            check_crop(crop, pictures[fused])
         scores = score_pictures(
             [pictures[path] for path in paths],
             pictures[fused],

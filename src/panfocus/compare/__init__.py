@@ -1,9 +1,11 @@
 """Scenes x methods x metrics: fused, scored, and laid out as tables and a page.
 
-The parts, in the order of the data: `scenes` and `entries` say what is compared, `run` makes every picture
-and has it scored by `scoring`, `statistics` sums up, `pictures` and `report` show it.
+The parts, in the order of the data: `scenes` and `entries` say what is compared, `checks` looks at it, `run`
+makes every picture, in `processes`, and has it scored by `scoring`, `statistics` sums up, `pictures` and
+`report` show it.
 """
 
+from panfocus.compare.checks import ConditionsError
 from panfocus.compare.entries import (
     Entry,
     FusionEntry,
@@ -12,13 +14,14 @@ from panfocus.compare.entries import (
     parse_methods,
     parse_results,
 )
-from panfocus.compare.report import Comparison, write_report
+from panfocus.compare.report import Comparison, check_report, write_report
 from panfocus.compare.run import Conditions, Job, Outcome, plan, run_jobs
 from panfocus.compare.scenes import Group, Scene, find_groups
 
 __all__ = [
     "Comparison",
     "Conditions",
+    "ConditionsError",
     "Entry",
     "FusionEntry",
     "Group",
@@ -27,6 +30,7 @@ __all__ = [
     "ResultsEntry",
     "Scene",
     "check_names",
+    "check_report",
     "find_groups",
     "parse_methods",
     "parse_results",

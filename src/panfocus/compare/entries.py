@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
-from panfocus.io.read import find_inputs, read_image
+from panfocus.io.read import find_inputs, read_single
 from panfocus.methods import FusionResult, get_method, parse_settings
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack
@@ -39,6 +41,9 @@ class FusionEntry:
     def has(self, group: str, scene: Scene) -> bool:
         """Every scene can be fused."""
         return True
+
+    def check(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> None:
+        """Whatever can be read can be tried."""
 
     def identity(self, group: str, scene: Scene) -> dict[str, Any]:
         """Return what the result depends on beside the frames: every setting, also those by default."""
@@ -77,16 +82,23 @@ class ResultsEntry:
         """Tell whether the folder holds a result for this scene."""
         return (group, scene.name) in self.pictures
 
+    def check(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> None:
+        """Refuse a result that is not like the frames."""
+        self._read(group, scene, frame, frame_name)
+
     def identity(self, group: str, scene: Scene) -> dict[str, Any]:
         """Return what the result depends on: the content of its file."""
         return {"picture": digest(self.pictures[group, scene.name])}
 
     def result(self, group: str, scene: Scene, stack: Stack) -> FusionResult:
         """Read the result of a scene."""
+        return FusionResult(self._read(group, scene, stack.frames[0], stack.names[0]))
+
+    def _read(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> NDArray[Any]:
         path = self.pictures[group, scene.name]
-        image = read_image(path)
-        check_alike(image, str(path), stack.frames[0], stack.names[0])
-        return FusionResult(image)
+        image = read_single(path)
+        check_alike(image, str(path), frame, frame_name)
+        return image
 
 
 Entry = FusionEntry | ResultsEntry

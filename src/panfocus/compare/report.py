@@ -24,13 +24,13 @@ from panfocus.compare.run import Conditions, Job, Outcome
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import Scores, summarise
-from panfocus.io.files import read_text, write_files
+from panfocus.io.files import check_destination, read_text, write_files
 from panfocus.io.read import read_image
 from panfocus.io.write import encode_json
 from panfocus.metrics import metric_of
 from panfocus.metrics.catalogue import source_letters
 
-PAGE = "index.html"
+PAGE, TABLE, DATA = "index.html", "scores.csv", "scores.json"
 TIME = "s/MP"  # beside the scores, on the page and in the JSON: it is another in every run
 
 
@@ -87,6 +87,12 @@ def shown_values(outcome: Outcome) -> dict[str, float]:
     return outcome.scores | ({} if cost is None else {TIME: cost})
 
 
+def check_report(folder: Path, *, force: bool = False) -> None:
+    """Refuse, before any work, a folder that the report cannot be written to."""
+    for name in (PAGE, TABLE, DATA):
+        check_destination(folder / name, force=force)
+
+
 def write_report(
     comparison: Comparison, folder: Path, *, force: bool = False, progress: Progress = silent
 ) -> None:
@@ -94,8 +100,8 @@ def write_report(
     data = _plain_data(comparison)
     write_files(
         {
-            folder / "scores.csv": _table(comparison),
-            folder / "scores.json": encode_json(data),
+            folder / TABLE: _table(comparison),
+            folder / DATA: encode_json(data),
             folder / PAGE: _page(comparison, data, progress),
         },
         force=force,

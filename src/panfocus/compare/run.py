@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
+from panfocus.compare.checks import check_inputs
 from panfocus.compare.entries import Entry, file_name
 from panfocus.compare.processes import in_processes
 from panfocus.compare.scenes import Group, Scene
@@ -28,7 +29,7 @@ from panfocus.compare.scoring import check_alike, score_pictures
 from panfocus.errors import FileError
 from panfocus.io.files import digest, make_folder, read_json, write_files
 from panfocus.io.raster import decode_jpeg, encode_jpeg
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read import read_single, read_stack
 from panfocus.io.write import check_format, encode_image, encode_json, encode_labels
 from panfocus.stack import Stack
 
@@ -108,11 +109,13 @@ def run_jobs(
     reused = len(outcomes)
     missing = [i for i in range(len(jobs)) if i not in outcomes]
     _check_files([jobs[i] for i in missing])
+    check_inputs([jobs[i] for i in missing], progress=progress)
     workers = min(workers or available_cores(), len(missing))
 
     def show(stage: str) -> None:
         progress(stage, len(outcomes) / len(jobs))
 
+    show("compare")
     tasks = [(jobs[i], fingerprints[i]) for i in missing]
     with closing(_performed(tasks, workers, on_leaving=lambda: show(FINISHING))) as finished:
         for place, outcome in finished:
@@ -201,7 +204,7 @@ def _make(job: Job, fingerprint: str) -> Outcome:
 def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
     if scene.reference is None:
         return None
-    reference = read_image(scene.reference)
+    reference = read_single(scene.reference)
     check_alike(reference, str(scene.reference), stack.frames[0], stack.names[0])
     return reference
 

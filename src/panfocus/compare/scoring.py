@@ -25,9 +25,7 @@ def score_pictures(
     crop: int = 0,
 ) -> dict[str, float]:
     """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`."""
-    height, width = fused.shape[:2]
-    if 2 * crop >= min(height, width):
-        raise InputError(f"a crop of {crop} pixels on every side leaves nothing of {width} x {height}")
+    check_crop(crop, fused)
 
     def plane(image: NDArray[Any]) -> NDArray[Any]:
         grey = matlab_gray(image)
@@ -40,6 +38,13 @@ def score_pictures(
         data_range=IntensityScale.of(fused.dtype).white,
         keys=keys,
     )
+
+
+def check_crop(crop: int, image: NDArray[Any]) -> None:
+    """Refuse a crop that leaves nothing of an image."""
+    height, width = image.shape[:2]
+    if 2 * crop >= min(height, width):
+        raise InputError(f"a crop of {crop} pixels on every side leaves nothing of {width} x {height}")
 
 
 def check_alike(image: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:

@@ -38,6 +38,14 @@ def read_image(path: str | Path) -> NDArray[Any]:
     return frame.image
 
 
+def read_single(path: Path) -> NDArray[Any]:
+    """Read a file that is to hold one picture; several pages are refused, as one would be left out."""
+    n = count_frames([path])
+    if n > 1:
+        raise FileError(f"{path} holds {n} pages, one is needed; save that one as a file of its own")
+    return read_image(path)
+
+
 def read_stack(paths: Sequence[Path]) -> Stack:
     """Read two or more frames of one size and type, or say which file does not fit."""
     n = count_frames(paths)

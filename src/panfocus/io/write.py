@@ -31,19 +31,22 @@ DEPTH_SUFFIXES = (".tif", ".tiff")
 
 def check_format(path: Path, image: NDArray[Any]) -> None:
     """Refuse a format that cannot hold every value of an image like this one."""
-    channels = image.shape[2] if image.ndim == 3 else 1
     suffix = path.suffix.lower()
-    if suffix in (".jpg", ".jpeg"):
-        if image.dtype != np.uint8:
-            raise InputError(
-                f"{path}: JPEG holds 8 bits, the frames are {image.dtype.name}; {_remedy(image)}"
-            )
-        if channels in (2, 4):
-            raise InputError(f"{path}: JPEG has no alpha channel, the frames have one; use .png or .tif")
-        if max(image.shape[:2]) > MAX_JPEG_SIDE:
-            raise InputError(f"{path}: JPEG ends at {MAX_JPEG_SIDE} pixels a side; use .png or .tif")
+    if suffix in (".jpg", ".jpeg") and (reason := why_no_jpeg(image)):
+        raise InputError(f"{path}: {reason}; {_remedy(image)}")
     if suffix == ".png" and image.dtype.kind == "f":
         raise InputError(f"{path}: PNG holds no {image.dtype.name} values; {_remedy(image)}")
+
+
+def why_no_jpeg(image: NDArray[Any]) -> str | None:
+    """Say what keeps an image from being a JPEG, if anything does."""
+    if image.dtype != np.uint8:
+        return f"JPEG holds 8 bits, the frames are {image.dtype.name}"
+    if image.ndim == 3 and image.shape[2] in (2, 4):
+        return "JPEG has no alpha channel, the frames have one"
+    if max(image.shape[:2]) > MAX_JPEG_SIDE:
+        return f"JPEG ends at {MAX_JPEG_SIDE} pixels a side"
+    return None
 
 
 def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) -> bytes:
