@@ -1,4 +1,5 @@
 import csv
+import json
 import os
 import re
 import shutil
@@ -135,11 +136,34 @@ def two_pages(name):
     tifffile.imwrite(Path(name).with_suffix(".tif"), np.stack([image, image]), photometric="rgb")
 
 
+def test_data_range_is_the_value_of_white_in_scores_and_on_the_page(compare, average_dir):
+    for path in [*Path("scenes").iterdir(), *Path("average").iterdir()]:
+        write_image(path, read_image(path)[..., 0], force=True)
+    compare("--results", "average=average")
+    eight = [float(row["value"]) for row in rows()]
+    for path in [*Path("scenes").iterdir(), *Path("average").iterdir()]:
+        write_image(path, read_image(path).astype(np.uint16) * 16, force=True)
+    dark = compare("--results", "average=average", "--force")
+    assert (dark.code, "made 3 results" in dark.out) == (0, True)
+    assert [float(row["value"]) for row in rows()] != pytest.approx(eight)
+    compare("--results", "average=average", "--force", "--data-range", 4080)
+    assert [float(row["value"]) for row in rows()] == pytest.approx(eight)
+    assert json.loads(Path("report/scores.json").read_text())["data_range"] == 4080
+
+
+def float_frames():
+    for path in Path("scenes").glob("cup-*.png"):
+        write_image(path.with_suffix(".tif"), read_image(path).astype(np.float32))
+        path.unlink()
+
+
 @pytest.mark.parametrize(
     ("spoil", "options", "code", "words"),
     [
         (foreign_table, [], 1, ["report/scores.csv exists already"]),
         (deep_frames, ["--jpeg", 90], 2, ["--jpeg cannot be used here", "8 bits", "cup-A.png"]),
+        (float_frames, [], 1, ["cup-A.tif holds values from", "not from 0 to 1", "--data-range"]),
+        (lambda: None, ["--data-range", -1], 2, ["--data-range must be"]),
         (small_result, [], 1, ["cup_fused.png is 30 x 40", "cup-A.png is 33 x 40"]),
         (cut_frame, [], 1, ["cup-B.png: cut off"]),
         (lambda: two_pages("scenes/cup-B.png"), [], 1, ["cup-B.tif holds 2 pages"]),

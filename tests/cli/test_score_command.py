@@ -82,6 +82,31 @@ def test_an_infinite_score_is_null(pictures, run):
     assert "PSNR  inf" in run(*arguments).out
 
 
+@pytest.mark.parametrize(("factor", "dtype"), [(16, np.uint16), (1, np.float32)], ids=["12 bits", "float"])
+def test_the_value_of_white_is_given_by_data_range(pictures, run, factor, dtype):
+    for name in ("a", "b", "fused"):
+        grey = matlab_gray(read_image(f"{name}.png"))
+        write_image(f"{name}-grey.png", grey)
+        write_image(f"{name}.tif", grey.astype(dtype) * dtype(factor))
+    eight = run("score", "fused-grey.png", "a-grey.png", "b-grey.png", "--json").out
+    white = str(255 * factor)
+    other = run("score", "fused.tif", "a.tif", "b.tif", "--json", "--data-range", white).out
+    assert json.loads(other) == pytest.approx(json.loads(eight), rel=1e-5)
+
+
+def test_floats_of_another_range_are_refused_and_overshoot_of_the_result_is_not(pictures, run, scene):
+    for name, frame in zip(("a", "b"), scene, strict=True):
+        write_image(f"{name}.tif", frame.astype(np.float32) / 255)
+        write_image(f"{name}-wide.tif", frame.astype(np.float32))
+    write_image("fused.tif", 1.4 * scene[0].astype(np.float32) / 255)
+    assert run("score", "fused.tif", "a.tif", "b.tif").code == 0
+    for arguments in (["fused.tif", "a-wide.tif", "b-wide.tif"], ["a-wide.tif", "a.tif", "b.tif"]):
+        ran = run("score", *arguments)
+        assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+        assert "a-wide.tif holds values from" in ran.err
+        assert "not from 0 to 1; give the value of white by --data-range" in ran.err
+
+
 def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
     write_image("grey.png", matlab_gray(read_image("fused.png")))
     ran = run("score", "grey.png", "[ab].png", "--json")
@@ -102,6 +127,8 @@ def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
         (["fused.png", "a.png", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
         (["pages.tif", "a.png", "b.png"], 1, ["pages.tif holds 2 pages"]),
         (["fused.png", "a.png", "b.png", "--reference", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
+        (["fused.png", "a.png", "b.png", "--data-range", "0"], 2, ["--data-range must be", "above 0"]),
+        (["fused.png", "a.png", "b.png", "--data-range", "9"], 1, ["not from 0 to 9"]),
         (["fused.png", "a.png", "b.png", "--crop", "-1"], 2, ["--crop"]),
     ],
 )

@@ -29,6 +29,13 @@ def test_any_picture_is_shown_in_8_bit_without_alpha(dtype, channels):
     np.testing.assert_allclose(pixels(photograph(image)), 127, atol=2)
 
 
+def test_white_may_be_another_value_than_the_types(rng):
+    image = rng.integers(0, 256, (9, 7), np.uint8)
+    packed = image.astype(np.uint16) * 16
+    assert photograph(packed, 4080).webp == photograph(image).webp
+    assert error_map(packed, 0 * packed, 4080).webp == error_map(image, 0 * image).webp
+
+
 def test_labels_have_exactly_the_colours_of_the_legend():
     labels = np.arange(12).reshape(3, 4) % 3
     colours = label_colours(3)

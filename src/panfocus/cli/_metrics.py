@@ -1,5 +1,6 @@
 """The options of every command that scores."""
 
+import math
 from typing import Annotated
 
 import typer
@@ -15,6 +16,21 @@ Metrics = Annotated[
 Crop = Annotated[
     int, typer.Option("--crop", metavar="N", min=0, help="Leave N border pixels out of the scores.")
 ]
+
+DataRange = Annotated[
+    float | None,
+    typer.Option(
+        "--data-range",
+        metavar="X",
+        help="Value of white, such as 4095 of 12 bits in 16; by default the type's largest, 1 of floats.",
+    ),
+]
+
+
+def check_data_range(value: float | None) -> None:
+    """Refuse a white that is none."""
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"--data-range must be a number above 0, got {value:g}")
 
 
 def chosen_metrics(typed: str | None) -> tuple[str, ...]:

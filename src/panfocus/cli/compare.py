@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from panfocus.cli._console import Console, Debug, Force, Quiet, UsageError, console, usage_errors
-from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
+from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
 from panfocus.errors import InputError, PanfocusError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def compare(
     ] = None,
     metrics: Metrics = None,
     crop: Crop = 0,
+    data_range: DataRange = None,
     jpeg: Annotated[
         int | None,
         typer.Option(metavar="Q", min=1, max=100, help="Put every result through JPEG of this quality."),
@@ -69,7 +70,10 @@ def compare(
         from panfocus.io.files import make_folder
 
         with usage_errors():
-            conditions = Conditions(metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg)
+            check_data_range(data_range)
+            conditions = Conditions(
+                metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
+            )
             groups = find_groups(folders)
         entries = _entries(methods, results or [], groups)
         make_folder(output)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from panfocus.cli._console import Console, Debug, console, usage_errors
-from panfocus.cli._metrics import Crop, Metrics, chosen_metrics
+from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
 from panfocus.errors import InputError
 
 
@@ -25,6 +25,7 @@ def score(
     ] = None,
     metrics: Metrics = None,
     crop: Crop = 0,
+    data_range: DataRange = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, score by key; null is infinite.")
     ] = False,
@@ -32,10 +33,18 @@ def score(
 ) -> None:
     """Score a fused picture against its frames, and against a reference if there is one."""
     with console(debug=debug) as terminal:
-        from panfocus.compare.scoring import GREY, check_alike, check_crop, score_pictures
+        from panfocus.compare.scoring import (
+            GREY,
+            RESULT_OVERSHOOT,
+            check_alike,
+            check_crop,
+            check_range,
+            score_pictures,
+        )
         from panfocus.io.read import find_inputs, read_single
 
         with usage_errors():
+            check_data_range(data_range)
             keys = None if metrics is None else chosen_metrics(metrics)
             paths = find_inputs(inputs)
             if len(paths) < 2:
@@ -43,6 +52,8 @@ def score(
         pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
         for path, picture in pictures.items():
             check_alike(picture, str(path), pictures[fused], str(fused))
+            overshoot = RESULT_OVERSHOOT if path == fused else 0.0
+            check_range(picture, str(path), data_range, overshoot=overshoot)
         with usage_errors():
             check_crop(crop, pictures[fused])
         scores = score_pictures(
@@ -51,6 +62,7 @@ def score(
             pictures[reference] if reference else None,
             keys=keys,
             crop=crop,
+            data_range=data_range,
         )
         if as_json:
             finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from panfocus import _checks
 from panfocus._threads import map_blocks
-from panfocus.compare.scoring import check_alike, check_crop
+from panfocus.compare.scoring import check_alike, check_crop, check_range
 from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io.read import read_single
 from panfocus.io.write import why_no_jpeg
@@ -61,16 +61,19 @@ def _mistakes(jobs: Sequence[Job]) -> list[PanfocusError]:
             frame = read_single(path)
             first = frame if first is None else first
             _checks.check_like(frame, str(path), first, first_name)
+            check_range(frame, str(path), conditions.data_range)
     if first is None or found:
         return found
     with noted():
         _check_conditions(first, first_name, conditions)
     if scene.reference:
         with noted():
-            check_alike(read_single(scene.reference), str(scene.reference), first, first_name)
+            reference = read_single(scene.reference)
+            check_alike(reference, str(scene.reference), first, first_name)
+            check_range(reference, str(scene.reference), conditions.data_range)
     for job in jobs:
         with noted():
-            job.entry.check(group, scene, first, first_name)
+            job.entry.check(group, scene, first, first_name, conditions.data_range)
     return found
 
 

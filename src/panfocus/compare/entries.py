@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from panfocus.compare.scenes import Group, Scene
-from panfocus.compare.scoring import check_alike
+from panfocus.compare.scoring import RESULT_OVERSHOOT, check_alike, check_range
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
@@ -42,8 +42,10 @@ class FusionEntry:
         """Every scene can be fused."""
         return True
 
-    def check(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> None:
-        """Whatever can be read can be tried."""
+    def check(
+        self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str, data_range: float | None
+    ) -> None:
+        """Do nothing: whatever can be read can be tried."""
 
     def identity(self, group: str, scene: Scene) -> dict[str, Any]:
         """Return what the result depends on beside the frames: every setting, also those by default."""
@@ -82,9 +84,13 @@ class ResultsEntry:
         """Tell whether the folder holds a result for this scene."""
         return (group, scene.name) in self.pictures
 
-    def check(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> None:
+    def check(
+        self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str, data_range: float | None
+    ) -> None:
         """Refuse a result that is not like the frames."""
-        self._read(group, scene, frame, frame_name)
+        image = self._read(group, scene, frame, frame_name)
+        name = str(self.pictures[group, scene.name])
+        check_range(image, name, data_range, overshoot=RESULT_OVERSHOOT)
 
     def identity(self, group: str, scene: Scene) -> dict[str, Any]:
         """Return what the result depends on: the content of its file."""

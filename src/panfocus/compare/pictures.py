@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus._float import FloatArray, IntArray
+from panfocus.compare.scoring import scale_of
 from panfocus.io.raster import encode_webp
 from panfocus.metrics import matlab_gray
 
@@ -32,10 +33,13 @@ class Picture:
     height: int
 
 
-def photograph(image: NDArray[Any]) -> Picture:
-    """Encode a source, result or reference; deep values are brought to 8 bit, alpha is left out."""
+def photograph(image: NDArray[Any], data_range: float | None = None) -> Picture:
+    """Encode a source, result or reference; deep values are brought to 8 bit, alpha is left out.
+
+    `data_range`, here and below: the value of white, by default that of the type.
+    """
     colours = image if image.ndim == 2 or image.shape[2] in (1, 3) else image[..., :-1]
-    return _encoded(_to_8_bit(_reduced(IntensityScale.of(image.dtype).to_unit(colours))), quality=_QUALITY)
+    return _encoded(_to_8_bit(_reduced(scale_of(image, data_range).to_unit(colours))), quality=_QUALITY)
 
 
 def decision_map(labels: IntArray, n_frames: int) -> Picture:
@@ -45,9 +49,9 @@ def decision_map(labels: IntArray, n_frames: int) -> Picture:
     return _encoded(palette[labels[::step, ::step]])
 
 
-def error_map(image: NDArray[Any], reference: NDArray[Any]) -> Picture:
+def error_map(image: NDArray[Any], reference: NDArray[Any], data_range: float | None = None) -> Picture:
     """Encode the absolute difference in grey, from 0 to `ERROR_LIMIT`, in the colours of `ramp`."""
-    unit = IntensityScale.of(image.dtype).to_unit
+    unit = scale_of(image, data_range).to_unit
     error = np.abs(unit(matlab_gray(image)) - unit(matlab_gray(reference)))
     level = _to_8_bit(_reduced(error) / ERROR_LIMIT)
     return _encoded(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])

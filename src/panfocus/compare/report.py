@@ -125,6 +125,7 @@ def _plain_data(comparison: Comparison) -> dict[str, Any]:
         "grey": GREY,
         "crop": conditions.crop,
         "jpeg": conditions.jpeg,
+        "data_range": conditions.data_range,
         "methods": {entry.name: entry.about for entry in comparison.entries},
         "metrics": {key: _description(key) for key in comparison.keys},
         "groups": [_group_data(comparison, group) for group in comparison.groups],
@@ -230,21 +231,22 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
 
 def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[tuple[str, str, Picture]]:
     """Yield kind, title and picture of all that is shown of a scene."""
+    white = comparison.conditions.data_range
     for i, path in enumerate(scene.sources):
-        yield "source", source_letters(i), photograph(read_image(path))
+        yield "source", source_letters(i), photograph(read_image(path), white)
     reference = read_image(scene.reference) if scene.reference else None
     if reference is not None:
-        yield "source", "reference", photograph(reference)
+        yield "source", "reference", photograph(reference, white)
     for entry in comparison.entries:
         outcome = comparison.outcome(group, scene, entry)
         if outcome is None:
             continue
         image = read_image(outcome.image)
-        yield "result", entry.name, photograph(image)
+        yield "result", entry.name, photograph(image, white)
         if outcome.labels:
             yield "labels", entry.name, decision_map(read_image(outcome.labels), len(scene.sources))
         if reference is not None:
-            yield "error", entry.name, error_map(image, reference)
+            yield "error", entry.name, error_map(image, reference, white)
 
 
 def _embedded(kind: str, title: str, picture: Picture) -> dict[str, Any]:

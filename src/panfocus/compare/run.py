@@ -43,6 +43,7 @@ class Conditions:
     metrics: tuple[str, ...]
     crop: int = 0  # pixels of every border that the metrics leave out
     jpeg: int | None = None  # quality of the JPEG that every result goes through
+    data_range: float | None = None  # the value of white; by default that of the pictures' type
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,7 @@ def _make(job: Job, fingerprint: str) -> Outcome:
         _read_reference(job.scene, stack),
         keys=job.conditions.metrics,
         crop=job.conditions.crop,
+        data_range=job.conditions.data_range,
     )
     contents = {path: data}
     labels = None
@@ -248,6 +250,7 @@ def _fingerprint(job: Job, digest_of: Callable[[Path], str]) -> str:
         "metrics": job.conditions.metrics,
         "crop": job.conditions.crop,
         "jpeg": job.conditions.jpeg,
+        "data_range": job.conditions.data_range,
     }
     return hashlib.sha256(json.dumps(origin, sort_keys=True, default=str).encode()).hexdigest()
 

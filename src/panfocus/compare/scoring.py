@@ -1,6 +1,7 @@
 """From pictures as they were read to scores: grey, without the border, on the scale of their type."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ GREY = (
 )
 
 
+# Filters overshoot at edges: a result may go beyond black and white, one on another scale goes further.
+RESULT_OVERSHOOT = 0.5
+
+
 def score_pictures(
     sources: Sequence[NDArray[Any]],
     fused: NDArray[Any],
@@ -23,8 +28,12 @@ def score_pictures(
     *,
     keys: Collection[str] | None = None,
     crop: int = 0,
+    data_range: float | None = None,
 ) -> dict[str, float]:
-    """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`."""
+    """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`.
+
+    `data_range` is the value of white; by default the largest of the type, and 1 for floats.
+    """
     check_crop(crop, fused)
 
     def plane(image: NDArray[Any]) -> NDArray[Any]:
@@ -35,9 +44,29 @@ def score_pictures(
         [plane(source) for source in sources],
         plane(fused),
         reference=None if reference is None else plane(reference),
-        data_range=IntensityScale.of(fused.dtype).white,
+        data_range=scale_of(fused, data_range).white,
         keys=keys,
     )
+
+
+def scale_of(image: NDArray[Any], data_range: float | None) -> IntensityScale:
+    """Return the scale from black to white: of the type, or up to a value that the user knows."""
+    scale = IntensityScale.of(image.dtype)
+    return scale if data_range is None else replace(scale, white=data_range)
+
+
+def check_range(image: NDArray[Any], name: str, data_range: float | None, *, overshoot: float = 0.0) -> None:
+    """Refuse values that are not from black to white: the scores would be those of another picture.
+
+    `overshoot`: how far beyond they may be, as a share of white.
+    """
+    white = scale_of(image, data_range).white
+    low, high = float(image.min()), float(image.max())
+    if low < -overshoot * white or high > (1 + overshoot) * white:
+        raise FileError(
+            f"{name} holds values from {low:g} to {high:g}, not from 0 to {white:g}; "
+            "give the value of white by --data-range"
+        )
 
 
 def check_crop(crop: int, image: NDArray[Any]) -> None:
