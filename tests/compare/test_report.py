@@ -56,6 +56,7 @@ def test_means_ranks_and_p_are_those_of_the_scenes(data):
     for i, method in enumerate(METHODS):
         found = group["summary"]["MSE"][method]
         assert (found["n"], found["mean"], found["rank"]) == (3, expected.mean[i], expected.rank[i])
+        assert (found["rank_n"], found["best"], found["proven"]) == (3, expected.best[i], False)
         assert found["against"] == {
             other: {"p": expected.p[j, i], "better": expected.ahead[j, i]}
             for j, other in enumerate(METHODS)

@@ -36,12 +36,18 @@ def test_the_test_sees_ahead_who_wins_most_scenes_whatever_the_means_say():
     np.testing.assert_array_equal(larger.p, smaller.p)
 
 
-def test_p_is_scipys_corrected_for_the_number_of_others(rng):
+def test_p_is_scipys_corrected_for_the_number_of_pairs_and_symmetric(rng):
     scores = rng.normal([0, 0.4, 1], size=(20, 3))
     p = summarise(scores, larger_is_better=True).p
-    raw = [wilcoxon(scores[:, 0], scores[:, i]).pvalue for i in (1, 2)]
-    np.testing.assert_allclose(p[0, 1:], holm(np.array(raw)))
-    assert p[0, 2] == pytest.approx(2 * min(raw))
+    raw = [wilcoxon(scores[:, i], scores[:, j]).pvalue for i, j in ((0, 1), (0, 2), (1, 2))]
+    np.testing.assert_allclose([p[0, 1], p[0, 2], p[1, 2]], holm(np.array(raw)))
+    assert p[0, 2] == pytest.approx(3 * min(raw))
+    np.testing.assert_array_equal(p, p.T)
+
+
+def test_ahead_is_the_other_way_round_from_the_other_side(rng):
+    ahead = summarise(rng.normal([0, 0.4, 1], size=(20, 3)), larger_is_better=True).ahead
+    np.testing.assert_array_equal(ahead, ~ahead.T & ~np.eye(3, dtype=bool))
 
 
 def test_holm_by_hand():
@@ -72,9 +78,41 @@ def test_one_scene_is_no_evidence():
 
 
 def test_a_method_without_any_score_leaves_the_others_alone():
-    summary = summarise(np.array([[1.0, NAN], [2.0, NAN]]), larger_is_better=True)
-    assert summary.mean[0] == 1.5
-    assert np.isnan([summary.mean[1], *summary.rank, *summary.p.ravel()]).all()
+    scores = np.array([[1.0, NAN, 2.0], [2.0, NAN, 1.5]])
+    summary = summarise(scores, larger_is_better=True)
+    np.testing.assert_array_equal(summary.mean, [1.5, NAN, 1.75])
+    np.testing.assert_array_equal(summary.rank, [1.5, NAN, 1.5])
+    assert summary.rank_n == 2
+    assert np.isnan(summary.p[1]).all()
+    assert summary.best.tolist() == [False, False, True]
+
+
+def test_ranks_tell_on_how_many_scenes_they_are():
+    scores = np.array([[1.0, 2.0], [2.0, NAN], [3.0, 4.0]])
+    assert summarise(scores, larger_is_better=True).rank_n == 2
+    disjoint = summarise(np.array([[1.0, NAN], [NAN, 2.0]]), larger_is_better=True)
+    assert disjoint.rank_n == 0
+    assert np.isnan(disjoint.rank).all()
+
+
+def test_the_best_is_one_of_those_with_the_most_scenes():
+    scores = np.array([[1.0, 2.0, 9.0], [1.0, 2.0, NAN]])
+    assert summarise(scores, larger_is_better=True).best.tolist() == [False, True, False]
+    assert summarise(scores, larger_is_better=False).best.tolist() == [True, False, False]
+    assert summarise(np.ones((3, 2)), larger_is_better=True).best.tolist() == [True, True]
+    assert not summarise(np.full((3, 2), NAN), larger_is_better=True).best.any()
+
+
+def test_a_lead_is_proven_where_the_test_sees_it_over_every_rival(rng):
+    clear = rng.normal([0, 3, 1.5], 0.1, size=(12, 3))
+    assert summarise(clear, larger_is_better=True).proven
+    assert summarise(clear, larger_is_better=False).proven
+    close = np.column_stack([clear, clear[:, 1] + rng.normal(0, 0.1, 12)])
+    assert not summarise(close, larger_is_better=True).proven
+    close[0, 3] = NAN  # fewer scenes: no rival
+    assert summarise(close, larger_is_better=True).proven
+    assert not summarise(clear[:4], larger_is_better=True).proven  # too few scenes
+    assert not summarise(clear[:, :1], larger_is_better=True).proven  # nobody to be ahead of
 
 
 def test_infinite_scores_are_the_largest_and_equal_each_other():

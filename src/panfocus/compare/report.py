@@ -23,7 +23,7 @@ from panfocus.compare.pictures import Picture, decision_map, error_map, photogra
 from panfocus.compare.run import Conditions, Job, Outcome
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
-from panfocus.compare.statistics import Scores, summarise
+from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
 from panfocus.io.files import check_destination, read_text, write_files
 from panfocus.io.read import read_image
 from panfocus.io.write import encode_json
@@ -128,6 +128,7 @@ def _plain_data(comparison: Comparison) -> dict[str, Any]:
         "data_range": conditions.data_range,
         "methods": {entry.name: entry.about for entry in comparison.entries},
         "metrics": {key: _description(key) for key in comparison.keys},
+        "significant": SIGNIFICANT,
         "groups": [_group_data(comparison, group) for group in comparison.groups],
     }
 
@@ -178,6 +179,9 @@ def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
             "n": int(summary.n[i]),
             "mean": _finite(summary.mean[i]),
             "rank": _finite(summary.rank[i]),
+            "rank_n": summary.rank_n,
+            "best": bool(summary.best[i]),
+            "proven": bool(summary.best[i] and summary.proven),
             "against": {
                 other: {"p": float(summary.p[j, i]), "better": bool(summary.ahead[j, i])}
                 for j, other in enumerate(names)
