@@ -34,6 +34,10 @@ def test_en_counts_bits():
     assert en(np.arange(256, dtype=np.uint8).reshape(16, 16)) == pytest.approx(8)
 
 
+def test_en_of_a_constant_image_is_zero_without_a_sign():
+    assert math.copysign(1, en(np.full((5, 7), 9, np.uint8))) == 1
+
+
 def test_sd_is_that_of_the_columns():
     assert sd(levels([0, 7], [4, 7])) == pytest.approx(math.sqrt(8) / 2)
 

@@ -35,7 +35,7 @@ def joint_distribution(a: Grey, b: Grey) -> Plane:
 def entropy(probabilities: Plane) -> float:
     """Shannon entropy in nats; divide by log(b) for another base."""
     p = probabilities[probabilities > 0]
-    return float(-(p * np.log(p)).sum())
+    return 0.0 - float((p * np.log(p)).sum())  # a constant image has 0, not -0
 
 
 def mutual_information(joint: Plane) -> float:
