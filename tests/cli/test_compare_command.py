@@ -79,6 +79,18 @@ def test_results_of_a_report_are_results_for_the_next(compare):
     assert scores[FAST] == scores["before"]
 
 
+def test_a_metric_that_no_scene_can_have_is_refused_if_it_was_typed(compare, scenes_dir, average_dir):
+    for path in scenes_dir.glob("*-GT.png"):
+        path.unlink()
+    ran = compare("--results", "average=average", "--metrics", "NMI,PSNR")
+    assert (ran.code, ran.err) == (
+        2,
+        "panfocus: --metrics: PSNR needs a reference, and so it is with every scene\n",
+    )
+    small = compare("--results", "average=average", "--metrics", "NMI,VIFF")
+    assert (small.code, "no scene is large enough for VIFF" in small.out) == (0, True)
+
+
 def test_jpeg_and_crop_move_the_scores(compare, average_dir):
     means = []
     for options in ((), ("--jpeg", 40), ("--crop", 5)):
@@ -97,6 +109,7 @@ def test_jpeg_and_crop_move_the_scores(compare, average_dir):
         (["--methods", FAST, "--metrics", "BEAUTY"], 2, ["BEAUTY", "NMI"]),
         (["--methods", FAST, "--jpeg", "101"], 2, ["--jpeg"]),
         (["--methods", FAST, "--crop", "17"], 2, ["crop of 17"]),
+        (["--methods", FAST, "--metrics", "NMI,SSIM_CF"], 2, ["SSIM_CF needs 3 sources"]),
         (["--results", "average"], 2, ["NAME=DIR"]),
         (["--results", "average=nowhere"], 1, ["nowhere", "no such folder"]),
         (["nowhere", "--methods", FAST], 1, ["nowhere", "no such folder"]),

@@ -49,6 +49,7 @@ def test_the_table_says_value_direction_meaning_and_grey(pictures, run):
     (line,) = (line for line in out.splitlines() if line.startswith("MSE "))
     assert f"{expected()['MSE']:.6g}" in line
     assert "smaller is better" in line
+    assert out.splitlines()[0] == "sources: a.png, b.png"
     assert "grey: MATLAB's rgb2gray" in out.splitlines()[-1]
 
 
@@ -129,12 +130,21 @@ def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
         (["fused.png", "a.png", "b.png", "--reference", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
         (["fused.png", "a.png", "b.png", "--data-range", "0"], 2, ["--data-range must be", "above 0"]),
         (["fused.png", "a.png", "b.png", "--data-range", "9"], 1, ["not from 0 to 9"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "NMI,PSNR"], 2, ["PSNR needs a reference"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_ZF"], 2, ["SSIM_ZF needs 26 sources"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "VIFF"], 2, ["viff needs at least 41 x 41"]),
+        (["fused.png", "a.png", "b.png", "small.png", "--metrics", "SCD"], 1, ["small.png"]),
+        (["fused.png", "a.png", "b.png", "again.png", "--metrics", "SCD"], 2, ["SCD", "two sources"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_F"], 2, ["known", "SSIM_AF", "MSE_BF"]),
+        (["fused.png", "[abf]*.png"], 2, ["fused picture fused.png is among the sources"]),
+        (["a.png", "b.png", "fused.png", "--reference", "b.png"], 2, ["reference b.png is among"]),
         (["fused.png", "a.png", "b.png", "--crop", "-1"], 2, ["--crop"]),
     ],
 )
 def test_bad_input_is_one_line(pictures, run, scene, arguments, code, words):
     write_image("small.png", scene[0][:30])
     write_image("deep.png", scene[0].astype(np.uint16))
+    write_image("again.png", scene[0])
     tifffile.imwrite("pages.tif", scene, photometric="rgb")
     ran = run("score", *arguments)
     assert (ran.code, ran.out) == (code, "")

@@ -70,21 +70,51 @@ def test_bad_images_are_an_error_not_a_gap(scene):
         score([a, b[:, :30]], fused)
 
 
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("PSNR", "PSNR needs a reference"),
+        ("SCD", "SCD is defined for two sources only, there are 3"),
+        ("SSIM_DF", "SSIM_DF needs 4 sources, there are 3"),
+        ("MSE_ZF", "MSE_ZF needs 26 sources"),
+        ("VIFF", "viff needs at least 41 x 41 pixels"),
+    ],
+)
+def test_a_complete_score_says_why_a_key_has_no_value(scene, key, words):
+    sources, fused = ([image[:30] for image in scene[0]], scene[1][:30])
+    assert key not in score(sources, fused, keys=["NMI", key])
+    with pytest.raises(InputError, match=words):
+        score(sources, fused, keys=["NMI", key], complete=True)
+
+
 @pytest.mark.parametrize("key", ["SSIM", "SSIM_AF", "SSIM_ABF"])
 def test_the_metric_of_a_key_is_found(key):
     assert metric_of(key).key == "SSIM"
 
 
-@pytest.mark.parametrize("key", ["SSIM_", "SSIM_F", "ssim", "PSNR_AF", "QABF_AF", "SSIM_aF", ""])
+@pytest.mark.parametrize("key", ["SSIM_", "SSIM_F", "ssim", "PSNR_AF", "QABF_AF", "SSIM_aF", "SSIM_ÄF", ""])
 def test_unknown_keys_are_refused_with_the_known_ones(scene, key):
     (a, b, _), fused = scene
-    with pytest.raises(InputError, match=r"there is no metric .*; known: NMI, QABF, "):
+    with pytest.raises(
+        InputError, match=r"there is no metric .*; known: NMI, QABF, .*PSNR, .*SSIM_AF, SSIM_BF, .*MSE_AF"
+    ):
         score([a, b], fused, keys=[key])
 
 
 def test_letters_go_on_after_z():
     letters = [metrics.catalogue.source_letters(i) for i in (0, 1, 25, 26, 27, 51, 52, 701, 702)]
     assert letters == ["A", "B", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
+    assert [metrics.catalogue.source_number(name) - 1 for name in letters] == [
+        0,
+        1,
+        25,
+        26,
+        27,
+        51,
+        52,
+        701,
+        702,
+    ]
 
 
 def test_equal_images_have_infinite_psnr(scene):

@@ -75,6 +75,8 @@ def compare(
                 metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
             )
             groups = find_groups(folders)
+            if metrics is not None:
+                _check_keys(conditions.metrics, groups)
         entries = _entries(methods, results or [], groups)
         make_folder(output)
         check_report(output, force=force)
@@ -84,6 +86,8 @@ def compare(
             outcomes, reused = run_jobs(jobs, workers=workers, progress=terminal.progress)
             comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
             write_report(comparison, output, force=force, progress=terminal.progress)
+        if metrics is not None and (empty := [key for key in conditions.metrics if not comparison.has(key)]):
+            terminal.say(f"no scene is large enough for {', '.join(empty)}")
         terminal.say(f"made {len(jobs) - reused} results, reused {reused} of an earlier run")
         terminal.say(f"wrote {output / 'index.html'}, scores.csv and scores.json beside it")
 
@@ -98,6 +102,20 @@ def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Grou
             raise InputError("nothing to compare; name --methods, or --results that lie in a folder")
         check_names(entries)
     return entries
+
+
+def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
+    """Refuse a metric that was typed and can have a value on no scene."""
+    from panfocus.metrics import why_undefined
+
+    scenes = [scene for group in groups for scene in group.scenes]
+    for key in keys:
+        reasons = [
+            why_undefined(key, n_sources=len(scene.sources), reference=scene.reference is not None)
+            for scene in scenes
+        ]
+        if all(reasons):
+            raise InputError(f"--metrics: {reasons[0]}, and so it is with every scene")
 
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:

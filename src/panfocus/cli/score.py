@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -41,14 +41,12 @@ def score(
             check_range,
             score_pictures,
         )
-        from panfocus.io.read import find_inputs, read_single
+        from panfocus.io.read import read_single
 
         with usage_errors():
             check_data_range(data_range)
             keys = None if metrics is None else chosen_metrics(metrics)
-            paths = find_inputs(inputs)
-            if len(paths) < 2:
-                raise InputError(f"a score needs at least two sources, got only {paths[0]}")
+            paths = _sources(inputs, fused, reference)
         pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
         for path, picture in pictures.items():
             check_alike(picture, str(path), pictures[fused], str(fused))
@@ -56,23 +54,40 @@ def score(
             check_range(picture, str(path), data_range, overshoot=overshoot)
         with usage_errors():
             check_crop(crop, pictures[fused])
-        scores = score_pictures(
-            [pictures[path] for path in paths],
-            pictures[fused],
-            pictures[reference] if reference else None,
-            keys=keys,
-            crop=crop,
-            data_range=data_range,
-        )
+            scores = score_pictures(
+                [pictures[path] for path in paths],
+                pictures[fused],
+                pictures[reference] if reference else None,
+                keys=keys,
+                crop=crop,
+                data_range=data_range,
+                complete=keys is not None,
+            )
         if as_json:
             finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}
             for line in json.dumps(finite, indent=2).splitlines():
                 terminal.say(line)
         else:
+            terminal.say(f"sources: {', '.join(map(str, paths))}")
             _print_table(terminal, scores)
             terminal.say(f"grey: {GREY}")
             if crop:
                 terminal.say(f"without {crop} border pixels")
+
+
+def _sources(inputs: Sequence[str], fused: Path, reference: Path | None) -> list[Path]:
+    """Find the sources; what they are scored with is often in the same folder, and is none of them."""
+    from panfocus.io.read import find_inputs
+
+    paths = find_inputs(inputs)
+    if len(paths) < 2:
+        raise InputError(f"a score needs at least two sources, got only {paths[0]}")
+    for other, what in ((fused, "fused picture"), (reference, "reference")):
+        if other and any(path.exists() and other.exists() and path.samefile(other) for path in paths):
+            raise InputError(
+                f"the {what} {other} is among the sources; name the frames one by one, or move it elsewhere"
+            )
+    return paths
 
 
 def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:

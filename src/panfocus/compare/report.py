@@ -60,6 +60,10 @@ class Comparison:
         """Return what an entry came to on a scene; None where it has no result."""
         return self.outcomes.get((group.name, scene.name, entry.name))
 
+    def has(self, metric: str) -> bool:
+        """Tell whether there is any score by a metric."""
+        return any(metric in outcome.scores for outcome in self.outcomes.values())
+
     @property
     def keys(self) -> list[str]:
         """What the tables show: the metrics, and the time where a method of ours took it."""

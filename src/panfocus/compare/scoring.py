@@ -29,6 +29,7 @@ def score_pictures(
     keys: Collection[str] | None = None,
     crop: int = 0,
     data_range: float | None = None,
+    complete: bool = False,
 ) -> dict[str, float]:
     """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`.
 
@@ -46,6 +47,7 @@ def score_pictures(
         reference=None if reference is None else plane(reference),
         data_range=scale_of(fused, data_range).white,
         keys=keys,
+        complete=complete,
     )
 
 

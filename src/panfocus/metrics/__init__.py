@@ -5,7 +5,7 @@ Metrics compare grey planes; how colour becomes grey is the caller's choice, as 
 """
 
 from panfocus.metrics.ag import ag
-from panfocus.metrics.catalogue import CATALOGUE, Metric, metric_of, score
+from panfocus.metrics.catalogue import CATALOGUE, Metric, metric_of, score, why_undefined
 from panfocus.metrics.ei import ei
 from panfocus.metrics.en import en
 from panfocus.metrics.fmi import fmi
@@ -53,4 +53,5 @@ __all__ = [
     "ssim",
     "te",
     "viff",
+    "why_undefined",
 ]  # fmt: skip

@@ -41,6 +41,7 @@ class Metric:
     better: Literal["larger", "smaller"]
     says: str  # in one line
     function: Callable[..., float]  # (sources, fused), (reference, fused) or (fused), and data_range=
+    pairs_only: bool = False  # more than two sources have no value
 
 
 CATALOGUE: tuple[Metric, ...] = (
@@ -69,7 +70,7 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("QC", "Cvejic's quality index", "sources", "larger",
            "likeness to the source that the fused image follows", qc),
     Metric("SCD", "Sum of the correlations of differences", "sources", "larger",
-           "whether what one source lacks comes from the other; two sources only", scd),
+           "whether what one source lacks comes from the other; two sources only", scd, pairs_only=True),
     Metric("SF", "Spatial frequency", "single", "larger",
            "root mean square difference of neighbouring pixels", sf),
     Metric("AG", "Average gradient", "single", "larger",
@@ -96,12 +97,36 @@ _BY_KEY = {metric.key: metric for metric in CATALOGUE}
 
 def metric_of(key: str) -> Metric:
     """Return the metric behind a key of `score`: of `SSIM`, and also of `SSIM_AF`, `SSIM_BF`, ..."""
-    name, _, source = key.rpartition("_")
-    if name in _PER_SOURCE and source[:-1].isalpha() and source.isupper() and source.endswith("F"):
-        return _BY_KEY[name]
-    if key not in _BY_KEY:
-        raise InputError(f"there is no metric {key!r}; known: {', '.join(_BY_KEY)}")
-    return _BY_KEY[key]
+    if key not in _BY_KEY and _source_of(key) is None:
+        single = " and ".join(f"{name}_AF, {name}_BF, ..." for name in _PER_SOURCE)
+        raise InputError(
+            f"there is no metric {key!r}; known: {', '.join(_BY_KEY)}, and of one source {single}"
+        )
+    return _BY_KEY[key if key in _BY_KEY else key.rpartition("_")[0]]
+
+
+def why_undefined(key: str, *, n_sources: int, reference: bool) -> str | None:
+    """Say why a key has no value for so many sources, with or without a reference; None if it has one.
+
+    That the images are too small for its windows, the metric says itself.
+    """
+    metric, source = metric_of(key), _source_of(key)
+    if source is not None:
+        n_needed = source_number(source)
+        return f"{key} needs {n_needed} sources, there are {n_sources}" if n_sources < n_needed else None
+    if metric.kind == "reference" and not reference:
+        return f"{key} needs a reference"
+    if metric.pairs_only and n_sources > 2:
+        return f"{key} is defined for two sources only, there are {n_sources}"
+    return None
+
+
+def _source_of(key: str) -> str | None:
+    """Return the letters of the source that a key such as SSIM_AF compares with."""
+    name, _, pair = key.rpartition("_")
+    source = pair.removesuffix("F")
+    compares = name in _PER_SOURCE and pair.endswith("F") and source.isascii() and source.isalpha()
+    return source if compares and source.isupper() else None
 
 
 def score(
@@ -111,6 +136,7 @@ def score(
     reference: ArrayLike | None = None,
     data_range: float | None = None,
     keys: Collection[str] | None = None,
+    complete: bool = False,
 ) -> dict[str, float]:
     """Score a fused image by all metrics that are defined for it.
 
@@ -127,6 +153,8 @@ def score(
         values in uint16 need 4095); floats must give it.
     keys : collection of str, optional
         The values that are wanted, by key; all of them by default.
+    complete : bool
+        Whether a wanted key that has no value is an error, which says why, instead of being left out.
 
     Returns
     -------
@@ -137,13 +165,18 @@ def score(
         than the image. PSNR of equal images is infinite.
     """
     wanted = None if keys is None else {key: metric_of(key) for key in keys}.keys()
+    if complete and wanted is not None:
+        for key in wanted:
+            if reason := why_undefined(key, n_sources=len(sources), reference=reference is not None):
+                raise UndefinedError(reason)
     scores: dict[str, float] = {}
     for key, metric, arguments in _comparisons(sources, fused, reference):
         if wanted is None or key in wanted:
             try:
                 scores[key] = metric.function(*arguments, data_range=data_range)
             except UndefinedError:
-                continue
+                if complete:
+                    raise
     return scores
 
 
@@ -167,3 +200,11 @@ def source_letters(index: int) -> str:
     """Name a source as the columns of a spreadsheet: A, B, ..., Z, AA, AB, ..."""
     rest, last = divmod(index, 26)
     return (source_letters(rest - 1) if rest else "") + chr(ord("A") + last)
+
+
+def source_number(letters: str) -> int:
+    """Count a source that is named so: 1 for A, 26 for Z, 27 for AA."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
