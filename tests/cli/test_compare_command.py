@@ -164,6 +164,21 @@ def test_data_range_is_the_value_of_white_in_scores_and_on_the_page(compare, ave
     assert json.loads(Path("report/scores.json").read_text())["data_range"] == 4080
 
 
+def test_results_of_8_bit_are_scored_beside_frames_of_16_and_that_is_told(compare, average_dir):
+    compare("--results", "average=average", "--metrics", "NMI")
+    eight = rows()
+    deep_frames()
+    ran = compare("--results", "average=average", "--metrics", "NMI", "--force")
+    assert "average is uint8 on cup, and was brought to the frames' depth" in ran.out
+    assert ran.out.count("brought to") == 1
+    assert [row["value"] for row in rows() if row["scene"] != "cup"] == [
+        row["value"] for row in eight if row["scene"] != "cup"
+    ]
+    again = compare("--results", "average=average", "--metrics", "NMI", "--force")
+    assert "average is uint8 on cup" in again.out  # also where it is recalled
+    assert "average is uint8" in json.loads(Path("report/scores.json").read_text())["notices"][0]
+
+
 def float_frames():
     for path in Path("scenes").glob("cup-*.png"):
         write_image(path.with_suffix(".tif"), read_image(path).astype(np.float32))

@@ -108,6 +108,15 @@ def test_floats_of_another_range_are_refused_and_overshoot_of_the_result_is_not(
         assert "not from 0 to 1; give the value of white by --data-range" in ran.err
 
 
+def test_a_fused_picture_of_another_depth_is_brought_to_that_of_the_sources(pictures, run, scene):
+    for name, frame in zip(("a", "b"), scene, strict=True):
+        write_image(f"{name}-deep.png", frame.astype(np.uint16) * 257)
+    ran = run("score", "fused.png", "a-deep.png", "b-deep.png", "--metrics", "NMI")
+    assert "fused.png is uint8, and was brought to the depth of the sources" in ran.out
+    back = run("score", "a-deep.png", "a.png", "b.png", "--metrics", "NMI")
+    assert "a-deep.png is uint16, and was brought" in back.out
+
+
 def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
     write_image("grey.png", matlab_gray(read_image("fused.png")))
     ran = run("score", "grey.png", "[ab].png", "--json")
@@ -120,7 +129,7 @@ def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
         (["fused.png"], 2, ["SOURCE"]),
         (["fused.png", "a.png"], 2, ["two sources", "a.png"]),
         (["fused.png", "a.png", "none.png"], 1, ["none.png", "no such file"]),
-        (["fused.png", "a.png", "small.png"], 1, ["small.png is 33 x 30", "fused.png is 33 x 40"]),
+        (["fused.png", "a.png", "small.png"], 1, ["small.png is 33 x 30", "a.png is 33 x 40"]),
         (["fused.png", "a.png", "b.png", "--reference", "deep.png"], 1, ["deep.png", "uint16"]),
         (["fused.png", "a.png", "b.png", "--metrics", "NMI,BEAUTY"], 2, ["BEAUTY", "QABF"]),
         (["fused.png", "a.png", "b.png", "--metrics", "NMI,NMI"], 2, ["NMI,NMI", "twice"]),

@@ -8,7 +8,7 @@ from panfocus.compare.entries import check_names, file_name, parse_methods, pars
 from panfocus.compare.scenes import find_groups
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import read_stack
+from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
 from panfocus.pipeline import fuse
 
@@ -127,7 +127,7 @@ def test_mistakes_in_results_are_refused(scenes_dir, average_dir, tmp_path):
     ("image", "words"),
     [
         (np.zeros((40, 30, 3), np.uint8), "30 x 40"),
-        (np.zeros((40, 33, 3), np.uint16), "uint16"),
+        (np.full((40, 33, 3), 300, np.uint16), "uint16"),
     ],
 )
 def test_a_result_unlike_its_frames_is_named(scenes_dir, average_dir, image, words):
@@ -135,8 +135,28 @@ def test_a_result_unlike_its_frames_is_named(scenes_dir, average_dir, image, wor
     groups = find_groups([scenes_dir])
     (entry,) = parse_results([f"mean={average_dir}"], groups)
     scene = groups[0].scenes[2]
-    with pytest.raises(FileError, match=rf"cup_fused\.png is .*{words}.*cup-A\.png is 33 x 40"):
+    with pytest.raises(FileError, match=rf"cup_fused\.png is .*{words}"):
         entry.result("scenes", scene, read_stack(scene.sources))
+
+
+@pytest.mark.parametrize(
+    ("frames", "given"), [(np.uint16, np.uint8), (np.uint8, np.uint16)], ids=["8 in 16", "16 in 8"]
+)
+def test_a_result_of_another_depth_is_brought_to_that_of_the_frames_exactly(
+    scenes_dir, average_dir, frames, given
+):
+    factors = {np.uint8: 1, np.uint16: 257}
+    path = average_dir / "cup_fused.png"
+    image = read_image(path)
+    write_image(path, image.astype(given) * given(factors[given]), force=True)
+    for source in scenes_dir.glob("cup-*.png"):
+        write_image(source, read_image(source).astype(frames) * frames(factors[frames]), force=True)
+    groups = find_groups([scenes_dir])
+    (entry,) = parse_results([f"mean={average_dir}"], groups)
+    scene = groups[0].scenes[2]
+    result = entry.result("scenes", scene, read_stack(scene.sources))
+    np.testing.assert_array_equal(result.image, image.astype(frames) * frames(factors[frames]))
+    assert result.report["scaled_from"] == np.dtype(given).name
 
 
 def test_entries_need_names_of_their_own_in_tables_and_files(scenes_dir, average_dir):

@@ -44,7 +44,7 @@ def test_pictures_labels_and_scores_are_those_of_the_library(jobs, small_scenes,
     planes = [matlab_gray(image) for image in (*frames, expected.image, reference)]
     assert outcomes[0].scores == score(planes[:2], planes[2], reference=planes[3], keys=CONDITIONS.metrics)
     files = {f"{name}{end}" for name in small_scenes for end in (".png", ".json")}
-    labels = {f"{name}-labels.png" for name in small_scenes}
+    labels = {f"labels/{name}.png" for name in small_scenes}
     assert kept(tmp_path / "results/average") == {f"scenes/{name}" for name in files}
     assert kept(tmp_path / "results/coupled_stride=4") == {f"scenes/{name}" for name in files | labels}
 
@@ -177,6 +177,32 @@ def test_an_input_is_never_written_over(scenes_dir, average_dir, tmp_path):
     with pytest.raises(FileError, match=r"mine/scenes/cup\.png is one of the inputs"):
         run_jobs(plan(groups, mine, CONDITIONS, tmp_path / "results"), workers=1)
     assert (place / "cup.png").read_bytes() == before
+
+
+def test_scenes_that_end_in_labels_keep_their_pictures(scenes_dir, tmp_path):
+    for path in scenes_dir.glob("cup-*.png"):
+        shutil.copy(path, scenes_dir / path.name.replace("cup", "cup-labels"))
+    groups = find_groups([scenes_dir])
+    outcomes, _ = run_jobs(plan(groups, parse_methods("coupled:stride=4"), CONDITIONS, tmp_path / "results"))
+    paths = [path for outcome in outcomes for path in (outcome.image, outcome.labels)]
+    assert len(set(paths)) == 2 * 4
+    np.testing.assert_array_equal(read_image(outcomes[2].image), read_image(outcomes[3].image))
+
+
+def test_a_group_called_labels_within_another_is_refused(scenes_dir, tmp_path):
+    shutil.copytree(scenes_dir, tmp_path / "labels")
+    (tmp_path / "labels").rename(scenes_dir / "labels")
+    groups = find_groups([scenes_dir, scenes_dir / "labels"])
+    with pytest.raises(FileError, match=r"scenes/labels/box-2\.png would be written twice"):
+        run_jobs(plan(groups, parse_methods("coupled:stride=4"), CONDITIONS, tmp_path / "results"))
+
+
+def test_an_infinite_score_is_kept_in_a_record_that_is_json(jobs, average_dir, scenes_dir):
+    shutil.copy(scenes_dir / "cup-GT.png", average_dir / "cup_fused.png")
+    first, _ = run_jobs(jobs(), workers=1)
+    assert first[5].scores["PSNR"] == np.inf
+    assert "Infinity" not in jobs()[5].record.read_text()
+    assert run_jobs(jobs(), workers=1) == (first, 6)
 
 
 def test_results_are_scored_as_the_jpeg_that_is_kept(jobs, small_scenes):

@@ -86,6 +86,8 @@ def compare(
             outcomes, reused = run_jobs(jobs, workers=workers, progress=terminal.progress)
             comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
             write_report(comparison, output, force=force, progress=terminal.progress)
+        for notice in comparison.scaled_results():
+            terminal.say(notice)
         if metrics is not None and (empty := [key for key in conditions.metrics if not comparison.has(key)]):
             terminal.say(f"no scene is large enough for {', '.join(empty)}")
         terminal.say(f"made {len(jobs) - reused} results, reused {reused} of an earlier run")

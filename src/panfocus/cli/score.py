@@ -36,6 +36,7 @@ def score(
         from panfocus.compare.scoring import (
             GREY,
             RESULT_OVERSHOOT,
+            at_depth_of,
             check_alike,
             check_crop,
             check_range,
@@ -48,8 +49,11 @@ def score(
             keys = None if metrics is None else chosen_metrics(metrics)
             paths = _sources(inputs, fused, reference)
         pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
+        first = pictures[paths[0]]
+        given = pictures[fused]
+        pictures[fused] = at_depth_of(first, given, str(fused))
         for path, picture in pictures.items():
-            check_alike(picture, str(path), pictures[fused], str(fused))
+            check_alike(picture, str(path), first, str(paths[0]))
             overshoot = RESULT_OVERSHOOT if path == fused else 0.0
             check_range(picture, str(path), data_range, overshoot=overshoot)
         with usage_errors():
@@ -69,6 +73,8 @@ def score(
                 terminal.say(line)
         else:
             terminal.say(f"sources: {', '.join(map(str, paths))}")
+            if pictures[fused] is not given:
+                terminal.say(f"{fused} is {given.dtype.name}, and was brought to the depth of the sources")
             _print_table(terminal, scores)
             terminal.say(f"grey: {GREY}")
             if crop:

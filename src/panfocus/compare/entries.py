@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from panfocus.compare.scenes import Group, Scene
-from panfocus.compare.scoring import RESULT_OVERSHOOT, check_alike, check_range
+from panfocus.compare.scoring import RESULT_OVERSHOOT, at_depth_of, check_alike, check_range
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
@@ -88,7 +88,7 @@ class ResultsEntry:
         self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str, data_range: float | None
     ) -> None:
         """Refuse a result that is not like the frames."""
-        image = self._read(group, scene, frame, frame_name)
+        image = self._read(group, scene, frame, frame_name).image
         name = str(self.pictures[group, scene.name])
         check_range(image, name, data_range, overshoot=RESULT_OVERSHOOT)
 
@@ -98,13 +98,14 @@ class ResultsEntry:
 
     def result(self, group: str, scene: Scene, stack: Stack) -> FusionResult:
         """Read the result of a scene."""
-        return FusionResult(self._read(group, scene, stack.frames[0], stack.names[0]))
+        return self._read(group, scene, stack.frames[0], stack.names[0])
 
-    def _read(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> NDArray[Any]:
+    def _read(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> FusionResult:
         path = self.pictures[group, scene.name]
-        image = read_single(path)
+        given = read_single(path)
+        image = at_depth_of(frame, given, str(path))
         check_alike(image, str(path), frame, frame_name)
-        return image
+        return FusionResult(image, report={} if image is given else {"scaled_from": given.dtype.name})
 
 
 Entry = FusionEntry | ResultsEntry

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -70,6 +71,17 @@ class Comparison:
         timed = any(TIME in shown_values(outcome) for outcome in self.outcomes.values())
         return [*self.conditions.metrics, *([TIME] if timed else [])]
 
+    def scaled_results(self) -> list[str]:
+        """Say in sentences which results were brought to the depth of the frames."""
+        scenes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for (_, scene, entry), outcome in self.outcomes.items():
+            if outcome.scaled_from:
+                scenes[entry, outcome.scaled_from].append(scene)
+        return [
+            f"{entry} is {dtype} on {', '.join(names)}, and was brought to the frames' depth (factor 257)."
+            for (entry, dtype), names in scenes.items()
+        ]
+
     def scores(self, group: Group, metric: str) -> Scores:
         """Return scores (scenes, entries), NaN where there is none."""
         return np.array(
@@ -130,6 +142,7 @@ def _plain_data(comparison: Comparison) -> dict[str, Any]:
         "crop": conditions.crop,
         "jpeg": conditions.jpeg,
         "data_range": conditions.data_range,
+        "notices": comparison.scaled_results(),
         "methods": {entry.name: entry.about for entry in comparison.entries},
         "metrics": {key: _description(key) for key in comparison.keys},
         "significant": SIGNIFICANT,

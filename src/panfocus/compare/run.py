@@ -7,7 +7,9 @@ all that it depends on; a run that finds the record which it was about to make t
 import functools
 import hashlib
 import json
+import math
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -69,8 +71,8 @@ class Job:
 
     @property
     def labels(self) -> Path:
-        """The decision map of a method that has one."""
-        return self.folder / f"{self.scene.name}-labels.png"
+        """The decision map of a method that has one: in a folder of its own, where no scene is called so."""
+        return self.folder / "labels" / f"{self.scene.name}.png"
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Outcome:
     image: Path
     labels: Path | None
     scores: dict[str, float]
+    scaled_from: str | None = None  # type of a result that was brought to the depth of the frames
     seconds_per_megapixel: float | None = field(default=None, compare=False)  # of a method of ours
 
 
@@ -130,8 +133,11 @@ def _check_files(jobs: Sequence[Job]) -> None:
     inputs = {path for job in jobs for path in (*job.scene.sources, job.scene.reference) if path}
     inputs |= {path for entry in {id(job.entry): job.entry for job in jobs}.values() for path in entry.files}
     real_inputs = set(map(os.path.realpath, inputs))
+    times = Counter(path for job in jobs for path in job.files)
     for job in jobs:
         for path in job.files:
+            if times[path] > 1:  # the labels of a group, and the pictures of a group called labels in it
+                raise FileError(f"{path} would be written twice; rename the folder {job.group}")
             if os.path.realpath(path) in real_inputs:
                 raise FileError(f"{path} is one of the inputs; write the report into another folder")
         foreign = [path for path in job.files if path.exists()]
@@ -189,18 +195,21 @@ def _make(job: Job, fingerprint: str) -> Outcome:
         {
             "fingerprint": fingerprint,
             "image": path.name,
-            "labels": labels.name if labels else None,
-            "scores": scores,
+            "labels": labels is not None,
+            # JSON has no word for infinity, the PSNR of equal pictures.
+            "scores": {key: value if math.isfinite(value) else None for key, value in scores.items()},
+            "scaled_from": result.report.get("scaled_from"),
             "seconds_per_megapixel": cost,
         }
     )
-    make_folder(job.folder)
+    for folder in {file.parent for file in contents}:
+        make_folder(folder)
     if not job.record.exists():
         # Killed between the files below, the next run still knows them for ours.
         write_files({job.record: encode_json({"fingerprint": None})})
     # The record comes last: where it is complete, the pictures are.
     write_files(contents, force=True)
-    return Outcome(path, labels, scores, cost)
+    return Outcome(path, labels, scores, result.report.get("scaled_from"), cost)
 
 
 def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
@@ -228,12 +237,13 @@ def _recall(job: Job, fingerprint: str) -> Outcome | None:
         record = read_json(job.record)
         outcome = Outcome(
             image=job.folder / record["image"],
-            labels=job.folder / record["labels"] if record["labels"] else None,
-            scores=record["scores"],
+            labels=job.labels if record["labels"] else None,
+            scores={key: math.inf if value is None else value for key, value in record["scores"].items()},
+            scaled_from=record["scaled_from"],
             seconds_per_megapixel=record["seconds_per_megapixel"],
         )
         right = record["fingerprint"] == fingerprint
-    except (FileError, KeyError, TypeError):  # none yet, or not one of ours: it is made anew
+    except (FileError, KeyError, TypeError, AttributeError):  # none yet, or not one of ours: it is made anew
         return None
     there = all(path.exists() for path in (outcome.image, outcome.labels) if path)
     return outcome if right and there else None

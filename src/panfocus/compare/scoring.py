@@ -17,6 +17,8 @@ GREY = (
 )
 
 
+_STEP = np.uint16(257)  # from a level of 8 bit to the same in 16: 65535 / 255
+
 # Filters overshoot at edges: a result may go beyond black and white, one on another scale goes further.
 RESULT_OVERSHOOT = 0.5
 
@@ -76,6 +78,20 @@ def check_crop(crop: int, image: NDArray[Any]) -> None:
     height, width = image.shape[:2]
     if 2 * crop >= min(height, width):
         raise InputError(f"a crop of {crop} pixels on every side leaves nothing of {width} x {height}")
+
+
+def at_depth_of(frame: NDArray[Any], image: NDArray[Any], name: str) -> NDArray[Any]:
+    """Bring a picture of 8 or 16 bit to the depth of the frames, exactly; other types stay as they are."""
+    match image.dtype.name, frame.dtype.name:
+        case "uint8", "uint16":
+            return image.astype(np.uint16) * _STEP
+        case "uint16", "uint8":
+            if (image % _STEP).any():
+                raise FileError(
+                    f"{name} is uint16 and the frames are uint8, too coarse for its values; convert it to 8 bit"
+                )
+            return (image // _STEP).astype(np.uint8)
+    return image
 
 
 def check_alike(image: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:

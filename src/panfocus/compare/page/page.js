@@ -339,6 +339,7 @@ document.getElementById("conditions").append([
   `Colour is scored in grey (${report.grey}), also against a reference.`,
   report.crop ? `${report.crop} border pixels are left out of the scores.` : "All pixels count in the scores.",
   report.data_range === null ? "" : `White is ${report.data_range}.`,
+  ...report.notices,
   report.jpeg === null ? "" : `Every result went through JPEG of quality ${report.jpeg} and is scored as decoded.`,
 ].join(" "));
 if (report.groups.length > 1) {
