@@ -1,5 +1,6 @@
 """Put the fused image together from the frames' own pixels."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,16 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     return np.asarray(base + offset / total, frames.dtype)
 
 
-def by_weights(frames: NDArray[Any], weights: FloatArray) -> NDArray[Any]:
-    """Mean of frames (n, h, w) or (n, h, w, c) with one weight (n,) each; the weights sum to 1.
+def by_weights(frames: Sequence[NDArray[Any]], weights: FloatArray) -> NDArray[Any]:
+    """Mean of frames (h, w) or (h, w, c) with one weight (n,) each; the weights sum to 1.
 
     Integer frames are rounded, half to even. Where all frames agree the pixel is theirs, bit for bit.
     """
-    base = frames[0].astype(np.float64)
-    offset = np.zeros(frames.shape[1:])
-    for frame, weight in zip(frames[1:], weights[1:], strict=True):
-        offset += weight * (frame - base)  # differences from one frame: nothing to round where all agree
-    mean = base + offset
-    return np.asarray(np.rint(mean) if frames.dtype.kind == "u" else mean, frames.dtype)
+    image = np.empty_like(frames[0])
+    for y, first in enumerate(frames[0]):  # row by row: no image of doubles
+        base = first.astype(np.float64)
+        offset = np.zeros(first.shape)
+        for frame, weight in zip(frames[1:], weights[1:], strict=True):
+            offset += weight * (frame[y] - base)  # from one frame: nothing to round where all agree
+        image[y] = np.rint(base + offset) if image.dtype.kind == "u" else base + offset
+    return image

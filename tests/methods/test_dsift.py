@@ -106,18 +106,20 @@ def test_what_lies_beside_the_pixel_in_the_other_frame_is_compared_where_it_lies
     frames[0, 20, 18], frames[1, 20, 20] = 1, 0.5
     frames = gaussian_filter(frames, (0, 0.5, 0.5))
     rows, cols = np.array([20, 20]), np.array([16, 23])
-    assert DSIFT(refinement="sharpness")._lead(*frames, rows, cols).tolist() == [1, -1]
-    assert DSIFT(refinement="matching")._lead(*frames, rows, cols).tolist() == [1, 1]
+    pairs = np.array([[0, 0], [1, 1]])
+    assert DSIFT(refinement="sharpness")._leads(frames, rows, cols, pairs).tolist() == [1, -1]
+    assert DSIFT(refinement="matching")._leads(frames, rows, cols, pairs).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("refinement", ["matching", "sharpness"])
 def test_exchanging_the_two_frames_of_a_comparison_turns_it_round(rng, refinement):
-    a, b = textures(rng, 2)
-    places = tuple(np.indices(a.shape).reshape(2, -1))
+    frames = textures(rng, 3)
+    places = np.indices(frames.shape[1:]).reshape(2, -1)
+    pairs = np.array(list(itertools.permutations(range(3), 2)))[rng.integers(0, 6, places.shape[1])].T
     method = DSIFT(cell=3, refinement=refinement)
-    lead = method._lead(a, b, *places)
-    np.testing.assert_array_equal(method._lead(b, a, *places), -lead)
-    assert set(lead) >= {-1, 1}
+    leads = method._leads(frames, *places, pairs)
+    np.testing.assert_array_equal(method._leads(frames, *places, pairs[::-1]), -leads)
+    assert set(leads) >= {-1, 1}
 
 
 def test_local_sharpness_is_the_sum_of_squared_differences_in_a_square(rng):

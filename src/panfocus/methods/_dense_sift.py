@@ -8,17 +8,24 @@ magnitude, filtered by the sum of the cells' weights: no descriptor has to be fo
 
 import math
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import correlate1d, gaussian_filter
 
 from panfocus._float import FloatArray, IntArray
-from panfocus.methods._kernel_dense_sift import N_ORIENTATIONS, best_moves, share_orientations
+from panfocus.methods._kernel_dense_sift import (
+    N_CELLS,
+    N_ORIENTATIONS,
+    best_moves,
+    filter_both_ways,
+    share_orientations,
+)
 
 SMOOTHING = 1.0  # standard deviation, in pixels, of the Gaussian whose derivative is the gradient
 SMOOTHING_RADIUS = 4
 GRADIENT_RADIUS = SMOOTHING_RADIUS + 1
-CENTRES = np.array([-1.5, -0.5, 0.5, 1.5])  # of the cells, from the pixel, in cells
+CENTRES = np.arange(N_CELLS) - (N_CELLS - 1) / 2  # of the cells, from the pixel, in cells
 
 Places = tuple[IntArray, IntArray]  # rows and columns
 
@@ -34,63 +41,67 @@ def activity(gray: FloatArray, cell: int) -> FloatArray:
     magnitude = np.sqrt(up * up + across * across)
     offsets = np.arange(-math.ceil(2.5 * cell), math.ceil(2.5 * cell) + 1)
     weights = np.sum([_tent(offsets - centre * cell, cell) for centre in CENTRES], axis=0)
-    return _filtered(magnitude, weights)
+    return correlate1d(correlate1d(magnitude, weights, axis=0), weights, axis=1)
 
 
 def descriptors(gray: FloatArray, cell: int) -> FloatArray:
     """Descriptors (h, w, 128): cells row by row, orientations counter-clockwise from the right."""
-    cells, offsets = cell_maps(gray, cell)
-    height, width = gray.shape
-    return np.concatenate(
-        [np.moveaxis(cells[:, i : i + height, j : j + width], 0, 2) for i in offsets for j in offsets], axis=2
-    )
+    cells = cell_map(gray, cell)
+    return np.concatenate(_of_pixels(cells, cell), axis=2)
 
 
-def cell_maps(gray: FloatArray, cell: int) -> tuple[FloatArray, IntArray]:
-    """Return the orientations of a cell at every place, and where in this map a pixel's four cells lie.
+def cell_map(gray: FloatArray, cell: int, margin: int = 0) -> FloatArray:
+    """Orientations (..., 8) of the cell at every place that is a cell of some pixel's descriptor.
 
-    The cells of pixel (y, x) are those at (y + i, x + j), for offsets i and j, of the map
-    (8, h + last offset, w + last offset).
+    The first cell of pixel (y, x) is that at (y, x), the others follow `cell` apart. The image is mirrored
+    beyond its edges, and has pixels there too, up to `margin` away.
     """
-    centres = np.floor(CENTRES * cell).astype(int)
-    offsets = centres - centres[0]
-    halfway = CENTRES[0] * cell - centres[0]  # cells of an odd side have their centres between pixels
+    first = math.floor(CENTRES[0] * cell)
+    halfway = CENTRES[0] * cell - first  # cells of an odd side have their centres between pixels
     hem = cell + GRADIENT_RADIUS
-    up, across = gradient(np.pad(gray, hem - centres[0], "symmetric"))
-    orientations = np.zeros((N_ORIENTATIONS, *up.shape), gray.dtype)
+    before, behind = margin - first + hem, margin + first + (N_CELLS - 1) * cell + hem
+    up, across = gradient(np.pad(gray, (before, behind), "symmetric"))
+    orientations = np.zeros((*up.shape, N_ORIENTATIONS), gray.dtype)
     share_orientations(up, across, orientations)
-    maps = _filtered(orientations, _tent(np.arange(-cell, cell + 1) - halfway, cell))
-    height, width = (side + offsets[-1] for side in gray.shape)
-    return maps[:, hem : hem + height, hem : hem + width], offsets
+    inside = slice(GRADIENT_RADIUS, -GRADIENT_RADIUS)
+    cells = np.empty((*(side - 2 * hem for side in up.shape), N_ORIENTATIONS), gray.dtype)
+    weights = _tent(np.arange(-cell, cell + 1) - halfway, cell).astype(gray.dtype)
+    filter_both_ways(np.ascontiguousarray(orientations[inside, inside]), weights, cells)
+    return cells
 
 
-def matches(a: FloatArray, b: FloatArray, cell: int, radius: int, places: Places) -> tuple[Places, Places]:
-    """Return where in `a` lies what `b` shows at some places, and where in `b` what `a` shows there.
+class Searchable(NamedTuple):
+    """What is needed of an image to find places of another in it."""
 
-    That is where the normalised descriptor is nearest, up to `radius` rows and columns away; of places
-    alike it is the nearest, so where all is flat nothing moves.
+    cells: FloatArray  # with a margin of the search radius
+    per_length: (
+        FloatArray  # one over the length of each pixel's descriptor; 0 where it is flat, like no other
+    )
+    cell: int
+    radius: int
+
+    @classmethod
+    def of(cls, gray: FloatArray, cell: int, radius: int) -> "Searchable":
+        """Prepare an image for moves of up to `radius` rows and columns."""
+        cells = cell_map(gray, cell, radius)
+        inside = slice(radius, len(cells) - radius), slice(radius, cells.shape[1] - radius)
+        squares = np.einsum("hwo,hwo->hw", cells[inside], cells[inside])
+        lengths = np.sqrt(np.sum(_of_pixels(squares, cell), axis=0))
+        per_length = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return cls(cells, per_length, cell, radius)
+
+
+def matches(here: Searchable, there: Searchable, places: Places) -> Places:
+    """Return where `there` shows what `here` shows at some places.
+
+    That is where the normalised descriptor is nearest, up to the search radius away; of places alike it is
+    the nearest, so where all is flat nothing moves.
     """
-    span = range(-radius, radius + 1)
+    span = range(-here.radius, here.radius + 1)
     moves = np.array(sorted(product(span, span), key=lambda move: (move[0] ** 2 + move[1] ** 2, move)))
-    (cells_a, offsets), (cells_b, _) = cell_maps(a, cell), cell_maps(b, cell)
-
-    def moved(here: FloatArray, there: FloatArray) -> Places:
-        found = np.empty(a.shape, np.int32)
-        lengths = _lengths(there, offsets)
-        per_length = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)  # flat: like none
-        best_moves(here, there, per_length, offsets, moves, found)
-        return places[0] + moves[found[places], 0], places[1] + moves[found[places], 1]
-
-    return moved(cells_b, cells_a), moved(cells_a, cells_b)
-
-
-def _lengths(cells: FloatArray, offsets: IntArray) -> FloatArray:
-    """Euclidean lengths (h, w) of the descriptors made of these cells."""
-    squares = np.sum(cells**2, axis=0)
-    height, width = squares.shape[0] - offsets[-1], squares.shape[1] - offsets[-1]
-    of_cells = [squares[i : i + height, j : j + width] for i in offsets for j in offsets]
-    lengths: FloatArray = np.sqrt(np.sum(of_cells, axis=0))
-    return lengths
+    best = np.empty(len(places[0]), np.intp)
+    best_moves(*places, here.cells, there.cells, there.per_length, here.cell, moves, best)
+    return places[0] + moves[best, 0], places[1] + moves[best, 1]
 
 
 def gradient(gray: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,9 +110,12 @@ def gradient(gray: FloatArray) -> tuple[FloatArray, FloatArray]:
     return correlate1d(smooth, [0.5, 0, -0.5], axis=0), correlate1d(smooth, [-0.5, 0, 0.5], axis=1)
 
 
+def _of_pixels(cells: FloatArray, cell: int) -> list[FloatArray]:
+    """Each of the 16 cells of all pixels, row by row."""
+    height, width = (side - (N_CELLS - 1) * cell for side in cells.shape[:2])
+    starts = range(0, N_CELLS * cell, cell)
+    return [cells[i : i + height, j : j + width] for i in starts for j in starts]
+
+
 def _tent(distance: FloatArray, cell: int) -> FloatArray:
     return np.maximum(0, 1 - np.abs(distance) / cell)
-
-
-def _filtered(planes: FloatArray, weights: FloatArray) -> FloatArray:
-    return correlate1d(correlate1d(planes, weights, axis=-2), weights, axis=-1)

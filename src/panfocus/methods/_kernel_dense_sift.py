@@ -1,4 +1,4 @@
-"""Loops over pixels for dense SIFT: orientations of gradients, and matching in a small neighbourhood."""
+"""Loops over pixels for dense SIFT: orientations of gradients, cells, and matching nearby."""
 
 import math
 from typing import Any
@@ -10,12 +10,13 @@ from panfocus._compile import compiled
 
 Array = NDArray[Any]
 
+N_CELLS = 4  # down and across
 N_ORIENTATIONS = 8
 
 
 @compiled()
 def share_orientations(up: Array, across: Array, out: Array) -> None:
-    """Add every gradient to the two orientations next to its own, out (8, h, w), by nearness."""
+    """Add every gradient to the two orientations next to its own, out (h, w, 8), by nearness."""
     height, width = up.shape
     for y in range(height):
         for x in range(width):
@@ -23,54 +24,84 @@ def share_orientations(up: Array, across: Array, out: Array) -> None:
             turn = math.atan2(up[y, x], across[y, x]) * (N_ORIENTATIONS / (2 * math.pi))
             below = math.floor(turn)
             share = turn - below
-            out[int(below) % N_ORIENTATIONS, y, x] += magnitude * (1 - share)
-            out[(int(below) + 1) % N_ORIENTATIONS, y, x] += magnitude * share
+            out[y, x, int(below) % N_ORIENTATIONS] += magnitude * (1 - share)
+            out[y, x, (int(below) + 1) % N_ORIENTATIONS] += magnitude * share
+
+
+@compiled()
+def filter_both_ways(maps: Array, weights: Array, out: Array) -> None:
+    """Correlate maps (h, w, n) with the t weights down and across: out (h - t + 1, w - t + 1, n)."""
+    n = maps.shape[2]
+    wide = out.shape[1] * n
+    rows, results = maps.reshape(maps.shape[0], -1), out.reshape(out.shape[0], -1)
+    down = np.empty(rows.shape[1], maps.dtype)
+    for y in range(len(results)):
+        down[:] = 0
+        for i in range(len(weights)):
+            row, weight = rows[y + i], weights[i]
+            for x in range(len(down)):
+                down[x] += weight * row[x]
+        result = results[y]
+        result[:] = 0
+        for i in range(len(weights)):
+            shifted, weight = down[i * n : i * n + wide], weights[i]
+            for x in range(wide):
+                result[x] += weight * shifted[x]
 
 
 @compiled()
 def best_moves(
-    here: Array, there: Array, per_length: Array, offsets: Array, moves: Array, best: Array
+    rows: Array,
+    cols: Array,
+    here: Array,
+    there: Array,
+    per_length: Array,
+    spacing: int,
+    moves: Array,
+    best: Array,
 ) -> None:
-    """Find for each pixel the move to the place whose normalised descriptor is nearest.
+    """Find for each pixel in a list the move to the place whose normalised descriptor is nearest.
 
-    `here` and `there` are cell maps of two images with their `offsets`, `per_length` (h, w) is one over the
-    length of the descriptors there, `moves` (m, 2) are tried unless they leave the image. `best` (h, w)
-    becomes the row in `moves` of the best, the first of equals.
-
-    Neighbours share cells. So for each move all cells are multiplied first, then summed by fours.
+    `here` and `there` are cells of two images, with a margin as wide as the largest move; a descriptor's
+    first cell lies at its pixel, the others follow `spacing` apart. `per_length` (h, w) is one over the
+    length of the descriptors there. `moves` (m, 2) are all of a square, in order of preference; they are
+    tried unless they leave the image. `best` (n,) becomes the row in `moves`, the first of equals.
     """
     height, width = per_length.shape
-    _, second, third, last = offsets
-    products = np.empty(width + last, here.dtype)
-    across = np.empty((height + last, width), here.dtype)
-    # Cosines, times the length of the descriptor here, which is the same for all moves.
-    cosines = np.full((height, width), -np.inf, here.dtype)
-    best[:] = 0
-    for m in range(len(moves)):
-        down, right = moves[m]
-        top, bottom = max(0, -down), min(height, height - down)
-        left, end = max(0, -right), min(width, width - right)
-        n = end - left
-        cell_products = products[: n + last]
-        for y in range(top, bottom + last):
-            cell_products[:] = 0
-            for o in range(N_ORIENTATIONS):
-                a = here[o, y, left : end + last]
-                b = there[o, y + down, left + right : end + right + last]
-                for x in range(n + last):
-                    cell_products[x] += a[x] * b[x]
-            sums = across[y, left:end]
-            for x in range(n):
-                sums[x] = (cell_products[x] + cell_products[x + second]) + (
-                    cell_products[x + third] + cell_products[x + last]
-                )
-        for y in range(top, bottom):
-            a, b = across[y, left:end], across[y + second, left:end]
-            c, d = across[y + third, left:end], across[y + last, left:end]
-            scale = per_length[y + down, left + right : end + right]
-            record, holder = cosines[y, left:end], best[y, left:end]
-            for x in range(n):
-                cosine = ((a[x] + b[x]) + (c[x] + d[x])) * scale[x]
-                if cosine > record[x]:
-                    record[x] = cosine
-                    holder[x] = m
+    radius = moves.max()
+    side = 2 * radius + 1
+    row_of_moves = side * N_ORIENTATIONS
+    # Moves to the right take the cells there in the order in which they lie: one cell here, repeated, is
+    # multiplied with a stretch of them, without a sum across the vector.
+    rows_there = there.reshape(len(there), -1)
+    repeated = np.empty((N_CELLS, N_CELLS, row_of_moves), here.dtype)
+    products = np.empty((side, row_of_moves), here.dtype)
+    for n in range(len(rows)):
+        y, x = rows[n], cols[n]
+        for i in range(N_CELLS):
+            for j in range(N_CELLS):
+                cell = here[radius + y + i * spacing, radius + x + j * spacing]
+                for k in range(row_of_moves):
+                    repeated[i, j, k] = cell[k % N_ORIENTATIONS]
+        for down in range(side):
+            sums = products[down]
+            sums[:] = 0
+            for i in range(N_CELLS):
+                for j in range(N_CELLS):
+                    left = (x + j * spacing) * N_ORIENTATIONS
+                    stretch = rows_there[y + down + i * spacing, left : left + row_of_moves]
+                    cells = repeated[i, j]
+                    for k in range(row_of_moves):
+                        sums[k] += cells[k] * stretch[k]
+        best[n] = 0
+        largest = -np.inf  # cosine, times the length of the descriptor here, the same for all moves
+        for m in range(len(moves)):
+            v, u = y + moves[m, 0], x + moves[m, 1]
+            if 0 <= v < height and 0 <= u < width:
+                first = (moves[m, 1] + radius) * N_ORIENTATIONS
+                product = products[moves[m, 0] + radius, first]
+                for o in range(1, N_ORIENTATIONS):
+                    product += products[moves[m, 0] + radius, first + o]
+                if product * per_length[v, u] > largest:
+                    largest = product * per_length[v, u]
+                    best[n] = m

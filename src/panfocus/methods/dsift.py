@@ -6,7 +6,7 @@ Y. Liu, S. Liu, Z. Wang, "Multi-focus image fusion with dense SIFT", Information
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,13 @@ UNDECIDED = -1
 BLOCK = 256  # side in pixels of what is refined at a time
 SHARPNESS_RADIUS = 3  # of the square whose squared differences tell how sharp its centre is
 SEARCH_RADIUS = 3  # how far off, in rows and columns, another frame may show the same thing
+
+
+class View(NamedTuple):
+    """What decides between frames: how sharp each place is, and where to find what the other shows."""
+
+    sharpness: FloatArray
+    searchable: _dense_sift.Searchable | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +107,12 @@ class DSIFT:
 
     def _blocks(self, shape: tuple[int, int]) -> list[Tile]:
         def spans(length: int) -> list[tuple[slice, slice]]:
-            starts = range(0, length, BLOCK)
             return [
                 (
                     slice(start, min(start + BLOCK, length)),
                     slice(max(0, start - self._reach), min(start + BLOCK + self._reach, length)),
                 )
-                for start in starts
+                for start in range(0, length, BLOCK)
             ]
 
         return [
@@ -140,31 +146,46 @@ class DSIFT:
     ) -> tuple[NDArray[Any], IntArray]:
         """Return picture and labels of a block, where undecided pixels go to the sharper of their pair."""
         votes = np.stack([decided[block.inner] == k for k in range(len(frames))]).astype(np.uint8)
-        undecided, pair = decided[block.inner] == UNDECIDED, pairs[:, *block.inner]
-        for a, b in np.unique(pair[:, undecided], axis=1).T:
-            rows, cols = np.nonzero(undecided & (pair[0] == a) & (pair[1] == b))
-            top, left = block.inner[0].start, block.inner[1].start
-            lead = self._lead(frames[a], frames[b], top + rows, left + cols)
-            votes[a, rows, cols], votes[b, rows, cols] = lead >= 0, lead <= 0
+        rows, cols = np.nonzero(decided[block.inner] == UNDECIDED)
+        if len(rows):
+            pair = pairs[:, *block.inner][:, rows, cols]
+            lead = self._leads(frames, block.inner[0].start + rows, block.inner[1].start + cols, pair)
+            for k, stays in zip(pair, (lead >= 0, lead <= 0), strict=True):
+                votes[k[stays], rows[stays], cols[stays]] = 1
         return by_votes(frames[:, *block.inner], votes), majority(votes)[0]
 
-    def _lead(self, a: NDArray[Any], b: NDArray[Any], rows: IntArray, cols: IntArray) -> IntArray:
-        """Compare two frames at some pixels: 1 where the first is sharper, -1 the second, 0 if neither is.
-
-        What one frame shows at a pixel the other may show beside it. So both are looked up: who is sharper
-        must be so for what the one frame shows at the pixel and for what the other shows there.
-        """
+    def _leads(self, frames: NDArray[Any], rows: IntArray, cols: IntArray, pairs: IntArray) -> IntArray:
+        """Compare the two frames of each pixel's pair: 1 where the first leads, -1 the second, 0 if none."""
         reach = SEARCH_RADIUS + max(_dense_sift.reach(self.cell), SHARPNESS_RADIUS)
         top, left = max(0, rows.min() - reach), max(0, cols.min() - reach)
         box = slice(top, rows.max() + reach + 1), slice(left, cols.max() + reach + 1)
-        here = rows - top, cols - left
-        gray_a, gray_b = (to_gray(frame[box]) for frame in (a, b))
-        in_a, in_b = here, here
+        views = {k: self._view(to_gray(frames[k][box])) for k in np.unique(pairs)}
+        leads = np.zeros(len(rows), np.int8)
+        for a, b in np.unique(pairs, axis=1).T:
+            at = np.flatnonzero((pairs[0] == a) & (pairs[1] == b))
+            leads[at] = _lead(views[a], views[b], (rows[at] - top, cols[at] - left))
+        return leads
+
+    def _view(self, gray: FloatArray) -> View:
+        searchable = None
         if self.refinement == "matching":
-            in_a, in_b = _dense_sift.matches(gray_a, gray_b, self.cell, SEARCH_RADIUS, here)
-        sharp_a, sharp_b = local_sharpness(gray_a), local_sharpness(gray_b)
-        for_a, for_b = np.sign(sharp_a[here] - sharp_b[in_b]), np.sign(sharp_a[in_a] - sharp_b[here])
-        return np.where(for_a == for_b, for_a, 0).astype(np.int8)
+            searchable = _dense_sift.Searchable.of(gray, self.cell, SEARCH_RADIUS)
+        return View(local_sharpness(gray), searchable)
+
+
+def _lead(a: View, b: View, places: _dense_sift.Places) -> IntArray:
+    """Compare two frames: 1 where the first is sharper, -1 the second, 0 if neither is.
+
+    What one frame shows at a pixel the other may show beside it. So both are looked up: who leads must be
+    sharper in what the one frame shows at the pixel, and in what the other shows there.
+    """
+    in_a, in_b = places, places
+    if a.searchable and b.searchable:
+        in_a = _dense_sift.matches(b.searchable, a.searchable, places)
+        in_b = _dense_sift.matches(a.searchable, b.searchable, places)
+    by_a = np.sign(a.sharpness[places] - b.sharpness[in_b])
+    by_b = np.sign(a.sharpness[in_a] - b.sharpness[places])
+    return np.where(by_a == by_b, by_a, 0).astype(np.int8)
 
 
 def _cleaned(decided: IntArray, n_frames: int, min_region: int) -> IntArray:

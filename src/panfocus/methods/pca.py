@@ -30,7 +30,7 @@ class PCA:
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
         order = sorted(range(len(frames)), key=lambda k: _digest(frames[k]))
-        ordered = frames[order]
+        ordered = [frames[k] for k in order]
         weights = principal_weights(covariance([to_gray(frame) for frame in ordered]))
         return FusionResult(
             by_weights(ordered, weights)[tile.core],
