@@ -6,6 +6,7 @@ import pytest
 
 from panfocus.compare import Conditions, find_groups, parse_methods, parse_results, plan, run, run_jobs
 from panfocus.compare.scoring import score_pictures
+from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
 from panfocus.io.raster import decode_jpeg
@@ -119,6 +120,16 @@ def test_a_setting_at_its_default_is_the_same_and_another_is_not(jobs):
     original = jobs()[0]
     assert run._fingerprint(same, digest) == run._fingerprint(original, digest)
     assert run._fingerprint(other, digest) != run._fingerprint(original, digest)
+
+
+def test_other_atoms_in_a_dictionary_of_the_same_name_make_its_results_anew(jobs, tmp_path):
+    levels = CoupledDictionary.default().levels[:, :, :70]
+    CoupledDictionary(levels).save(tmp_path / "mine.npz")
+    methods = f"sr-ksvd:stride=4:dictionary={tmp_path / 'mine.npz'}"
+    first, _ = run_jobs(jobs(methods=methods), workers=2)
+    assert run_jobs(jobs(methods=methods), workers=2) == (first, 6)
+    CoupledDictionary(levels[:, :, ::-1]).save(tmp_path / "mine.npz", force=True)
+    assert run_jobs(jobs(methods=methods), workers=1)[1] == 3
 
 
 def test_another_panfocus_makes_everything_anew(jobs, monkeypatch):
