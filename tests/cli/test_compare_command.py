@@ -65,6 +65,10 @@ def test_a_finished_report_is_kept_and_with_force_taken_up(compare, average_dir)
     assert "report/index.html exists already" in again.err
     wider = compare("--methods", FAST, "--results", "average=average", "--force")
     assert "made 3 results, reused 3" in wider.out
+    (average_dir / "cup_fused.png").write_bytes((average_dir / "box-2_fused.png").read_bytes())
+    assert (
+        "made 1 result, reused 5" in compare("--methods", FAST, "--results", "average=average", "--force").out
+    )
 
 
 def test_results_of_a_report_are_results_for_the_next(compare):
@@ -285,6 +289,28 @@ def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command)
     assert f"made {6 - len(before)} results, reused {len(before)}" in out
     assert before.items() <= records().items()  # not one of them was written again
     assert Path("report/index.html").exists()
+
+
+@needs_proc
+def test_two_runs_in_one_folder_are_one_too_many(large_scenes, command):
+    first = command(*large_scenes, "--workers", 1)
+    wait_for(lambda: len(records()) >= 1)
+    second = command(*large_scenes, "--workers", 1, "--force")
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 1
+    assert re.fullmatch(r"panfocus: report: another panfocus is at work here; .*\n", err), err
+    assert first.wait(timeout=120) == 0
+    assert not list(Path("report").glob(".*"))
+
+
+def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_kept(compare):
+    for place in ("report", "report/results/coupled/scenes"):
+        Path(place).mkdir(parents=True)
+        for name in (".panfocus-0123456789abcdef", ".other"):
+            Path(place, name).write_text("half")
+    Path("report/.panfocus.lock").touch()
+    assert compare("--methods", FAST).code == 0
+    assert sorted(path.name for path in Path("report").rglob(".*")) == [".other", ".other"]
 
 
 @needs_proc

@@ -46,7 +46,8 @@ def compare(
         typer.Option(metavar="Q", min=1, max=100, help="Put every result through JPEG of this quality."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Scenes at work at once; by default one for every core.")
+        int | None,
+        typer.Option(min=1, help="Processes, each with one method on one scene; by default one per core."),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -61,13 +62,12 @@ def compare(
         from panfocus.compare import (
             Comparison,
             Conditions,
-            check_report,
             find_groups,
             plan,
+            report_folder,
             run_jobs,
             write_report,
         )
-        from panfocus.io.files import make_folder
 
         with usage_errors():
             check_data_range(data_range)
@@ -78,11 +78,9 @@ def compare(
             if metrics is not None:
                 _check_keys(conditions.metrics, groups)
         entries = _entries(methods, results or [], groups)
-        make_folder(output)
-        check_report(output, force=force)
-        _announce(terminal, groups, entries)
-        jobs = plan(groups, entries, conditions, output / "results")
-        with _kept_when_interrupted(output):
+        with report_folder(output, force=force) as results_folder, _kept_when_interrupted(output):
+            _announce(terminal, groups, entries)
+            jobs = plan(groups, entries, conditions, results_folder)
             outcomes, reused = run_jobs(jobs, workers=workers, progress=terminal.progress)
             comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
             write_report(comparison, output, force=force, progress=terminal.progress)
@@ -90,7 +88,7 @@ def compare(
             terminal.say(notice)
         if metrics is not None and (empty := [key for key in conditions.metrics if not comparison.has(key)]):
             terminal.say(f"no scene is large enough for {', '.join(empty)}")
-        terminal.say(f"made {len(jobs) - reused} results, reused {reused} of an earlier run")
+        terminal.say(f"made {_count(len(jobs) - reused, 'result')}, reused {reused} of an earlier run")
         terminal.say(f"wrote {output / 'index.html'}, scores.csv and scores.json beside it")
 
 
@@ -122,7 +120,7 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:
     for group in groups:
-        terminal.say(f"{group.name}: {_count(group.scenes, 'scene')} x {_count(entries, 'method')}")
+        terminal.say(f"{group.name}: {_count(len(group.scenes), 'scene')} x {_count(len(entries), 'method')}")
         if group.ignored:
             terminal.say(f"  not of a scene: {', '.join(path.name for path in group.ignored)}")
         for entry in entries:
@@ -130,8 +128,8 @@ def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[E
                 terminal.say(f"  {entry.name} has no result for {', '.join(missing)}")
 
 
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from panfocus.compare.entries import (
     parse_methods,
     parse_results,
 )
-from panfocus.compare.report import Comparison, check_report, write_report
+from panfocus.compare.report import Comparison, report_folder, write_report
 from panfocus.compare.run import Conditions, Job, Outcome, plan, run_jobs
 from panfocus.compare.scenes import Group, Scene, find_groups
 
@@ -30,11 +30,11 @@ __all__ = [
     "ResultsEntry",
     "Scene",
     "check_names",
-    "check_report",
     "find_groups",
     "parse_methods",
     "parse_results",
     "plan",
+    "report_folder",
     "run_jobs",
     "write_report",
 ]

@@ -8,6 +8,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import as_file, files
@@ -25,13 +26,15 @@ from panfocus.compare.run import Conditions, Job, Outcome
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
-from panfocus.io.files import check_destination, read_text, write_files
+from panfocus.io.files import check_destination, make_folder, read_text, remove_temporaries, write_files
+from panfocus.io.lock import locked
 from panfocus.io.read import read_image
 from panfocus.io.write import encode_json
 from panfocus.metrics import metric_of
 from panfocus.metrics.catalogue import source_letters
 
 PAGE, TABLE, DATA = "index.html", "scores.csv", "scores.json"
+_RESULTS = "results"
 TIME = "s/MP"  # beside the scores, on the page and in the JSON: it is another in every run
 
 
@@ -103,10 +106,23 @@ def shown_values(outcome: Outcome) -> dict[str, float]:
     return outcome.scores | ({} if cost is None else {TIME: cost})
 
 
-def check_report(folder: Path, *, force: bool = False) -> None:
-    """Refuse, before any work, a folder that the report cannot be written to."""
-    for name in (PAGE, TABLE, DATA):
-        check_destination(folder / name, force=force)
+@contextmanager
+def report_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """Make the folder of a report one's own, or refuse it before any work; yields that of the results."""
+    make_folder(folder)
+    with locked(folder):
+        for name in (PAGE, TABLE, DATA):
+            check_destination(folder / name, force=force)
+        _remove_temporaries(folder)  # of a run that was killed
+        try:
+            yield folder / _RESULTS
+        finally:
+            _remove_temporaries(folder)  # of workers that were ended
+
+
+def _remove_temporaries(folder: Path) -> None:
+    remove_temporaries(folder)
+    remove_temporaries(folder / _RESULTS, below=True)
 
 
 def write_report(

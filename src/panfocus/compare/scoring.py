@@ -88,7 +88,7 @@ def at_depth_of(frame: NDArray[Any], image: NDArray[Any], name: str) -> NDArray[
         case "uint16", "uint8":
             if (image % _STEP).any():
                 raise FileError(
-                    f"{name} is uint16 and the frames are uint8, too coarse for its values; convert it to 8 bit"
+                    f"{name} is uint16, and the frames' uint8 is too coarse for its values; convert it"
                 )
             return (image // _STEP).astype(np.uint8)
     return image

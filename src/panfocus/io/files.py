@@ -13,6 +13,8 @@ from typing import Any
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
 
+_TEMPORARY = ".panfocus-"
+
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
     """Refuse a name that does not end like one of these."""
@@ -76,7 +78,7 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
     for path in contents:
         check_destination(path, force=force)
     targets = [_link_target(path) for path in contents]
-    renames = {target.with_name(f".panfocus-{secrets.token_hex(8)}"): target for target in targets}
+    renames = {target.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}"): target for target in targets}
     try:
         for temporary, data in zip(renames, contents.values(), strict=True):
             with temporary.open("xb") as file:
@@ -88,6 +90,12 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
     finally:
         for temporary in renames:
             temporary.unlink(missing_ok=True)
+
+
+def remove_temporaries(folder: Path, *, below: bool = False) -> None:
+    """Remove what a killed `write_files` left in a folder, or also `below` it; nobody may write there."""
+    for path in (folder.rglob if below else folder.glob)(f"{_TEMPORARY}*"):
+        path.unlink(missing_ok=True)
 
 
 def read_text(path: Path) -> str:
