@@ -1,4 +1,5 @@
 import shutil
+import string
 
 import pytest
 
@@ -38,6 +39,26 @@ def test_images_of_other_names_are_reported_and_other_files_are_not(scenes_dir):
         shutil.copy(scenes_dir / "cup-A.png", scenes_dir / name)
     (group,) = find_groups([scenes_dir])
     assert sorted(names(group.ignored)) == ["contents.png", "cup-a.png", "cup-labels.png"]
+    assert len(group.scenes) == 3
+
+
+def test_frames_go_on_after_z(scenes_dir):
+    letters = [*string.ascii_uppercase, "AA", "AB"]
+    for letter in letters[2:]:
+        shutil.copy(scenes_dir / "cup-A.png", scenes_dir / f"cup-{letter}.png")
+    (group,) = find_groups([scenes_dir])
+    assert names(group.scenes[2].sources) == [f"cup-{letter}.png" for letter in letters]
+    assert group.scenes[2].reference.name == "cup-GT.png"
+    (scenes_dir / "cup-AA.png").unlink()
+    with pytest.raises(FileError, match="cup has no AA"):
+        find_groups([scenes_dir])
+
+
+def test_a_word_in_capitals_is_no_frame(scenes_dir):
+    for name in ("cup-HD.png", "README-FIRST.png"):
+        shutil.copy(scenes_dir / "cup-A.png", scenes_dir / name)
+    (group,) = find_groups([scenes_dir])
+    assert sorted(names(group.ignored)) == ["README-FIRST.png", "cup-HD.png"]
     assert len(group.scenes) == 3
 
 

@@ -1,4 +1,7 @@
-"""Scenes in folders: `NAME-A`, `NAME-B`, ... are the frames, `NAME-GT` or `NAME-ref` the reference."""
+"""Scenes in folders: `NAME-A`, `NAME-B`, ... are the frames, `NAME-GT` or `NAME-ref` the reference.
+
+After `NAME-Z` come `NAME-AA`, `NAME-AB`, ..., as in a spreadsheet.
+"""
 
 import os
 import re
@@ -9,8 +12,9 @@ from pathlib import Path
 
 from panfocus.errors import FileError, InputError
 from panfocus.io.read import find_inputs
+from panfocus.metrics.catalogue import source_letters, source_number
 
-_STEM = re.compile(r"(?P<scene>.+)-(?P<part>[A-Z]|GT|ref)")
+_STEM = re.compile(r"(?P<scene>.+)-(?P<part>[A-Z]+|ref)")
 _REFERENCES = ("GT", "ref")
 
 
@@ -55,6 +59,13 @@ def _find_group(folder: Path, name: str) -> Group:
             scenes[match["scene"]][match["part"]].append(path)
         else:
             ignored.append(path)
+    for scene, parts in list(scenes.items()):
+        # Letters in a row are often a word: they name a frame only where single ones do not suffice.
+        if "Z" not in parts:
+            for part in [part for part in parts if len(part) > 1 and part not in _REFERENCES]:
+                ignored += parts.pop(part)
+        if not parts:
+            del scenes[scene]
     if not scenes:
         raise FileError(f"{folder}: no scene in this folder; frames are named NAME-A, NAME-B, ...")
     # A comparison that quietly leaves scenes out is another comparison: a mistake in a name ends it.
@@ -70,8 +81,8 @@ def _mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
     if all(part in parts for part in _REFERENCES):
         yield f"has two references ({' and '.join(_REFERENCES)})"
     letters = _letters(parts)
-    expected = [chr(ord("A") + i) for i in range(max(2, len(letters)))]
-    if missing := sorted(set(expected) - set(letters)):
+    expected = [source_letters(i) for i in range(max(2, len(letters)))]
+    if missing := [letter for letter in expected if letter not in letters]:
         yield f"has no {' and no '.join(missing)}"
 
 
@@ -85,4 +96,4 @@ def _scene(name: str, parts: Mapping[str, Sequence[Path]]) -> Scene:
 
 
 def _letters(parts: Mapping[str, Sequence[Path]]) -> list[str]:
-    return sorted(part for part in parts if part not in _REFERENCES)
+    return sorted((part for part in parts if part not in _REFERENCES), key=source_number)
