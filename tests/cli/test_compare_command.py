@@ -12,6 +12,7 @@ import pytest
 import tifffile
 from scipy.ndimage import gaussian_filter
 
+from panfocus.cli import _console
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 
@@ -43,6 +44,14 @@ def test_it_compares_methods_and_results_and_says_what_it_did(compare, average_d
     assert sorted(path.name for path in Path("report").iterdir()) == [
         "index.html", "results", "scores.csv", "scores.json",
     ]  # fmt: skip
+
+
+def test_off_a_terminal_progress_is_a_line_now_and_then(compare, monkeypatch):
+    monkeypatch.setattr(_console, "SECONDS_BETWEEN_LINES", 0.0)
+    out = compare("--methods", FAST).out.splitlines()
+    lines = [line for line in out if line.startswith("compare ")]
+    assert lines == ["compare ...", "compare 1 of 3", "compare 2 of 3", "compare 3 of 3"]
+    assert "page 67%" in out
 
 
 def test_quiet_prints_nothing(compare):

@@ -3,6 +3,7 @@
 import logging
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ Threads = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
+SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
+
 
 class UsageError(InputError):
     """The command itself is wrong, not what it found in a file."""
@@ -51,6 +54,7 @@ class Console:
         self.unprinted: OSError | None = None  # why a line could not be printed; the work goes on
         self._quiet = quiet
         self._stage = ""
+        self._said_at = 0.0  # when the last line of progress was printed
         self._bars: Progress | None = None
         self._task: TaskID | None = None
 
@@ -59,15 +63,23 @@ class Console:
         self.close()
         self._print(line)
 
-    def progress(self, stage: str, done: float) -> None:
-        """Show where the library stands: a bar on a terminal, a line per stage elsewhere."""
+    def progress(self, stage: str, done: float, *, of: int | None = None) -> None:
+        """Show where the library stands: a bar on a terminal; elsewhere a line per stage, and now and then.
+
+        `of`: how many things the stage goes through, which a line counts.
+        """
         if self._quiet:
             return
+        now = time.monotonic()
         if sys.stderr is not None and sys.stderr.isatty():
             with suppress(OSError):  # the terminal was closed
                 self._draw(stage, done)
         elif stage != self._stage:
             self._print(f"{stage} ...")
+            self._said_at = now
+        elif now - self._said_at >= SECONDS_BETWEEN_LINES:
+            self._print(f"{stage} {done:.0%}" if of is None else f"{stage} {round(done * of)} of {of}")
+            self._said_at = now
         self._stage = stage
 
     def finish(self) -> None:

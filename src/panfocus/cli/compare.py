@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +82,8 @@ def compare(
         with report_folder(output, force=force) as results_folder, _kept_when_interrupted(output):
             _announce(terminal, groups, entries)
             jobs = plan(groups, entries, conditions, results_folder)
-            outcomes, reused = run_jobs(jobs, workers=workers, progress=terminal.progress)
+            progress = partial(terminal.progress, of=len(jobs))
+            outcomes, reused = run_jobs(jobs, workers=workers, progress=progress)
             comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
             write_report(comparison, output, force=force, progress=terminal.progress)
         for notice in comparison.scaled_results():
