@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import sobel
 
 from panfocus.metrics._bands import Band
 from panfocus.metrics._inputs import Grey, Plane, UndefinedError
@@ -10,7 +11,7 @@ from panfocus.metrics._kernel_numba import valid_filter
 
 # In a window that is constant, E[x^2] - E[x]^2 is rounding of about 1e-12 instead of 0, and a quotient of
 # such numbers is noise. The smallest true variance of 8-bit images is 4 orders above this.
-_FLAT = 1e-6
+FLAT = 1e-6
 
 
 class Statistics(NamedTuple):
@@ -56,13 +57,19 @@ def under(band: Band, side: int) -> slice:
     return slice(band.inner.start, band.inner.stop + side - 1)
 
 
-def statistics(x: Plane, y: Plane, taps: Plane) -> Statistics:
-    """Statistics of all windows within the planes. In flat windows the variance and covariance are 0."""
+def squared_sobel(plane: Plane) -> Plane:
+    """Squared Sobel magnitude (weights 1, 2, 1, not divided), with the border repeated."""
+    gx, gy = (sobel(plane, axis=axis, mode="nearest") for axis in (1, 0))
+    return np.asarray(gx * gx + gy * gy)
+
+
+def statistics(x: Plane, y: Plane, taps: Plane, *, flat: float = FLAT) -> Statistics:
+    """Statistics of all windows within the planes. A variance below `flat`, and covariances with it, is 0."""
     mean_x, mean_y = windowed(x, taps), windowed(y, taps)
     var_x = windowed(x * x, taps) - mean_x * mean_x
     var_y = windowed(y * y, taps) - mean_y * mean_y
     cov = windowed(x * y, taps) - mean_x * mean_y
-    flat_x, flat_y = var_x < _FLAT, var_y < _FLAT
+    flat_x, flat_y = var_x < flat, var_y < flat
     var_x[flat_x], var_y[flat_y], cov[flat_x | flat_y] = 0, 0, 0
     return Statistics(mean_x, mean_y, var_x, var_y, cov)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.ndimage import sobel
 
 from panfocus.metrics._inputs import single_image
+from panfocus.metrics._windows import squared_sobel
 
 
 def ei(fused: ArrayLike, *, data_range: float | None = None) -> float:
@@ -37,6 +37,4 @@ def ei(fused: ArrayLike, *, data_range: float | None = None) -> float:
     B. Rajalingam, R. Priya, "Hybrid multimodality medical image fusion technique for feature enhancement in
     medical diagnosis", International Journal of Engineering Science Invention 2, 2018.
     """
-    plane = single_image(fused, data_range).plane()
-    gx, gy = (sobel(plane, axis=axis, mode="nearest") for axis in (1, 0))
-    return float(np.sqrt(gx * gx + gy * gy).mean())
+    return float(np.sqrt(squared_sobel(single_image(fused, data_range).plane())).mean())

@@ -6,12 +6,11 @@ from typing import Literal
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
-from scipy.ndimage import sobel
 
 from panfocus.errors import InputError
 from panfocus.metrics._bands import Band, total
 from panfocus.metrics._inputs import Grey, Plane, fusion_images
-from panfocus.metrics._windows import under, valid_shape
+from panfocus.metrics._windows import squared_sobel, under, valid_shape
 
 _SIDE = 3
 _CELLS = _SIDE**2
@@ -104,8 +103,7 @@ def _on_grid(image: Grey) -> Plane:
 
 
 def _edges(plane: Plane) -> Plane:
-    gx, gy = (sobel(plane, axis=axis, mode="nearest") for axis in (1, 0))
-    strength = gx * gx + gy * gy
+    strength = squared_sobel(plane)
     around = np.pad(strength, 1)
     above_row = (strength > around[1:-1, :-2]) & (strength > around[1:-1, 2:])
     above_column = (strength > around[:-2, 1:-1]) & (strength > around[2:, 1:-1])

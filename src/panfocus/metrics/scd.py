@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.metrics._inputs import Plane, UndefinedError, fusion_images
-
-# A difference of images with less variance than this, on 0..255, is a constant with rounding on top.
-_FLAT = 1e-6
+from panfocus.metrics._windows import FLAT
 
 
 def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:
@@ -62,4 +60,4 @@ def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
 def _correlation(x: Plane, y: Plane) -> float:
     x, y = x - x.mean(), y - y.mean()
     var_x, var_y = np.square(x).mean(), np.square(y).mean()
-    return float((x * y).mean() / np.sqrt(var_x * var_y)) if min(var_x, var_y) > _FLAT else 0.0
+    return float((x * y).mean() / np.sqrt(var_x * var_y)) if min(var_x, var_y) > FLAT else 0.0

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.metrics._inputs import Plane, fusion_images
-from panfocus.metrics._windows import gaussian, valid_shape, windowed
+from panfocus.metrics._windows import gaussian, statistics, valid_shape, windowed
 
 _WINDOWS = (17, 9, 5, 3)  # sides at the four scales; the standard deviation is a fifth
 _WEIGHTS = (1 / 2.15, 0.0, 0.15 / 2.15, 1 / 2.15)
@@ -87,13 +87,8 @@ def _fidelity(planes: Sequence[Plane], fused: Plane, taps: Plane) -> float:
 
 def _information(source: Plane, fused: Plane, taps: Plane) -> tuple[Plane, Plane, Plane]:
     """Gain, information kept and information available, window by window."""
-    mean_s, mean_f = windowed(source, taps), windowed(fused, taps)
-    var_s = windowed(source * source, taps) - mean_s * mean_s
-    var_f = np.maximum(windowed(fused * fused, taps) - mean_f * mean_f, 0)
-    cov = windowed(source * fused, taps) - mean_s * mean_f
-    var_s[var_s < _SMALL] = 0
-    gain = cov / (var_s + _SMALL)
+    s = statistics(source, fused, taps, flat=_SMALL)
     # A window that is constant in either image, or inverted, passes on nothing: all of F is distortion.
-    gain[(var_s == 0) | (var_f < _SMALL) | (gain < 0)] = 0
-    distortion = np.maximum(var_f - gain * cov, _SMALL)
-    return gain, np.log10(1 + gain**2 * var_s / (distortion + _NOISE)), np.log10(1 + var_s / _NOISE)
+    gain = np.maximum(s.cov / (s.var_x + _SMALL), 0)
+    distortion = np.maximum(s.var_y - gain * s.cov, _SMALL)
+    return gain, np.log10(1 + gain**2 * s.var_x / (distortion + _NOISE)), np.log10(1 + s.var_x / _NOISE)
