@@ -304,8 +304,10 @@ def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command)
 def test_two_runs_in_one_folder_are_one_too_many(large_scenes, command):
     first = command(*large_scenes, "--workers", 1)
     wait_for(lambda: len(records()) >= 1)
+    first.send_signal(signal.SIGSTOP)  # or it might be done before the second begins
     second = command(*large_scenes, "--workers", 1, "--force")
     _, err = second.communicate(timeout=60)
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert re.fullmatch(r"panfocus: report: another panfocus is at work here; .*\n", err), err
     assert first.wait(timeout=120) == 0
