@@ -11,8 +11,7 @@ from scipy.ndimage import uniform_filter
 
 from panfocus._threads import limit_threads
 from panfocus.execute import run
-from panfocus.execute.tiled import cover
-from panfocus.methods import FusionResult, Tile
+from panfocus.methods import FusionResult, Tile, cover
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Tiles on all cores: every pixel is what the method gives for the whole image, bit for bit."""
 
-from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import NDArray
 
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
-from panfocus.methods import FusionMethod, FusionResult, Tile
+from panfocus.methods import FusionMethod, FusionResult, Tile, cover
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 8  # a wide halo takes wide tiles, or most of the work would be done twice
@@ -43,20 +42,3 @@ def run(
         report = part.report
         progress("fuse", (i + 1) / len(tiles))
     return FusionResult(image=image, report=report, **maps)
-
-
-def cover(shape: tuple[int, int], side: int, halo: int) -> list[Tile]:
-    """Cut an image into tiles of nearly equal size, at most `side` pixels, each with its halo."""
-    return [
-        Tile(inner, (_widened(inner[0], halo, shape[0]), _widened(inner[1], halo, shape[1])), shape)
-        for inner in product(_spans(shape[0], side), _spans(shape[1], side))
-    ]
-
-
-def _spans(length: int, side: int) -> list[slice]:
-    n_spans = -(-length // side)
-    return [slice(a, b) for a, b in pairwise(length * i // n_spans for i in range(n_spans + 1))]
-
-
-def _widened(span: slice, halo: int, length: int) -> slice:
-    return slice(max(0, span.start - halo), min(length, span.stop + halo))

@@ -4,19 +4,20 @@ from panfocus.methods._method import (
     DEFAULT_METHOD,
     FusionMethod,
     FusionResult,
-    Tile,
     get_method,
     method_class,
     method_names,
     parse_settings,
     setting_names,
 )
+from panfocus.methods._tile import Tile, cover
 
 __all__ = [
     "DEFAULT_METHOD",
     "FusionMethod",
     "FusionResult",
     "Tile",
+    "cover",
     "get_method",
     "method_class",
     "method_names",

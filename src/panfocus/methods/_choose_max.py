@@ -12,8 +12,9 @@ from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray, IntensityScale
 from panfocus.compose import by_votes
 from panfocus.errors import InputError
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import Choice, choose_frames, in_blocks, row_blocks
+from panfocus.methods._tile import Tile
 from panfocus.patches import add_patches, centred_patches, check_stride, patch_means
 from panfocus.select import majority
 from panfocus.sparse import Pursuit

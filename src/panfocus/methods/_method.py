@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
+from panfocus.methods._tile import Tile
 
 DEFAULT_METHOD = "coupled"
-
-Region = tuple[slice, slice]
 
 _BUILT_IN = {
     "coupled": "panfocus.methods.coupled:Coupled",
@@ -56,35 +55,6 @@ class FusionResult:
     depth: FloatArray | None = None
     never_in_focus: NDArray[np.bool_] | None = None
     report: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A part of the image that is asked for, and the part around it that a method is given to decide by.
-
-    Attributes
-    ----------
-    inner, outer : (slice, slice)
-        Rows and columns of the whole image; the outer part holds the inner one.
-    shape : (int, int)
-        Height and width of the whole image: where grids begin and where its edges are.
-    """
-
-    inner: Region
-    outer: Region
-    shape: tuple[int, int]
-
-    @classmethod
-    def whole(cls, shape: tuple[int, int]) -> Tile:
-        """All of an image."""
-        everything = (slice(0, shape[0]), slice(0, shape[1]))
-        return cls(everything, everything, shape)
-
-    @property
-    def core(self) -> Region:
-        """The inner part, counted from the first row and column of the outer one."""
-        (rows, cols), (top, left) = self.inner, (self.outer[0].start, self.outer[1].start)
-        return slice(rows.start - top, rows.stop - top), slice(cols.start - left, cols.stop - left)
 
 
 class FusionMethod(Protocol):

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray, IntArray
 from panfocus.compose import by_votes
 from panfocus.gray import to_gray
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
+from panfocus.methods._tile import Tile
 from panfocus.patches import patch_origins, spread
 from panfocus.select import RunningBest, majority
 

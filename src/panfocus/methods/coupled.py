@@ -14,8 +14,9 @@ from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, in_blocks
+from panfocus.methods._tile import Tile
 from panfocus.patches import centred_patches, check_stride
 from panfocus.select import level_weights, weighted_activity
 from panfocus.sparse import Pursuit

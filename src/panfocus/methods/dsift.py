@@ -5,7 +5,6 @@ Y. Liu, S. Liu, Z. Wang, "Multi-focus image fusion with dense SIFT", Information
 
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,8 +17,9 @@ from panfocus.compose import by_votes
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
 from panfocus.methods import _dense_sift
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import patch_grid
+from panfocus.methods._tile import Tile, cover
 from panfocus.patches import spread
 from panfocus.select import majority, without_small_regions
 
@@ -91,7 +91,7 @@ class DSIFT:
         if self.refinement == "none":
             votes = self._votes(self._activities(frames), tile)
             return FusionResult(by_votes(frames[:, *tile.core], votes), majority(votes)[0])
-        blocks = self._blocks(tile.shape)
+        blocks = cover(tile.shape, BLOCK, self._reach)
         decided: IntArray = np.empty(tile.shape, np.int32)
         pairs: IntArray = np.empty((2, *tile.shape), np.int32)
         decide = partial(self._decide, frames)
@@ -104,21 +104,6 @@ class DSIFT:
         for block, (part_image, part_labels) in zip(blocks, map_blocks(settle, blocks), strict=True):
             image[block.inner], labels[block.inner] = part_image, part_labels
         return FusionResult(image, labels)
-
-    def _blocks(self, shape: tuple[int, int]) -> list[Tile]:
-        def spans(length: int) -> list[tuple[slice, slice]]:
-            return [
-                (
-                    slice(start, min(start + BLOCK, length)),
-                    slice(max(0, start - self._reach), min(start + BLOCK + self._reach, length)),
-                )
-                for start in range(0, length, BLOCK)
-            ]
-
-        return [
-            Tile((rows, cols), (outer_rows, outer_cols), shape)
-            for (rows, outer_rows), (cols, outer_cols) in product(*map(spans, shape))
-        ]
 
     def _activities(self, frames: NDArray[Any]) -> FloatArray:
         return np.stack([_dense_sift.activity(to_gray(frame), self.cell) for frame in frames])

@@ -18,7 +18,8 @@ from panfocus._checks import whole_number
 from panfocus._float import FloatArray, IntensityScale
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
+from panfocus.methods._tile import Tile
 
 Rule = Literal["mean", "choose-max", "window"]
 Bands = list[FloatArray]  # approximation, then horizontal, vertical, diagonal details from coarse to fine

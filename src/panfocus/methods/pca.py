@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray
 from panfocus.compose import by_weights
 from panfocus.gray import to_gray
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
+from panfocus.methods._tile import Tile
 
 # Eigenvalues that differ by less than this share of the largest are one: rounding cannot tell them apart.
 SAME_EIGENVALUE = 1e-10

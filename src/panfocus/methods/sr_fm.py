@@ -18,8 +18,9 @@ from panfocus._threads import limit_threads
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.focus import NOISE_GAIN, REACH, laplacian_energy
-from panfocus.methods._method import FusionResult, Tile
+from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, row_blocks
+from panfocus.methods._tile import Tile
 from panfocus.patches import check_stride, scaled_patches
 from panfocus.sparse import Pursuit
 
