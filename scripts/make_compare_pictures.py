@@ -98,7 +98,7 @@ def photograph(page: Path) -> None:
         driver.get(page.as_uri())
         save(driver, "compare.jpg")
         driver.set_window_size(WIDTH, 1330)
-        scene = driver.find_element(By.TAG_NAME, "details")
+        scene = driver.find_element(By.CSS_SELECTOR, "details.scene")
         scene.find_element(By.TAG_NAME, "summary").click()
         scene.find_element(By.CLASS_NAME, "viewer").send_keys("++")
         driver.execute_script("arguments[0].scrollIntoView()", scene)

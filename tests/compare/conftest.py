@@ -16,6 +16,7 @@ from panfocus.compare import (
     run_jobs,
     write_report,
 )
+from panfocus.metrics import CATALOGUE
 
 
 @pytest.fixture
@@ -33,6 +34,22 @@ def report(scenes_dir, average_dir, tmp_path):
     ]
     conditions = Conditions(metrics=("NMI", "QABF", "MSE", "PSNR"), crop=2)
     folder = tmp_path / "report"
+    jobs = plan(groups, entries, conditions, folder / "results")
+    outcomes, _ = run_jobs(jobs, workers=1)
+    write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
+    return folder
+
+
+@pytest.fixture
+def wide_report(scenes_dir, average_dir, tmp_path):
+    """Write the report of twelve methods by all metrics; the first one has no result for the last scene."""
+    other = tmp_path / "other"
+    shutil.copytree(average_dir, other)
+    (other / "cup_fused.png").unlink()
+    groups = find_groups([scenes_dir])
+    entries = parse_results([f"m0={other}", *(f"m{i}={average_dir}" for i in range(1, 12))], groups)
+    conditions = Conditions(metrics=tuple(metric.key for metric in CATALOGUE))
+    folder = tmp_path / "wide"
     jobs = plan(groups, entries, conditions, folder / "results")
     outcomes, _ = run_jobs(jobs, workers=1)
     write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)

@@ -18,8 +18,12 @@ _QUALITY = 90  # of 100: no difference to be seen at the pictures' own size
 MAX_SIDE = 2048  # larger pictures are reduced; the exact files lie beside the page
 ERROR_LIMIT = 16 / 255  # of full scale: errors from here on have the map's last colour
 
-# Okabe and Ito's colours, which people of every colour vision tell apart.
-_CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+# Okabe and Ito's colours, which people of every colour vision tell apart (the yellow darker, to be seen on
+# white), and four more.
+COLOURS = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a800", "#888888",
+    "#7a3fa0", "#8c5a2b", "#2f9e1f", "#d81b4e",
+)  # fmt: skip
 # Anchors of a ramp from dark to bright, evenly spaced.
 _RAMP = ("#000004", "#420a68", "#932667", "#dd513a", "#fca50a", "#fcffa4")
 
@@ -59,7 +63,7 @@ def error_map(image: NDArray[Any], reference: NDArray[Any], data_range: float | 
 
 def label_colours(n_frames: int) -> list[str]:
     """Colours of the frames; those of a long stack run from dark to bright, in its order."""
-    return list(_CATEGORIES[:n_frames]) if n_frames <= len(_CATEGORIES) else ramp(n_frames)
+    return list(COLOURS[:n_frames]) if n_frames <= len(COLOURS) else ramp(n_frames)
 
 
 def ramp(n: int) -> list[str]:

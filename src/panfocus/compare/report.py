@@ -236,6 +236,7 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
     with as_file(files("panfocus.compare") / "page") as parts:
         style, script, frame = (read_text(parts / f"page.{kind}") for kind in ("css", "js", "html"))
     shown = data | {
+        "method_colours": pictures.COLOURS,
         "error_limit": pictures.ERROR_LIMIT,
         "error_colours": pictures.ramp(9),
         "label_colours": {str(n): pictures.label_colours(n) for n in _frame_counts(comparison)},
@@ -257,7 +258,7 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
 
     def block(item: tuple[str, Group, Scene]) -> bytes:
         identity, group, scene = item
-        shown = [_embedded(*picture) for picture in _scene_pictures(comparison, group, scene)]
+        shown = list(_scene_pictures(comparison, group, scene))
         return f'<script type="application/json" id="{identity}">{_inert(shown)}</script>\n'.encode()
 
     for done, piece in enumerate(map_blocks(block, scenes), start=1):
@@ -266,30 +267,34 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
     yield tail.encode()
 
 
-def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[tuple[str, str, Picture]]:
-    """Yield kind, title and picture of all that is shown of a scene."""
-    white = comparison.conditions.data_range
+def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[dict[str, Any]]:
+    """Yield all that is shown of a scene."""
+    white, crop = comparison.conditions.data_range, comparison.conditions.crop
     for i, path in enumerate(scene.sources):
-        yield "source", source_letters(i), photograph(read_image(path), white)
+        yield _embedded("source", source_letters(i), photograph(read_image(path), white))
     reference = read_image(scene.reference) if scene.reference else None
     if reference is not None:
-        yield "source", "reference", photograph(reference, white)
+        yield _embedded("reference", "reference", photograph(reference, white))
     for entry in comparison.entries:
         outcome = comparison.outcome(group, scene, entry)
         if outcome is None:
             continue
         image = read_image(outcome.image)
-        yield "result", entry.name, photograph(image, white)
+        yield _embedded("result", entry.name, photograph(image, white))
         if outcome.labels:
-            yield "labels", entry.name, decision_map(read_image(outcome.labels), len(scene.sources))
+            labels = read_image(outcome.labels)
+            yield _embedded("labels", entry.name, decision_map(labels, len(scene.sources)))
         if reference is not None:
-            yield "error", entry.name, error_map(image, reference, white)
+            # What the crop leaves out, as shares of the picture: top and bottom, left and right.
+            border = [crop / image.shape[0], crop / image.shape[1]]
+            yield _embedded("error", entry.name, error_map(image, reference, white)) | {"border": border}
 
 
 def _embedded(kind: str, title: str, picture: Picture) -> dict[str, Any]:
     address = f"data:image/webp;base64,{base64.b64encode(picture.webp).decode()}"
     return {
         "kind": kind,
+        "method": kind in ("result", "labels", "error"),
         "title": title,
         "width": picture.width,
         "height": picture.height,
