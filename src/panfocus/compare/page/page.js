@@ -495,7 +495,7 @@ function groupSection(group, index) {
 document.getElementById("conditions").append([
   `panfocus ${report.panfocus}.`,
   `Colour is scored in grey (${report.grey}), also against a reference.`,
-  report.crop ? `${counted(report.crop, "border pixel")} are left out of the scores.` : "All pixels count in the scores.",
+  report.crop ? `The scores leave ${counted(report.crop, "border pixel")} out.` : "All pixels count in the scores.",
   report.data_range === null ? "" : `White is ${report.data_range}.`,
   report.jpeg === null ? "" : `Every result went through JPEG of quality ${report.jpeg} and is scored as decoded.`,
   ...report.notices,
