@@ -35,5 +35,5 @@ browser:
 	touch $@
 
 .venv/installed-all: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,reproduce]'
 	touch $@

@@ -1,6 +1,8 @@
-"""Where the image sets are, and a generator of fixed seed."""
+"""Where the image sets are, a generator of fixed seed, small scenes and sets, and a browser."""
 
+import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from panfocus.io.write import write_image
+from small_sets import SMALL, write_small_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
@@ -66,3 +69,74 @@ def average_dir(tmp_path, small_scenes) -> Path:
     for name, pictures in small_scenes.items():
         write_image(folder / f"{name}_fused.png", np.rint(pictures[:2].mean(axis=0)).astype(np.uint8))
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_data(tmp_path_factory) -> Path:
+    """A folder with all sets that a reproduction needs, in small."""
+    data = tmp_path_factory.mktemp("data")
+    write_small_sets(data)
+    return data
+
+
+@pytest.fixture(scope="session")
+def reproduction(small_data):
+    """What comes of the small sets."""
+    from panfocus.reproduce import reproduce
+
+    return reproduce(small_data, plan=SMALL)
+
+
+class Browser:
+    """Chromium without a window, and what it asked for and complained about."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, page):
+        self.driver.get("about:blank")  # what a fresh browser begins with asks for parts of itself
+        self.logged("performance")
+        self.logged("browser")
+        self.driver.get(page.as_uri())
+
+    def ask(self, script, *arguments):
+        return self.driver.execute_script(f"return {script}", *arguments)
+
+    def logged(self, kind):
+        return self.driver.get_log(kind)
+
+    def requests(self):
+        events = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
+        return [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        reason = "no browser; on Debian: apt-get install chromium chromium-driver"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--window-size=1200,900",
+        f"--user-data-dir={tmp_path_factory.mktemp('browser')}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield Browser(driver)
+    driver.quit()

@@ -1,7 +1,5 @@
-"""A finished report, and a browser to open it in."""
+"""A finished report."""
 
-import json
-import os
 import shutil
 
 import pytest
@@ -54,58 +52,3 @@ def wide_report(scenes_dir, average_dir, tmp_path):
     outcomes, _ = run_jobs(jobs, workers=1)
     write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
     return folder
-
-
-class Browser:
-    """Chromium without a window, and what it asked for and complained about."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, page):
-        self.driver.get("about:blank")  # what a fresh browser begins with asks for parts of itself
-        self.logged("performance")
-        self.logged("browser")
-        self.driver.get(page.as_uri())
-
-    def ask(self, script, *arguments):
-        return self.driver.execute_script(f"return {script}", *arguments)
-
-    def logged(self, kind):
-        return self.driver.get_log(kind)
-
-    def requests(self):
-        events = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
-        return [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        reason = "no browser; on Debian: apt-get install chromium chromium-driver"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1200,900",
-        f"--user-data-dir={tmp_path_factory.mktemp('browser')}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    yield Browser(driver)
-    driver.quit()

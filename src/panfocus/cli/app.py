@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli import compare, demo, dictionary, doctor, fuse, learn, score
+from panfocus.cli import compare, demo, dictionary, doctor, fuse, learn, reproduce, score
 
 app = typer.Typer(
     name="panfocus",
@@ -19,6 +19,7 @@ for command in (
     dictionary.dictionary,
     score.score,
     compare.compare,
+    reproduce.reproduce,
     demo.demo,
     doctor.doctor,
 ):

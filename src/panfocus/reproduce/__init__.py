@@ -1,0 +1,11 @@
+"""The paper's tables and figures, ours beside the paper's: one file per table or figure.
+
+`paper` holds what is printed there, `sets` says where the pictures are, `run` does everything in order,
+`report` writes it. It uses the package as anyone could: public names only.
+"""
+
+from panfocus.reproduce.plan import PAPER, Plan
+from panfocus.reproduce.report import cost, write_report
+from panfocus.reproduce.run import Reproduction, check, reproduce
+
+__all__ = ["PAPER", "Plan", "Reproduction", "check", "cost", "reproduce", "write_report"]

@@ -1,0 +1,78 @@
+"""A reproduction as files: `index.html` for people, `numbers.csv` and `numbers.json` for programs."""
+
+import base64
+import hashlib
+from dataclasses import asdict
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from panfocus.io.files import read_text, write_files
+from panfocus.io.write import encode_json
+from panfocus.reproduce.elements import paragraph, tag, text
+from panfocus.reproduce.numbers import as_csv
+from panfocus.reproduce.run import Reproduction
+
+PAGE = "index.html"
+
+
+def write_report(reproduction: Reproduction, folder: Path, *, force: bool = False) -> None:
+    """Write page and numbers into a folder, all of them or none."""
+    numbers = [number for section in reproduction.sections for number in section.numbers]
+    write_files(
+        {
+            folder / "numbers.csv": as_csv(numbers),
+            folder / "numbers.json": encode_json(
+                {
+                    "panfocus": version("panfocus"),
+                    "settings": asdict(reproduction.evidence.plan),
+                    "seconds": round(reproduction.seconds, 1),
+                    "peak_memory": reproduction.peak_memory,
+                    "claims": [asdict(claim) for claim in reproduction.claims],
+                    "numbers": [asdict(number) for number in numbers],
+                }
+            ),
+            folder / PAGE: _page(reproduction).encode(),
+        },
+        force=force,
+    )
+
+
+def cost(reproduction: Reproduction) -> str:
+    """Say how long it took and how much memory it held."""
+    minutes, seconds = divmod(round(reproduction.seconds), 60)
+    memory = reproduction.peak_memory
+    return f"{minutes} min {seconds} s" + (f", at most {memory / 1e6:,.0f} MB of memory" if memory else "")
+
+
+def _page(reproduction: Reproduction) -> str:
+    with as_file(files("panfocus.reproduce") / "page") as parts:
+        style, page = read_text(parts / "page.css"), read_text(parts / "page.html")
+    verdicts = [claim.verdict for claim in reproduction.claims]
+    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    for name, content in {
+        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}",
+        "style": style,
+        "summary": paragraph(
+            f"Of {len(verdicts)} claims: {counted}. Made by panfocus {version('panfocus')} in "
+            f"{cost(reproduction)}."
+        ),
+        "contents": "".join(
+            tag("a", text(section.title), href=f"#{_anchor(section.identity)}")
+            for section in reproduction.sections
+        ),
+        "sections": "\n".join(
+            tag("section", tag("h2", text(section.title)), section.body, id=_anchor(section.identity))
+            for section in reproduction.sections
+        ),
+    }.items():
+        page = page.replace(f"{{{{ {name} }}}}", content)
+    return page
+
+
+def _anchor(identity: str) -> str:
+    return identity.replace(" ", "-")
+
+
+def _hash(style: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"

@@ -1,0 +1,99 @@
+"""The command around a reproduction, which is replaced by a small one."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import panfocus.reproduce
+from panfocus.reproduce import plots
+
+
+@pytest.fixture
+def small(monkeypatch, reproduction):
+    """Let the command find the small reproduction done."""
+    asked = []
+
+    def done(data, *, progress):
+        asked.append(data)
+        progress("table 1", 1.0)
+        return reproduction
+
+    monkeypatch.setattr(panfocus.reproduce, "reproduce", done)
+    return asked
+
+
+def test_it_writes_the_report_and_says_what_came_of_the_claims(
+    run, small, small_data, tmp_path, reproduction
+):
+    ran = run("reproduce", "--data", small_data, "-o", tmp_path / "report")
+    assert (ran.code, ran.err) == (0, "")
+    assert small == [small_data]
+    verdicts = [claim.verdict for claim in reproduction.claims]
+    assert f"refuted: {verdicts.count('refuted')} of {len(verdicts)} claims" in ran.out
+    assert "table 1 ..." in ran.out
+    assert "MB of memory" in ran.out
+    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
+        "index.html", "numbers.csv", "numbers.json",
+    ]  # fmt: skip
+
+
+def test_a_report_is_not_overwritten_without_force(run, small, small_data, tmp_path):
+    for name in ("index.html", "numbers.csv", "numbers.json"):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        ran = run("reproduce", "--data", small_data, "-o", folder)
+        assert ran.code == 1
+        assert f"{folder / name} exists already" in ran.err
+        assert (folder / name).read_text() == "mine"
+        assert not small  # before the work
+        assert run("reproduce", "--data", small_data, "-o", folder, "--force").code == 0
+        assert (folder / name).read_text() != "mine"
+        small.clear()
+
+
+def test_a_missing_folder_is_one_line(run, tmp_path):
+    ran = run("reproduce", "--data", tmp_path / "nowhere", "-o", tmp_path / "report")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith(f"panfocus: {tmp_path / 'nowhere'}: there is no such folder")
+    assert len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "report").exists()
+
+
+def test_missing_files_are_named_in_one_line(run, small_data, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(small_data, data)
+    gone = ("grayscale6/lab-B.png", "lytro/triple/seals-C.jpg", "training/pairs/p3b.png")
+    for name in gone:
+        (data / name).unlink()
+    shutil.rmtree(data / "groundtruth")
+    ran = run("reproduce", "--data", data, "-o", tmp_path / "report")
+    assert (ran.code, ran.out) == (1, "")
+    assert len(ran.err.splitlines()) == 1
+    for name in (*gone, "groundtruth/real-mff", "docs/reproduction.md"):
+        assert name in ran.err
+    assert "jug" not in ran.err  # which has no public source
+
+
+def test_without_matplotlib_one_line_says_how_to_install_it(run, small_data, tmp_path, monkeypatch):
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    ran = run("reproduce", "--data", small_data, "-o", tmp_path / "report")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "panfocus: reproduce draws its plots with matplotlib, which is not installed: "
+        "pip install 'matplotlib>=3.9'\n"
+    )
+    assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.parametrize("missing", [("--data", "d"), ("-o", "r")])
+def test_data_and_output_are_needed(run, missing):
+    ran = run("reproduce", *missing)
+    assert ran.code == 2
+    assert "Missing option" in ran.err
+
+
+def test_quiet_prints_nothing(run, small, small_data, tmp_path):
+    assert run("reproduce", "--data", small_data, "-o", tmp_path / "r", "--quiet") == (0, "", "")
+    assert Path(tmp_path / "r" / "index.html").exists()

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from panfocus.dictionary import CoupledDictionary
+from panfocus.pipeline import fuse
+from panfocus.reproduce.coding import READINGS, CodedScene
+
+
+@pytest.fixture(scope="module")
+def dictionary():
+    rng = np.random.default_rng(3)
+    levels = rng.standard_normal((2, 25, 60))
+    return CoupledDictionary(levels / np.linalg.norm(levels, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(2, 31, 26), (3, 26, 31, 3)])
+@pytest.mark.parametrize("contrast", READINGS)
+@pytest.mark.parametrize("w", [0.5, 0.55, 0.9])
+def test_a_coded_scene_is_decided_as_by_the_method_bit_for_bit(rng, dictionary, shape, contrast, w):
+    frames = rng.integers(0, 256, shape, dtype=np.uint8)
+    frames[0, 3:12, 3:12] = 90  # flat patches, which have no direction
+    fused = CodedScene.of(frames, dictionary, eps=0.2).fuse(w=w, contrast=contrast)
+    expected = fuse(frames, "coupled", dictionary=dictionary, eps=0.2, w=w, contrast=contrast).image
+    assert np.array_equal(fused, expected)
+
+
+def test_the_readings_and_weights_tell_apart(rng, dictionary):
+    frames = rng.integers(0, 256, (2, 31, 26), dtype=np.uint8)
+    frames[1] //= 2  # half the contrast: only one reading minds
+    coded = CodedScene.of(frames, dictionary, eps=0.2)
+    pictures = [
+        coded.fuse(w=w, contrast=contrast).tobytes()
+        for w, contrast in ((0.5, "restored"), (0.5, "normalised"), (0.9, "normalised"))
+    ]
+    assert len(set(pictures)) == 3

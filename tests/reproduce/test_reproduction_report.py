@@ -1,0 +1,171 @@
+"""The files of a reproduction: every number, and a page that is whole by itself."""
+
+import csv
+import io
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from panfocus.reproduce import write_report
+from panfocus.reproduce.paper import TABLE_1, TABLE_2, axes
+from panfocus.reproduce.sets import GREY_SETS
+
+
+@pytest.fixture(scope="module")
+def folder(reproduction, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    write_report(reproduction, folder)
+    return folder
+
+
+class Page(HTMLParser):
+    """Images, links, and tables as grids in which every place must be covered exactly once."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.images, self.addresses, self.tables, self.open = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.addresses += [given[key] for key in ("href", "src") if key in given]
+        if tag == "img":
+            self.images.append(given)
+        elif tag not in ("meta", "link"):
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            size = (int(given.get("rowspan", 1)), int(given.get("colspan", 1)))
+            self.tables[-1][-1].append([size, given.get("class") or "", ""])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1][2] += data
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return Page((folder / "index.html").read_text())
+
+
+def covered(rows):
+    """How often each place of a table is covered, as {(row, column): times}."""
+    places = {}
+    for i, row in enumerate(rows):
+        column = 0
+        for (height, width), _, _ in row:
+            while (i, column) in places:
+                column += 1
+            for a in range(i, i + height):
+                for b in range(column, column + width):
+                    places[a, b] = places.get((a, b), 0) + 1
+    return places
+
+
+def test_every_picture_is_in_the_page_and_described(page):
+    assert len(page.images) > 60
+    for image in page.images:
+        assert image["src"].startswith(("data:image/webp;base64,", "data:image/svg+xml;base64,"))
+        assert image["alt"]
+    assert not page.open  # every element is closed
+
+
+def test_nothing_is_asked_for_from_elsewhere(page, folder):
+    assert all(address.startswith(("data:", "#")) for address in page.addresses)
+    text = (folder / "index.html").read_text()
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+
+
+def test_contents_lead_to_sections(page, folder):
+    text = (folder / "index.html").read_text()
+    links = [address for address in page.addresses if address.startswith("#")]
+    assert len(links) == 14
+    assert all(f'id="{link[1:]}"' in text for link in links)
+
+
+def test_every_table_is_complete(page):
+    assert len(page.tables) > 10
+    for rows in page.tables:
+        places = covered(rows)
+        width = 1 + max(column for _, column in places)
+        assert set(places) == {(i, j) for i in range(len(rows)) for j in range(width)}
+        assert set(places.values()) == {1}
+
+
+@pytest.mark.parametrize(("number", "printed"), [(1, TABLE_1), (2, TABLE_2)])
+def test_the_papers_values_and_ours_stand_side_by_side(page, reproduction, number, printed):
+    methods, measures, sets = axes(printed)
+    rows = page.tables[number][2:]  # the first table is that of the claims
+    assert len(rows) == len(methods) * len(measures)
+    results = reproduction.evidence.grey if number == 1 else reproduction.evidence.colour
+    for i, (row, measure) in enumerate(zip(rows, [m for m in measures for _ in methods], strict=True)):
+        method = methods[i % len(methods)]
+        cells = [words for _, _, words in row][1 if i % len(methods) else 2 :]
+        for name in sets:
+            value = printed[method, measure, name]
+            assert cells.pop(0) == f"{value.value:.4f}{value.place or ''}"
+            if (method, measure, name) in results.scores:
+                ours = results.scores[method, measure, name]
+                assert cells.pop(0)[:6] == f"{ours:.4f}"[:6]
+                assert cells.pop(0)[0] == ("+" if ours >= value.value else "−")
+            elif i % len(methods) == 0:
+                public = {s.name: s.public for s in GREY_SETS}[name]
+                assert cells.pop(0) == ("no public reference" if public else "no public source")
+        assert not cells
+
+
+def test_what_is_worse_than_in_the_paper_is_marked(page, reproduction):
+    better = {"MSE": -1}
+    worse = [
+        cell
+        for cell, ours in reproduction.evidence.grey.scores.items()
+        if better.get(cell[1], 1) * (round(ours, 4) - TABLE_1[cell].value) < 0
+    ]
+    marked = [words for row in page.tables[1] for _, class_, words in row if class_ == "worse"]
+    assert len(marked) == len(worse) > 0
+    assert all("▼" in words for words in marked)
+
+
+def test_our_best_three_have_the_papers_colours(page, reproduction):
+    nmi = reproduction.evidence.grey.values("NMI", "Clocks")
+    # Clocks is the first set: behind the headings come the paper's value and ours.
+    ours = [row[3 if i == 0 else 2] for i, row in enumerate(page.tables[1][2:9])]
+    for (_, class_, words), value in zip(ours, nmi.values(), strict=True):
+        place = 1 + sum(other > value for other in nmi.values())
+        assert class_ == (f"place-{place}" if place <= 3 else "")
+        assert words == f"{value:.4f}{place if place <= 3 else ''}"
+
+
+def test_csv_and_json_hold_every_number(folder, reproduction):
+    rows = list(csv.DictReader(io.StringIO((folder / "numbers.csv").read_text())))
+    data = json.loads((folder / "numbers.json").read_text())
+    assert len(rows) == len(data["numbers"]) == sum(len(s.numbers) for s in reproduction.sections)
+    for row, number in zip(rows, data["numbers"], strict=True):
+        assert float(row["value"]) == number["value"]
+    found = {
+        (row["variant"], row["measure"], row["subject"]): row for row in rows if row["part"] == "table 1"
+    }
+    assert found.keys() == reproduction.evidence.grey.scores.keys()
+    for cell, row in found.items():
+        assert float(row["value"]) == reproduction.evidence.grey.scores[cell]
+        assert float(row["paper"]) == TABLE_1[cell].value
+    assert [claim["verdict"] for claim in data["claims"]] == [c.verdict for c in reproduction.claims]
+    assert data["seconds"] > 0
+    assert data["peak_memory"] > 1e6
+
+
+def test_all_parts_have_numbers(reproduction):
+    parts = {number.part for section in reproduction.sections for number in section.numbers}
+    assert parts == {
+        "table 1", "table 2", "variants", "training data", "dictionaries", "coupled or separate", "draws",
+        "masks", "global reconstruction", "parameters", "equations 2 to 4",
+    }  # fmt: skip

@@ -1,0 +1,37 @@
+import numpy as np
+
+from panfocus.reproduce.drawing import Box
+from panfocus.reproduce.sets import MASK_SETS, find_lytro_pairs, read_training_pairs
+from panfocus.reproduce.training import Origin, find_training_pairs, locate
+from small_sets import TRAINING_SCENES, cut_box
+
+
+def test_a_crop_is_found_where_it_was_cut(rng):
+    image = rng.integers(0, 4, (40, 33), dtype=np.uint8)  # few levels: many places fit at first sight
+    for box in (Box(0, 0, 9, 12), Box(31, 21, 9, 12), Box(13, 5, 20, 20)):
+        assert locate(image[box.place], image) == box
+
+
+def test_a_crop_that_differs_by_one_level_is_not_found(rng):
+    image = rng.integers(0, 256, (40, 33), dtype=np.uint8)
+    crop = image[5:15, 6:20].copy()
+    crop[4, 9] ^= 1
+    assert locate(crop, image) is None
+    assert locate(np.zeros((41, 5), np.uint8), image) is None
+
+
+def test_crops_are_found_in_the_frames_of_their_scenes(small_data):
+    pairs = find_training_pairs(*read_training_pairs(small_data), find_lytro_pairs(small_data))
+    for pair, (scene, sharp_frame, box) in zip(pairs, map(cut_box, TRAINING_SCENES), strict=True):
+        assert pair.focused == Origin(scene, sharp_frame, box)
+        assert pair.blurred == Origin(scene, 1 - sharp_frame, box)
+        assert len(pair.frames) == 2
+
+
+def test_the_authors_crops_are_cut_outs_of_five_lytro_pairs(data_dir):
+    pairs = find_training_pairs(*read_training_pairs(data_dir), find_lytro_pairs(data_dir))
+    scenes = [pair.focused.scene for pair in pairs]
+    assert scenes == ["lytro-07", "lytro-09", "lytro-12", "lytro-13", "lytro-17"]
+    assert not {image_set.name for image_set in MASK_SETS} & set(scenes)  # masks are of other scenes
+    for pair in pairs:
+        assert pair.blurred == Origin(pair.focused.scene, 1 - pair.focused.frame, pair.focused.box)

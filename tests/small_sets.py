@@ -1,0 +1,77 @@
+"""Image sets of the paper's names in small, and a plan to reproduce them in seconds."""
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from panfocus.io.write import write_image
+from panfocus.metrics import matlab_gray
+from panfocus.reproduce import Plan
+from panfocus.reproduce.drawing import Box
+from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, HELD_OUT, MASK_SETS, TRAINING_CROPS
+
+SMALL = Plan(
+    n_samples=400,
+    rounds=2,
+    patch_size=4,
+    more_seeds=(1,),
+    w_values=(0.5, 0.55, 0.9),
+    eps_values=(0.1, 0.3),
+    patch_sizes=(4, 5),
+)
+TRAINING_SCENES = ("lytro-01", "lytro-02", "lytro-03", "lytro-04", "lytro-05")
+
+
+def make_scene(rng, shape, n_frames):
+    """Sharp truth (h, w[, 3]), and frames that are sharp in one strip each."""
+    truth = gaussian_filter(rng.random(shape), (0.6, 0.6) + (0,) * (len(shape) - 2))
+    truth = (truth - truth.min()) / np.ptp(truth)
+    soft = gaussian_filter(truth, (2, 2) + (0,) * (len(shape) - 2))
+    frames = []
+    for k in range(n_frames):
+        frame = soft.copy()
+        strip = slice(k * shape[1] // n_frames, (k + 1) * shape[1] // n_frames)
+        frame[:, strip] = truth[:, strip]
+        frames.append(np.rint(255 * frame).astype(np.uint8))
+    return np.rint(255 * truth).astype(np.uint8), frames
+
+
+def cut_box(scene):
+    """Where a training crop is cut: its scene, the frame that is sharp there, and the rectangle."""
+    i = TRAINING_SCENES.index(scene)
+    sharp = i % 2  # A is sharp on the left, B on the right
+    return scene, sharp, Box(i, 21 if sharp else 1, 40, 18)
+
+
+def write_small_sets(data):
+    """Every needed file, 48 x 40 pixels, PNG whatever its name says; Lab and Disk have references."""
+    rng = np.random.default_rng(5)
+
+    def save(path, image):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_image(path.with_suffix(".png"), image)
+        if path.suffix != ".png":
+            path.with_suffix(".png").rename(path)
+
+    for image_set in (*GREY_SETS, *COLOUR_SETS):
+        if not image_set.public:
+            continue
+        shape = (48, 40) if image_set in GREY_SETS else (48, 40, 3)
+        truth, frames = make_scene(rng, shape, len(image_set.letters))
+        for path, frame in zip(image_set.frames(data), frames, strict=True):
+            save(path, frame)
+        if image_set.name in ("Lab", "Disk"):
+            save(image_set.reference(data), truth)
+    names = {*TRAINING_SCENES, *(image_set.name for image_set in MASK_SETS)}
+    for name in sorted(names):
+        _, frames = make_scene(rng, (48, 40, 3), 2)
+        for letter, frame in zip("AB", frames, strict=True):
+            save(data / "lytro" / f"{name}-{letter}.jpg", frame)
+        if name in TRAINING_SCENES:
+            crop = TRAINING_CROPS[TRAINING_SCENES.index(name)]
+            _, sharp, box = cut_box(name)
+            save(data / "training" / "pairs" / f"{crop}f.png", matlab_gray(frames[sharp])[box.place])
+            save(data / "training" / "pairs" / f"{crop}b.png", matlab_gray(frames[1 - sharp])[box.place])
+    for i in range(2):
+        truth, frames = make_scene(rng, (48, 40, 3), 2)
+        for part, image in zip(("A", "B", "GT"), (*frames, truth), strict=True):
+            save(data / HELD_OUT / f"scene-{i}-{part}.png", image)
