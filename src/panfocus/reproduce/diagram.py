@@ -11,8 +11,8 @@ _BLOCKS = (
     ("Patch", "extraction", (190, 205), 120),
     ("Sparse", "approximation", (395, 205), 140),
     ("Selection", "Eq. (7)", (570, 205), 110),
-    ("Reconstruction of", "initial image", (760, 205), 150),
-    ("Global", "reconstruction", (760, 305), 150),
+    ("Reconstruction of", "initial image", (775, 205), 150),
+    ("Global", "reconstruction", (775, 305), 150),
 )
 _HALF_HEIGHT = 24
 
@@ -23,11 +23,11 @@ _FLOWS = (
     ([(90, 205), (130, 205)], "{I_k}", (82, 210), "end"),
     ([(250, 205), (325, 205)], "{i_k}", (287, 196), "middle"),
     ([(465, 205), (515, 205)], "{α_k}", (490, 196), "middle"),
-    ([(625, 205), (685, 205)], "mask k^F", (655, 196), "middle"),
-    ([(270, 205), (270, 258), (720, 258), (720, 229)], "patches {i_k}", (490, 251), "middle"),
-    ([(835, 205), (890, 205)], "I^F_0", (898, 210), "start"),
-    ([(800, 229), (800, 281)], "", (0, 0), "start"),
-    ([(835, 305), (890, 305)], "I^F", (898, 310), "start"),
+    ([(625, 205), (700, 205)], "mask k^F", (661, 196), "middle"),
+    ([(270, 205), (270, 258), (735, 258), (735, 229)], "patches {i_k}", (490, 251), "middle"),
+    ([(850, 205), (905, 205)], "I^F_0", (913, 210), "start"),
+    ([(815, 229), (815, 281)], "", (0, 0), "start"),
+    ([(850, 305), (905, 305)], "I^F", (913, 310), "start"),
 )
 
 
@@ -51,7 +51,7 @@ def block_diagram() -> str:
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="system-ui, sans-serif" font-size="14">{STYLE}'
         '<defs><marker id="tip" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0 8 4 0 8z" fill="var(--ink)"/></marker></defs>'
-        '<rect x="310" y="150" width="540" height="122" rx="8" fill="none" stroke="var(--muted)" '
+        '<rect x="310" y="150" width="555" height="122" rx="8" fill="none" stroke="var(--muted)" '
         'stroke-dasharray="5 4"/><text x="318" y="167" fill="var(--muted)">Fusion</text>'
         f"{''.join(_flow(*flow) for flow in _FLOWS)}{''.join(_block(*block) for block in _BLOCKS)}</svg>"
     )

@@ -19,7 +19,7 @@ from panfocus.reproduce.tables import SYMBOLS, signed
 
 PART = "draws"
 MEASURES = ("NMI", "QABF")
-SEPARATE = f"{PROPOSED}, separate dictionaries"
+SEPARATE = f"{PROPOSED} over separate dictionaries"
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def curves(
 
     def draw(axes: "Axes", series: Series) -> None:
         if band:
-            axes.axvspan(*band, color=_GRID, alpha=0.6, linewidth=2)
+            axes.axvspan(*band, color=_GRID, alpha=0.6, linewidth=4)
         for (name, values), colour in zip(series.items(), COLOURS, strict=False):
             axes.plot(x, values, marker="o", markersize=3.5, color=colour, mfc="none", label=name)
             best = int(np.argmax(values))

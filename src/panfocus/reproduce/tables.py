@@ -50,8 +50,8 @@ NOTES = (
     Note("Clocks: the public file is not the paper's.", sets=("Clocks",)),
     Note("Pepsi: derived by a 2 x 2 mean from the public file of 512 pixels.", sets=("Pepsi",)),
     Note(
-        "DWT: the paper does not say its rule. This is the classical one; another comes nearer, see "
-        "“What the paper leaves open”.",
+        "DWT: the paper does not say its rule. This is the classical one; others are held against the paper "
+        "in “What the paper leaves open”.",
         methods=("DWT",),
     ),
     Note("PCA: nothing is open here. What is left are roundings.", methods=("PCA",), sets=EXACT_SETS),
