@@ -10,7 +10,7 @@ from scipy.ndimage import generic_filter
 
 from panfocus.errors import InputError
 from panfocus.execute import run
-from panfocus.methods.dwt import DWT
+from panfocus.methods.dwt import DWT, MAX_LEVELS
 
 SHAPE = (27, 38)
 
@@ -161,3 +161,10 @@ def test_pictures_smaller_than_a_block_are_fused(rng, shape, settings):
 def test_settings_out_of_range_are_refused_at_once(settings, words):
     with pytest.raises(InputError, match=re.escape(words)):
         DWT(**settings)
+
+
+def test_equal_frames_stay_equal_at_the_most_levels_and_more_are_refused(rng):
+    frame = rng.integers(0, 256, (40, 33), np.uint8)
+    np.testing.assert_array_equal(fuse(np.stack([frame, frame]), levels=MAX_LEVELS), frame)
+    with pytest.raises(InputError, match="levels must be at most 16, got 17"):
+        DWT(levels=MAX_LEVELS + 1)

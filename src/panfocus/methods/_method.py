@@ -102,7 +102,9 @@ def get_method(name: str, /, **settings: Any) -> FusionMethod:
     cls, known = method_class(name), setting_names(name)
     for setting in settings:
         if setting not in known:
-            raise InputError(f"method {name!r} has no setting {setting!r}; known: {', '.join(known)}")
+            raise InputError(
+                f"method {name!r} has no setting {setting!r}; known: {', '.join(known) or 'none'}"
+            )
     return cls(**settings)
 
 

@@ -25,6 +25,7 @@ Rule = Literal["mean", "choose-max", "window"]
 Bands = list[FloatArray]  # approximation, then horizontal, vertical, diagonal details from coarse to fine
 
 WINDOW = np.ones((3, 3), np.uint8)
+MAX_LEVELS = 16  # one coefficient then stands for 65,536 pixels a side
 WINDOW_REACH = 2  # coefficients to each side: one for the largest size, one more for the neighbours' votes
 RULE_HELP = "mean; choose-max: largest size; window: largest size in 3 x 3, then majority of 3 x 3"
 
@@ -52,6 +53,8 @@ class DWT:
                 f"wavelet must be a discrete one of PyWavelets (db1, sym4, ...), got {self.wavelet!r}"
             )
         whole_number("levels", self.levels, at_least=1)
+        if self.levels > MAX_LEVELS:
+            raise InputError(f"levels must be at most {MAX_LEVELS}, got {self.levels}")
         for name in ("details", "approximation"):
             if getattr(self, name) not in get_args(Rule):
                 raise InputError(
