@@ -87,6 +87,36 @@ def test_without_matplotlib_one_line_says_how_to_install_it(run, small_data, tmp
     assert not (tmp_path / "report").exists()
 
 
+def test_interrupted_it_leaves_no_folder_behind(run, small_data, tmp_path, monkeypatch):
+    def interrupted(data, *, progress):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(panfocus.reproduce, "reproduce", interrupted)
+    ran = run("reproduce", "--data", small_data, "-o", tmp_path / "new" / "report")
+    assert (ran.code, ran.err) == (1, "panfocus: interrupted; nothing was written\n")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    assert run("reproduce", "--data", small_data, "-o", tmp_path / "old").code == 1
+    assert (tmp_path / "old").is_dir()  # which is not ours to remove
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_the_work(run, small, small_data, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    ran = run("reproduce", "--data", small_data, "-o", tmp_path / "file" / "report")
+    assert ran.code == 1
+    assert f"{tmp_path / 'file' / 'report'}: cannot make this folder" in ran.err
+    assert not small
+
+
+@pytest.mark.parametrize("command", [("reproduce", "--data", "."), ("compare", ".", "--methods", "pca")])
+def test_an_empty_name_is_not_the_current_folder(run, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = run(*command, "-o", "")
+    assert ran.code == 2
+    assert "the name is empty" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("missing", [("--data", "d"), ("-o", "r")])
 def test_data_and_output_are_needed(run, missing):
     ran = run("reproduce", *missing)

@@ -29,6 +29,18 @@ Threads = Annotated[
         help="Most threads to use; by default every core.",
     ),
 ]
+
+
+def _named_folder(typed: str) -> Path:
+    if not typed:  # a variable of the shell that was never set; it would mean the current folder
+        raise typer.BadParameter("the name is empty; a dot means the current folder")
+    return Path(typed)
+
+
+ReportFolder = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="REPORT", help="Folder to write to.", parser=_named_folder),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal

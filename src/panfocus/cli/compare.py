@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus.cli._console import Console, Debug, Force, Quiet, UsageError, console, usage_errors
+from panfocus.cli._console import (
+    Console,
+    Debug,
+    Force,
+    Quiet,
+    ReportFolder,
+    UsageError,
+    console,
+    usage_errors,
+)
 from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
 from panfocus.errors import InputError, PanfocusError
 
@@ -25,7 +34,7 @@ def compare(
             help="Folders of scenes: frames NAME-A, NAME-B, ..., reference NAME-GT or NAME-ref.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="REPORT", help="Folder to write to.")],
+    output: ReportFolder,
     methods: Annotated[
         str | None,
         typer.Option(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Debug, Force, Quiet, console
+from panfocus.cli._console import Debug, Force, Quiet, ReportFolder, console
 
 
 def reproduce(
@@ -13,7 +13,7 @@ def reproduce(
     data: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of the image sets; docs/reproduction.md says which.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="REPORT", help="Folder to write to.")],
+    output: ReportFolder,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -24,12 +24,8 @@ def reproduce(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import reproduce as reproduction
-        from panfocus.io.files import check_destination, make_folder
 
-        reproduction.check(data)
-        make_folder(output)
-        for name in ("index.html", "numbers.csv", "numbers.json"):
-            check_destination(output / name, force=force)
+        reproduction.check_report(output, force=force)
         made = reproduction.reproduce(data, progress=terminal.progress)
         terminal.finish()
         reproduction.write_report(made, output, force=force)

@@ -6,7 +6,8 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,22 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
+
+
+@contextmanager
+def folder_on_trial(path: Path) -> Iterator[None]:
+    """Have a folder while checks are made: the only sure way to know that it can be made later.
+
+    What was not there before, it or folders above it, goes again.
+    """
+    new = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        make_folder(path)
+        yield
+    finally:
+        for folder in new:
+            with suppress(OSError):  # could not be made, or somebody has put something into it
+                folder.rmdir()
 
 
 def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool = False) -> None:

@@ -5,7 +5,7 @@
 """
 
 from panfocus.reproduce.plan import PAPER, Plan
-from panfocus.reproduce.report import cost, write_report
-from panfocus.reproduce.run import Reproduction, check, reproduce
+from panfocus.reproduce.report import check_report, cost, write_report
+from panfocus.reproduce.run import Reproduction, reproduce
 
-__all__ = ["PAPER", "Plan", "Reproduction", "check", "cost", "reproduce", "write_report"]
+__all__ = ["PAPER", "Plan", "Reproduction", "check_report", "cost", "reproduce", "write_report"]

@@ -7,22 +7,30 @@ from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from panfocus.io.files import read_text, write_files
+from panfocus.io.files import check_destination, folder_on_trial, make_folder, read_text, write_files
 from panfocus.io.write import encode_json
 from panfocus.reproduce.elements import paragraph, tag, text
 from panfocus.reproduce.numbers import as_csv
 from panfocus.reproduce.run import Reproduction
 
-PAGE = "index.html"
+PAGE, TABLE, DATA = "index.html", "numbers.csv", "numbers.json"
+
+
+def check_report(folder: Path, *, force: bool = False) -> None:
+    """Refuse, before any work is done, a folder that cannot be written or holds a report to be kept."""
+    with folder_on_trial(folder):
+        for name in (PAGE, TABLE, DATA):
+            check_destination(folder / name, force=force)
 
 
 def write_report(reproduction: Reproduction, folder: Path, *, force: bool = False) -> None:
-    """Write page and numbers into a folder, all of them or none."""
+    """Write page and numbers into a folder, which is made if need be; all of them or none."""
+    make_folder(folder)
     numbers = [number for section in reproduction.sections for number in section.numbers]
     write_files(
         {
-            folder / "numbers.csv": as_csv(numbers),
-            folder / "numbers.json": encode_json(
+            folder / TABLE: as_csv(numbers),
+            folder / DATA: encode_json(
                 {
                     "panfocus": version("panfocus"),
                     "settings": asdict(reproduction.evidence.plan),
