@@ -7,7 +7,7 @@ from panfocus.io.write import write_image
 from panfocus.metrics import matlab_gray
 from panfocus.reproduce import Plan
 from panfocus.reproduce.drawing import Box
-from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, HELD_OUT, MASK_SETS, TRAINING_CROPS
+from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, HELD_OUT, MASK_SCENES, TRAINING_CROPS
 
 SMALL = Plan(
     n_samples=400,
@@ -61,7 +61,7 @@ def write_small_sets(data):
             save(path, frame)
         if image_set.name in ("Lab", "Disk"):
             save(image_set.reference(data), truth)
-    names = {*TRAINING_SCENES, *(image_set.name for image_set in MASK_SETS)}
+    names = {*TRAINING_SCENES, *MASK_SCENES}
     for name in sorted(names):
         _, frames = make_scene(rng, (48, 40, 3), 2)
         for letter, frame in zip("AB", frames, strict=True):

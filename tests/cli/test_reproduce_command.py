@@ -71,6 +71,7 @@ def test_missing_files_are_named_in_one_line(run, small_data, tmp_path):
     ran = run("reproduce", "--data", data, "-o", tmp_path / "report")
     assert (ran.code, ran.out) == (1, "")
     assert len(ran.err.splitlines()) == 1
+    assert "3 files of grayscale6, lytro/triple, training/pairs" in ran.err
     for name in (*gone, "groundtruth/real-mff", "docs/reproduction.md"):
         assert name in ran.err
     assert "jug" not in ran.err  # which has no public source

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from panfocus.compare import Scene
 from panfocus.dictionary import CoupledDictionary
-from panfocus.io.write import write_image
+from panfocus.errors import InputError
 from panfocus.reproduce.equations import LabelledPatches, atom_shares, describe_codes, label_patches
+from panfocus.reproduce.sets import Pictures
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_codes_over_orthogonal_atoms_are_the_coordinates():
     assert codes.correlation == pytest.approx((0.8 + 1 + 0.5) / 3)
 
 
-def test_patches_are_labelled_by_their_distance_from_the_truth(tmp_path, rng):
+def test_patches_are_labelled_by_their_distance_from_the_truth(rng):
     """Four blocks of 8 x 8: A right and B far, B right and A far, both near, both far."""
     truth = rng.integers(60, 190, (8, 32)).astype(int)
     noise = rng.choice([-1, 1], truth.shape)
@@ -41,11 +41,8 @@ def test_patches_are_labelled_by_their_distance_from_the_truth(tmp_path, rng):
     a[:, 8:16] = truth[:, 8:16] + 20 * noise[:, 8:16]
     a[:, 24:] += 30 * noise[:, 24:]
     b[:, 24:] += 30 * noise[:, 24:]
-    paths = []
-    for name, image in zip("ABT", (a, b, truth), strict=True):
-        paths.append(tmp_path / f"{name}.png")
-        write_image(paths[-1], image.astype(np.uint8))
-    patches = label_patches([Scene("s", tuple(paths[:2]), paths[2])], size=8, stride=8)
+    *frames, reference = (image.astype(np.uint8) for image in (a, b, truth))
+    patches = label_patches([Pictures("s", np.stack(frames), reference)], size=8, stride=8)
     expected = [(a[:, :8], b[:, :8]), (b[:, 8:16], a[:, 8:16])]
     assert patches.focused.shape == patches.blurred.shape == (64, 2)
     for i, pair in enumerate(expected):
@@ -54,9 +51,14 @@ def test_patches_are_labelled_by_their_distance_from_the_truth(tmp_path, rng):
             assert X[:, i] == pytest.approx(centred / np.linalg.norm(centred), abs=1e-5)
 
 
-def test_flat_patches_have_no_label(tmp_path):
+def test_flat_patches_have_no_label():
     flat, other = np.full((8, 8), 100, np.uint8), np.full((8, 8), 140, np.uint8)
-    for name, image in zip("ABT", (flat, other, flat), strict=True):
-        write_image(tmp_path / f"{name}.png", image)
-    scene = Scene("s", (tmp_path / "A.png", tmp_path / "B.png"), tmp_path / "T.png")
+    scene = Pictures("s", np.stack([flat, other]), flat)
     assert label_patches([scene], size=8, stride=8).focused.shape == (64, 0)
+
+
+@pytest.mark.parametrize(("n_frames", "reference"), [(2, None), (3, np.zeros((9, 9), np.uint8))])
+def test_labels_need_two_frames_and_a_reference(n_frames, reference):
+    scene = Pictures("cup", np.zeros((n_frames, 9, 9), np.uint8), reference)
+    with pytest.raises(InputError, match="cup: patches are labelled in two frames by a reference"):
+        label_patches([scene], size=8, stride=8)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from panfocus.reproduce.drawing import Box
-from panfocus.reproduce.sets import MASK_SETS, find_lytro_pairs, read_training_pairs
+from panfocus.reproduce.sets import MASK_SCENES, read_inputs
 from panfocus.reproduce.training import Origin, find_training_pairs, locate
 from small_sets import TRAINING_SCENES, cut_box
 
@@ -21,7 +21,8 @@ def test_a_crop_that_differs_by_one_level_is_not_found(rng):
 
 
 def test_crops_are_found_in_the_frames_of_their_scenes(small_data):
-    pairs = find_training_pairs(*read_training_pairs(small_data), find_lytro_pairs(small_data))
+    inputs = read_inputs(small_data)
+    pairs = find_training_pairs(inputs.training, inputs.lytro)
     for pair, (scene, sharp_frame, box) in zip(pairs, map(cut_box, TRAINING_SCENES), strict=True):
         assert pair.focused == Origin(scene, sharp_frame, box)
         assert pair.blurred == Origin(scene, 1 - sharp_frame, box)
@@ -29,9 +30,10 @@ def test_crops_are_found_in_the_frames_of_their_scenes(small_data):
 
 
 def test_the_authors_crops_are_cut_outs_of_five_lytro_pairs(data_dir):
-    pairs = find_training_pairs(*read_training_pairs(data_dir), find_lytro_pairs(data_dir))
+    inputs = read_inputs(data_dir)
+    pairs = find_training_pairs(inputs.training, inputs.lytro)
     scenes = [pair.focused.scene for pair in pairs]
     assert scenes == ["lytro-07", "lytro-09", "lytro-12", "lytro-13", "lytro-17"]
-    assert not {image_set.name for image_set in MASK_SETS} & set(scenes)  # masks are of other scenes
+    assert not set(MASK_SCENES) & set(scenes)  # masks are of other scenes
     for pair in pairs:
         assert pair.blurred == Origin(pair.focused.scene, 1 - pair.focused.frame, pair.focused.box)

@@ -11,16 +11,15 @@ import numpy as np
 
 from panfocus._float import FloatArray
 from panfocus._progress import Progress
-from panfocus.compare import Scene
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
-from panfocus.io.read import read_image
 from panfocus.patches import extract_patches, patch_origins
 from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.elements import Section, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.plan import Plan
+from panfocus.reproduce.sets import Pictures
 from panfocus.sparse import Pursuit
 
 PART = "equations 2 to 4"
@@ -68,7 +67,9 @@ class Findings:
     codes: dict[tuple[str, str], Codes]  # by kind of dictionary and of patches
 
 
-def examine(scenes: Sequence[Scene], dictionaries: Dictionaries, plan: Plan, progress: Progress) -> Findings:
+def examine(
+    scenes: Sequence[Pictures], dictionaries: Dictionaries, plan: Plan, progress: Progress
+) -> Findings:
     """Label patches and look at their codes."""
     progress(PART, 0.0)
     patches = label_patches(scenes, size=plan.patch_size, stride=plan.label_stride)
@@ -92,12 +93,13 @@ def examine(scenes: Sequence[Scene], dictionaries: Dictionaries, plan: Plan, pro
     return findings
 
 
-def label_patches(scenes: Sequence[Scene], *, size: int, stride: int) -> LabelledPatches:
+def label_patches(scenes: Sequence[Pictures], *, size: int, stride: int) -> LabelledPatches:
     """Take pairs of patches from scenes of two frames and a reference."""
     focused, blurred = [], []
     for scene in scenes:
-        assert scene.reference is not None  # as `find_held_out` sees to
-        planes = [255 * to_gray(read_image(path)) for path in (*scene.sources, scene.reference)]
+        if len(scene.frames) != 2 or scene.reference is None:
+            raise InputError(f"{scene.name}: patches are labelled in two frames by a reference")
+        planes = [255 * to_gray(image) for image in (*scene.frames, scene.reference)]
         rows, cols = (patch_origins(length, size, stride) for length in planes[0].shape)
         a, b, truth = (extract_patches(plane, rows, cols, size) for plane in planes)
         errors = [np.sqrt(np.square(x - truth).mean(axis=0)) for x in (a, b)]

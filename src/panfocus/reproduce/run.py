@@ -27,16 +27,7 @@ from panfocus.reproduce.paper import TABLE_1, TABLE_2
 from panfocus.reproduce.plan import PAPER, Plan
 from panfocus.reproduce.plots import check_matplotlib
 from panfocus.reproduce.rivals import methods_of_the_paper
-from panfocus.reproduce.sets import (
-    COLOUR_SETS,
-    GREY_SETS,
-    MASK_SETS,
-    check_data,
-    find_held_out,
-    find_lytro_pairs,
-    read_sets,
-    read_training_pairs,
-)
+from panfocus.reproduce.sets import read_inputs
 from panfocus.reproduce.sweep import run_sweep
 
 
@@ -51,33 +42,24 @@ class Reproduction:
     peak_memory: int | None  # bytes of this process; None where the system does not tell
 
 
-def check(data: Path) -> None:
-    """Say at once what is missing, data or library."""
-    check_matplotlib()
-    check_data(data)
-
-
 def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) -> Reproduction:
     """Compute all tables and figures of the paper from the image sets in a folder."""
     began = time.perf_counter()
-    check(data)
-    grey_sets, colour_sets, mask_sets = (
-        read_sets(sets, data) for sets in (GREY_SETS, COLOUR_SETS, MASK_SETS)
-    )
-    crops, lytro_pairs, held_out = read_training_pairs(data), find_lytro_pairs(data), find_held_out(data)
+    check_matplotlib()  # whatever is missing, data or library, is said at once
+    inputs = read_inputs(data)
 
-    learned = dictionaries.learn_dictionaries(*crops, plan, progress)
+    learned = dictionaries.learn_dictionaries(*inputs.crops, plan, progress)
     methods = methods_of_the_paper(learned, plan)
 
-    grey = tables.fuse_all(grey_sets, methods, TABLE_1, "table 1", progress)
-    colour = tables.fuse_all(colour_sets, methods, TABLE_2, "table 2", progress)
-    tried = variants.run_variants(grey_sets, methods, progress)
-    made_masks = masks.make_masks(mask_sets, methods, progress)
+    grey = tables.fuse_all(inputs.grey, methods, TABLE_1, "table 1", progress)
+    colour = tables.fuse_all(inputs.colour, methods, TABLE_2, "table 2", progress)
+    tried = variants.run_variants(inputs.grey, methods, progress)
+    made_masks = masks.make_masks(inputs.masks, methods, progress)
     reconstructions = reconstruction.reconstruct(grey, progress)
-    sweep = run_sweep(grey_sets, learned, plan, progress)
-    drawn = draws.run_draws(grey_sets, crops, learned, methods, plan, progress)
+    sweep = run_sweep(inputs.grey, learned, plan, progress)
+    drawn = draws.run_draws(inputs.grey, inputs.crops, learned, methods, plan, progress)
     curves = parameters.draw_curves(sweep, plan)
-    findings = equations.examine(held_out, learned, plan, progress)
+    findings = equations.examine(inputs.held_out, learned, plan, progress)
     evidence = Evidence(
         plan, grey, colour, tried, drawn, sweep, curves, made_masks, reconstructions, findings
     )
@@ -90,7 +72,7 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
         tables.section_2(colour),
         variants.section(tried),
         diagram.section(),
-        training.section(training.find_training_pairs(*crops, lytro_pairs)),
+        training.section(training.find_training_pairs(inputs.training, inputs.lytro)),
         dictionaries.section(learned, plan),
         coupled_or_separate.section(sweep, plan),
         draws.section(drawn),

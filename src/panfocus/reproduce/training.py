@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.compare import Scene
-from panfocus.io.read import read_image
 from panfocus.metrics import matlab_gray
 from panfocus.reproduce.drawing import BLURRED, FOCUSED, Box, outlined
 from panfocus.reproduce.elements import Section, figure, gallery, paragraph, plain_table, shown
 from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.sets import TRAINING_CROPS
+from panfocus.reproduce.sets import Pictures
 
 PART = "training data"
 
@@ -37,25 +35,20 @@ class TrainingPair:
     frames: tuple[NDArray[Any], ...] = ()  # of the scene of the focused one
 
 
-def find_training_pairs(
-    focused: Sequence[NDArray[Any]], blurred: Sequence[NDArray[Any]], scenes: Iterable[Scene]
-) -> list[TrainingPair]:
-    """Search all frames of all scenes for the crops, by equal grey values."""
-    origins: dict[tuple[int, str], Origin] = {}
-    frames: dict[str, tuple[NDArray[Any], ...]] = {}
-    for scene in scenes:
-        colours = tuple(read_image(path) for path in scene.sources)
-        for k, gray in enumerate(map(matlab_gray, colours)):
-            for kind, crops in (("focused", focused), ("blurred", blurred)):
-                for i, crop in enumerate(crops):
-                    if box := locate(crop, gray):
-                        origins[i, kind] = Origin(scene.name, k, box)
-                        frames[scene.name] = colours
+def find_training_pairs(crops: Iterable[Pictures], scenes: Sequence[Pictures]) -> list[TrainingPair]:
+    """Search all frames of all scenes for the crops, focused and blurred, by equal grey values."""
+    planes = [(scene.name, k, matlab_gray(frame)) for scene in scenes for k, frame in enumerate(scene.frames)]
+    frames = {scene.name: tuple(scene.frames) for scene in scenes}
     pairs = []
-    for i, name in enumerate(TRAINING_CROPS):
-        sharp, soft = origins.get((i, "focused")), origins.get((i, "blurred"))
-        pairs.append(TrainingPair(name, sharp, soft, frames[sharp.scene] if sharp else ()))
+    for pair in crops:
+        focused, blurred = (_origin(crop, planes) for crop in pair.frames)
+        pairs.append(TrainingPair(pair.name, focused, blurred, frames[focused.scene] if focused else ()))
     return pairs
+
+
+def _origin(crop: NDArray[Any], planes: Iterable[tuple[str, int, NDArray[Any]]]) -> Origin | None:
+    found = (Origin(scene, k, box) for scene, k, gray in planes if (box := locate(crop, gray)))
+    return next(found, None)
 
 
 def locate(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
