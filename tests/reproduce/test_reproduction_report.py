@@ -145,6 +145,30 @@ def test_our_best_three_have_the_papers_colours(page, reproduction):
         assert words == f"{value:.4f}{place if place <= 3 else ''}"
 
 
+def test_the_page_says_where_the_curve_over_w_ends_and_why(reproduction):
+    (curves,) = (section for section in reproduction.sections if section.identity == "parameters")
+    assert "The largest w is 0.9: the paper defines Eq. (7) for w below 1" in curves.body
+
+
+def test_shares_of_both_kinds_stand_side_by_side_for_every_draw(page, reproduction):
+    findings = reproduction.evidence.findings
+    (table,) = (rows for rows in page.tables if rows[0][0][2] == "share of the patches")
+    assert [words for _, _, words in table[0][1:]] == ["seed 0", "seed 1"]
+    for i, label in enumerate(("focused", "blurred", "both")):
+        rows = [[words for _, _, words in row[1:]] for row in table[1 + 3 * i : 4 + 3 * i]]
+        for k in (0, 1):
+            coupled, separate = (getattr(findings.shares[k, kind], label) for kind in ("coupled", "separate"))
+            assert [rows[0][k], rows[1][k]] == [f"{coupled:.1%}", f"{separate:.1%}"]
+            assert rows[2][k] == f"{100 * (coupled - separate):+.1f}".replace("-", "−")
+
+
+def test_means_and_medians_of_the_codes_stand_side_by_side(page, reproduction):
+    (table,) = (rows for rows in page.tables if rows[0][0][2] == "dictionary, patches")
+    assert [words for _, _, words in table[0]][3:5] == ["l1 norm, mean", "l1 norm, median"]
+    for row, codes in zip(table[1:], reproduction.evidence.findings.codes.values(), strict=True):
+        assert [words for _, _, words in row][3:5] == [f"{codes.mean.l1:.3f}", f"{codes.median.l1:.3f}"]
+
+
 def test_csv_and_json_hold_every_number(folder, reproduction):
     rows = list(csv.DictReader(io.StringIO((folder / "numbers.csv").read_text())))
     data = json.loads((folder / "numbers.json").read_text())

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from panfocus.reproduce.coding import READINGS
+from panfocus.reproduce.dictionaries import KINDS
 from panfocus.reproduce.elements import Section, drawing, figure, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.plan import Plan
@@ -13,7 +14,6 @@ from panfocus.reproduce.sweep import MEASURES, Setting, Sweep
 from panfocus.reproduce.tables import SYMBOLS, signed
 
 PART = "coupled or separate"
-KINDS = ("coupled", "separate")
 
 
 def gains(sweep: Sweep, plan: Plan, reading: str, measure: str) -> dict[str, float]:

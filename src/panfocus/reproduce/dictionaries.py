@@ -16,47 +16,57 @@ from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.plan import Plan
 
 PART = "dictionaries"
+STAGE = "learn dictionaries"
+KINDS = ("coupled", "separate")  # separate: each half by K-SVD alone
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionaries:
     """All that is learned, once."""
 
-    coupled: CoupledDictionary
-    separate: CoupledDictionary  # each half by K-SVD alone
+    draws: dict[int, dict[str, CoupledDictionary]]  # by seed, the first being that of the tables, and kind
     focus_maps: CoupledDictionary  # for SR-FM
     by_patch_size: dict[int, CoupledDictionary]  # coupled, 4 atoms a pixel and half
+
+    @property
+    def kinds(self) -> dict[str, CoupledDictionary]:
+        """Both kinds, from the draw of the tables."""
+        return next(iter(self.draws.values()))
+
+    @property
+    def coupled(self) -> CoupledDictionary:
+        """The one of the tables."""
+        return self.kinds["coupled"]
+
+    @property
+    def separate(self) -> CoupledDictionary:
+        """The one of the tables."""
+        return self.kinds["separate"]
 
 
 def learn_dictionaries(
     focused: Sequence[NDArray[Any]], blurred: Sequence[NDArray[Any]], plan: Plan, progress: Progress
 ) -> Dictionaries:
     """Learn from the training pairs."""
-    sizes = sorted({*plan.patch_sizes, plan.patch_size} - {plan.patch_size})
-    progress("learn dictionaries", 0.0)
-    coupled, separate = learn_both(focused, blurred, plan, seed=plan.seed)
-    planes = [to_gray(image) for image in (*focused, *blurred)]
-    focus_maps = SrFm.learn_dictionary(planes, **_options(plan, plan.patch_size, plan.seed))
-    by_patch_size = {plan.patch_size: coupled}
-    for i, size in enumerate(sizes):
-        progress("learn dictionaries", (i + 1) / (len(sizes) + 1))
-        by_patch_size[size] = CoupledDictionary.learn(
-            planes[: len(focused)], planes[len(focused) :], **_options(plan, size, plan.seed)
-        )
-    progress("learn dictionaries", 1.0)
-    return Dictionaries(coupled, separate, focus_maps, by_patch_size)
-
-
-def learn_both(
-    focused: Sequence[NDArray[Any]], blurred: Sequence[NDArray[Any]], plan: Plan, *, seed: int
-) -> tuple[CoupledDictionary, CoupledDictionary]:
-    """Learn a coupled and a separate dictionary from the same draw of training patches."""
     pairs = [[to_gray(image) for image in images] for images in (focused, blurred)]
-    options = _options(plan, plan.patch_size, seed)
-    return (
-        CoupledDictionary.learn(*pairs, **options),
-        CoupledDictionary.learn(*pairs, separate=True, **options),
-    )
+    seeds = (plan.seed, *plan.more_seeds)
+    sizes = [size for size in plan.patch_sizes if size != plan.patch_size]
+    steps = len(seeds) + len(sizes) + 1
+    draws = {}
+    for i, seed in enumerate(seeds):
+        progress(STAGE, i / steps)
+        options = _options(plan, plan.patch_size, seed)
+        draws[seed] = {
+            kind: CoupledDictionary.learn(*pairs, separate=kind == "separate", **options) for kind in KINDS
+        }
+    by_patch_size = {plan.patch_size: draws[plan.seed]["coupled"]}
+    for i, size in enumerate(sizes, start=len(seeds)):
+        progress(STAGE, i / steps)
+        by_patch_size[size] = CoupledDictionary.learn(*pairs, **_options(plan, size, plan.seed))
+    progress(STAGE, (steps - 1) / steps)
+    focus_maps = SrFm.learn_dictionary([*pairs[0], *pairs[1]], **_options(plan, plan.patch_size, plan.seed))
+    progress(STAGE, 1.0)
+    return Dictionaries(draws, focus_maps, by_patch_size)
 
 
 def _options(plan: Plan, patch_size: int, seed: int) -> dict[str, Any]:
@@ -71,9 +81,9 @@ def _options(plan: Plan, patch_size: int, seed: int) -> dict[str, Any]:
 
 def section(dictionaries: Dictionaries, plan: Plan) -> Section:
     """Show the atoms of both kinds of learning, and how far those of a pair belong together."""
-    kinds = {"coupled": dictionaries.coupled, "separate": dictionaries.separate}
     correlations = {
-        kind: float(np.abs(learned.pair_correlations()).mean()) for kind, learned in kinds.items()
+        kind: float(np.abs(learned.pair_correlations()).mean())
+        for kind, learned in dictionaries.kinds.items()
     }
     return Section(
         PART,
@@ -89,7 +99,7 @@ def section(dictionaries: Dictionaries, plan: Plan) -> Section:
                 figure(
                     shown(atoms_picture(learned), f"atoms, {kind}"), f"{kind}: {learned.n_atoms} atoms a half"
                 )
-                for kind, learned in kinds.items()
+                for kind, learned in dictionaries.kinds.items()
             ),
             large=True,
         )

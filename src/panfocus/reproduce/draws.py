@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
 from panfocus._progress import Progress
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
-from panfocus.reproduce.dictionaries import Dictionaries, learn_both
+from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.elements import Section, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.rivals import PROPOSED, RIVAL
 from panfocus.reproduce.sets import Pictures
 from panfocus.reproduce.tables import SYMBOLS, signed
@@ -39,34 +36,25 @@ class Draws:
 
 
 def run_draws(
-    sets: Sequence[Pictures],
-    crops: tuple[Sequence[NDArray[Any]], Sequence[NDArray[Any]]],
-    learned: Dictionaries,
-    methods: Mapping[str, FusionMethod],
-    plan: Plan,
-    progress: Progress,
+    sets: Sequence[Pictures], learned: Dictionaries, methods: Mapping[str, FusionMethod], progress: Progress
 ) -> Draws:
-    """Learn both kinds of dictionaries from every draw, and fuse the grey sets by them."""
-    seeds = (plan.seed, *plan.more_seeds)
+    """Fuse the grey sets by the dictionaries of every draw."""
     scores: dict[tuple[int, str, str, str], float] = {}
     proposed: Any = methods[PROPOSED]
     rival: Any = methods[RIVAL]
     progress(PART, 0.0)
-    for i, seed in enumerate(seeds):
-        coupled, separate = (
-            (learned.coupled, learned.separate) if seed == plan.seed else learn_both(*crops, plan, seed=seed)
-        )
+    for i, (seed, kinds) in enumerate(learned.draws.items()):
         variants = {
-            PROPOSED: replace(proposed, dictionary=coupled),
-            SEPARATE: replace(proposed, dictionary=separate),
-            RIVAL: replace(rival, dictionary=separate),
+            PROPOSED: replace(proposed, dictionary=kinds["coupled"]),
+            SEPARATE: replace(proposed, dictionary=kinds["separate"]),
+            RIVAL: replace(rival, dictionary=kinds["separate"]),
         }
         for pictures in sets:
             for name, method in variants.items():
                 found = pictures.score(fuse(pictures.frames, method).image, MEASURES)
                 scores.update({(seed, name, key, pictures.name): value for key, value in found.items()})
-        progress(PART, (i + 1) / len(seeds))
-    return Draws(seeds, tuple(pictures.name for pictures in sets), scores)
+        progress(PART, (i + 1) / len(learned.draws))
+    return Draws(tuple(learned.draws), tuple(pictures.name for pictures in sets), scores)
 
 
 def section(draws: Draws) -> Section:

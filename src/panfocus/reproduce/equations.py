@@ -4,7 +4,7 @@ Patches are labelled by ground truth: where one frame's patch is close to the re
 frame's clearly is not, the first is focused and the second blurred. Nothing here trains anything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,23 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
 from panfocus.patches import extract_patches, patch_origins
-from panfocus.reproduce.dictionaries import Dictionaries
+from panfocus.reproduce.dictionaries import KINDS, Dictionaries
 from panfocus.reproduce.elements import Section, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.sets import Pictures
+from panfocus.reproduce.tables import signed
 from panfocus.sparse import Pursuit
 
 PART = "equations 2 to 4"
 # Root mean square difference from the reference, in grey levels of 255.
 CLOSE, CLEARLY_NOT = 2.0, 6.0
 LEAST_CONTRAST = 1.0  # standard deviation of a patch in either frame, in levels: less is flat
+SHARES = {  # as they are called below
+    "focused": "focused patches, best atom in D_F",
+    "blurred": "blurred patches, best atom in D_B",
+    "both": "both patches of a pair, (2)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +53,21 @@ class AtomShares:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How large codes are, summed up over patches."""
+
+    atoms: float  # in a code
+    l1: float  # norm of a code
+    entry: float  # magnitude of a non-zero entry, over the entries of all codes
+    correlation: float  # the largest |d^T x|
+
+
+@dataclass(frozen=True)
 class Codes:
     """Codes of patches over the half of their own kind alone."""
 
-    atoms: float  # mean number
-    l1: float  # mean norm
-    median_l1: float
-    entry: float  # mean magnitude of a non-zero entry
-    correlation: float  # mean of the largest |d^T x|
+    mean: Sizes
+    median: Sizes  # a few patches have very large norms
 
 
 @dataclass(frozen=True)
@@ -63,8 +76,17 @@ class Findings:
 
     n_pairs: int
     n_scenes: int
-    shares: dict[str, AtomShares]  # by kind of dictionary
-    codes: dict[tuple[str, str], Codes]  # by kind of dictionary and of patches
+    shares: dict[tuple[int, str], AtomShares]  # by seed of the draw and kind of dictionary
+    codes: dict[tuple[str, str], Codes]  # by kind of dictionary, of the tables' draw, and of patches
+
+    @property
+    def seeds(self) -> list[int]:
+        """The draws of training patches, in their order."""
+        return list(dict.fromkeys(seed for seed, _ in self.shares))
+
+    def of_draws(self, kind: str, label: str) -> list[float]:
+        """Return a share, by its name in AtomShares, over a kind of dictionary from every draw."""
+        return [getattr(self.shares[seed, kind], label) for seed in self.seeds]
 
 
 def examine(
@@ -76,14 +98,17 @@ def examine(
     if not patches.focused.size:
         raise InputError("no patch of the scenes with ground truth can be labelled focused or blurred")
     progress(PART, 0.5)
-    kinds = {"coupled": dictionaries.coupled, "separate": dictionaries.separate}
     findings = Findings(
         patches.focused.shape[1],
         patches.n_scenes,
-        {kind: atom_shares(patches, dictionary) for kind, dictionary in kinds.items()},
+        {
+            (seed, kind): atom_shares(patches, dictionary)
+            for seed, kinds in dictionaries.draws.items()
+            for kind, dictionary in kinds.items()
+        },
         {
             (kind, label): describe_codes(X, D, eps=plan.eps)
-            for kind, dictionary in kinds.items()
+            for kind, dictionary in dictionaries.kinds.items()
             for label, X, D in zip(
                 ("focused", "blurred"), (patches.focused, patches.blurred), dictionary.levels, strict=True
             )
@@ -127,27 +152,30 @@ def atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> Atom
 def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> Codes:
     """Code patches over one half."""
     codes = Pursuit(D, max_atoms=len(D), max_sq_error=eps).codes(X)
-    l1 = np.abs(codes.coefficients).sum(axis=0, dtype=np.float64)
-    first = Pursuit(D, max_atoms=1).codes(X)
+    entries = np.abs(codes.coefficients)
+    sizes = {
+        "atoms": codes.counts,
+        "l1": entries.sum(axis=0, dtype=np.float64),
+        "entry": entries[codes.atoms >= 0],
+        "correlation": np.abs(Pursuit(D, max_atoms=1).codes(X).coefficients[0]),
+    }
     return Codes(
-        float(codes.counts.mean()),
-        float(l1.mean()),
-        float(np.median(l1)),
-        float(l1.sum() / codes.counts.sum()),
-        float(np.abs(first.coefficients[0]).mean(dtype=np.float64)),
+        mean=Sizes(**{name: float(values.mean(dtype=np.float64)) for name, values in sizes.items()}),
+        median=Sizes(**{name: float(np.median(values)) for name, values in sizes.items()}),
     )
 
 
 def section(findings: Findings) -> Section:
     """Show both measurements."""
     numbers = [
-        Number(PART, f"{kind} dictionary", label, "share", value)
-        for kind, shares in findings.shares.items()
+        Number(PART, f"{kind} dictionary, seed {seed}", label, "share", value)
+        for (seed, kind), shares in findings.shares.items()
         for label, value in vars(shares).items()
     ] + [
-        Number(PART, f"{kind} dictionary", f"{label} patches", measure, value)
+        Number(PART, f"{kind} dictionary", f"{label} patches", f"{summary} {measure}", value)
         for (kind, label), codes in findings.codes.items()
-        for measure, value in vars(codes).items()
+        for summary, sizes in vars(codes).items()
+        for measure, value in vars(sizes).items()
     ]
     return Section(
         PART,
@@ -157,46 +185,52 @@ def section(findings: Findings) -> Section:
             f"truth. A patch is focused where it is within {CLOSE:g} levels of 255 (root mean square) of "
             f"the reference's, and its partner in the other frame blurred where that is {CLEARLY_NOT:g} "
             f"levels away or more; both vary by more than {LEAST_CONTRAST:g} level. By (2) the best atom "
-            "of either should be of its own half; guessing gives 50 %, and 25 % for both of a pair."
+            "of either should be of its own half; guessing gives 50 %, and 25 % for both of a pair. "
+            f"Dictionaries are learned from {len(findings.seeds)} draws of the training patches."
         )
         + plain_table(
-            [
-                "dictionary",
-                "focused patches, best atom in D_F",
-                "blurred patches, best atom in D_B",
-                "both of a pair, (2)",
-            ],
-            [
-                (kind, *(f"{value:.1%}" for value in vars(shares).values()))
-                for kind, shares in findings.shares.items()
-            ],
+            ["share of the patches", *(f"seed {seed}" for seed in findings.seeds)],
+            _share_rows(findings),
         )
         + paragraph(
-            "Codes of the same patches, each scaled to norm one, over the half of their own kind. The "
-            "paper says of separate learning that blurred codes are sparser, with larger entries and "
-            "larger correlations."
+            "Codes of the same patches, each scaled to norm one, over the half of their own kind; seed "
+            f"{findings.seeds[0]}. The paper says of separate learning that blurred codes are sparser, with "
+            "larger entries and larger correlations. The l1 norm has a heavy tail: mean and median differ."
         )
         + plain_table(
             [
                 "dictionary, patches",
-                "atoms in a code",
-                "l1 norm",
-                "its median",
-                "magnitude of an entry",
-                "largest correlation",
+                *(
+                    f"{size}, {summary}"
+                    for size in ("atoms in a code", "l1 norm", "magnitude of an entry", "largest correlation")
+                    for summary in ("mean", "median")
+                ),
             ],
             [
                 (
                     f"{kind}, {label}",
-                    f"{codes.atoms:.2f}",
-                    *(f"{v:.3f}" for v in list(vars(codes).values())[1:]),
+                    *(
+                        f"{value:.3f}"
+                        for both in zip(vars(codes.mean).values(), vars(codes.median).values(), strict=True)
+                        for value in both
+                    ),
                 )
                 for (kind, label), codes in findings.codes.items()
             ],
-            "Means over all patches",
         ),
         tuple(numbers),
     )
+
+
+def _share_rows(findings: Findings) -> Iterator[tuple[str, ...]]:
+    for label, words in SHARES.items():
+        shares = {kind: findings.of_draws(kind, label) for kind in KINDS}
+        for kind, values in shares.items():
+            yield (f"{words}: {kind}", *(f"{value:.1%}" for value in values))
+        yield (
+            "coupled − separate, in points",
+            *(signed(100 * (a - b), digits=1) for a, b in zip(*shares.values(), strict=True)),
+        )
 
 
 def _unit(parts: Sequence[FloatArray]) -> FloatArray:

@@ -78,7 +78,9 @@ def section(found: Curves, sweep: Sweep) -> Section:
     )
     body = paragraph(
         f"Means over {', '.join(sweep.sets)}, in both readings of the norm. The best point of a curve is "
-        "filled. Grey band: what the paper calls best."
+        "filled. Grey band: what the paper calls best. "
+        f"The largest w is {found.w.x[-1]:g}: the paper defines Eq. (7) for w below 1, and at 1 the blurred "
+        "atoms would have no say at all."
     )
     numbers = []
     for title, name, curve, label, options in parts:

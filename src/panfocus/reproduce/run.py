@@ -57,7 +57,7 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
     made_masks = masks.make_masks(inputs.masks, methods, progress)
     reconstructions = reconstruction.reconstruct(grey, progress)
     sweep = run_sweep(inputs.grey, learned, plan, progress)
-    drawn = draws.run_draws(inputs.grey, inputs.crops, learned, methods, plan, progress)
+    drawn = draws.run_draws(inputs.grey, learned, methods, progress)
     curves = parameters.draw_curves(sweep, plan)
     findings = equations.examine(inputs.held_out, learned, plan, progress)
     evidence = Evidence(
