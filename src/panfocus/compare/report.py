@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import hashlib
 import io
 import json
 import math
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +18,14 @@ import numpy as np
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.compare import pictures
+from panfocus.compare.document import fill, open_page, read_part
 from panfocus.compare.entries import Entry
 from panfocus.compare.pictures import Picture, decision_map, error_map, photograph
 from panfocus.compare.run import Conditions, Job, Outcome
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
-from panfocus.io.files import check_destination, make_folder, read_text, remove_temporaries, write_files
+from panfocus.io.files import check_destination, make_folder, remove_temporaries, write_files
 from panfocus.io.lock import locked
 from panfocus.io.read import read_image
 from panfocus.io.write import encode_json
@@ -233,22 +232,15 @@ def _finite(value: float) -> float | None:
 
 def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> Iterator[bytes]:
     """Yield the page in pieces, so that only the pictures of a few scenes are in memory at once."""
-    with as_file(files("panfocus.compare") / "page") as parts:
-        style, script, frame = (read_text(parts / f"page.{kind}") for kind in ("css", "js", "html"))
+    script = read_part("panfocus.compare", "page.js")
     shown = data | {
         "method_colours": pictures.COLOURS,
         "error_limit": pictures.ERROR_LIMIT,
         "error_colours": pictures.ramp(9),
         "label_colours": {str(n): pictures.label_colours(n) for n in _frame_counts(comparison)},
     }
-    for name, content in {
-        "policy": _policy(script, style),
-        "style": style,
-        "script": script,
-        "data": _inert(shown),
-    }.items():
-        frame = frame.replace(f"{{{{ {name} }}}}", content)
-    head, tail = frame.split("{{ pictures }}")
+    page = fill(open_page("panfocus.compare", script=script), script=script, data=_inert(shown))
+    head, tail = page.split("{{ pictures }}")
     yield head.encode()
     scenes = [
         (f"pictures-{i}-{j}", group, scene)
@@ -304,18 +296,6 @@ def _embedded(kind: str, title: str, picture: Picture) -> dict[str, Any]:
 
 def _frame_counts(comparison: Comparison) -> set[int]:
     return {len(scene.sources) for group in comparison.groups for scene in group.scenes}
-
-
-def _policy(script: str, style: str) -> str:
-    """Let the page run its own script and show its own pictures, and ask nobody for anything."""
-    return (
-        f"default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"script-src {_source_hash(script)}; style-src {_source_hash(style)}"
-    )
-
-
-def _source_hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _inert(data: object) -> str:

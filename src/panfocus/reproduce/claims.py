@@ -8,17 +8,18 @@ from typing import Literal
 from panfocus.refine import PAPER_STRENGTH
 from panfocus.reproduce.coding import READINGS
 from panfocus.reproduce.coupled_or_separate import gains
+from panfocus.reproduce.dictionaries import KINDS
 from panfocus.reproduce.draws import SEPARATE, Draws
 from panfocus.reproduce.elements import Section, paragraph, table, tag, text
 from panfocus.reproduce.equations import SHARES, Findings
 from panfocus.reproduce.masks import Masks
-from panfocus.reproduce.paper import best_three
+from panfocus.reproduce.paper import MEASURES, best_three
 from panfocus.reproduce.parameters import BEST_EPS, BEST_W, Curve, Curves
 from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.reconstruction import Reconstructions
 from panfocus.reproduce.rivals import PROPOSED, RIVAL
 from panfocus.reproduce.sets import GREY_SETS
-from panfocus.reproduce.sweep import MEASURES, Sweep
+from panfocus.reproduce.sweep import Sweep
 from panfocus.reproduce.tables import SYMBOLS, Results, signed
 from panfocus.reproduce.variants import Variant
 
@@ -190,9 +191,7 @@ def _of_the_parameters(curves: Curves, plan: Plan) -> Iterator[Claim]:
 
 def _of_the_equations(findings: Findings) -> Iterator[Claim]:
     draws = f"{len(findings.seeds)} draws of the training patches"
-    coupled, separate = (
-        {label: findings.of_draws(kind, label) for label in SHARES} for kind in ("coupled", "separate")
-    )
+    coupled, separate = ({label: findings.of_draws(kind, label) for label in SHARES} for kind in KINDS)
     yield Claim(
         "Over a coupled dictionary the best atom of a focused patch is a focused one, and that of its "
         "blurred partner a blurred one, (2) to (4)",

@@ -8,9 +8,10 @@ from panfocus.reproduce.coding import READINGS
 from panfocus.reproduce.dictionaries import KINDS
 from panfocus.reproduce.elements import Section, drawing, figure, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
+from panfocus.reproduce.paper import MEASURES
 from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.plots import bars
-from panfocus.reproduce.sweep import MEASURES, Setting, Sweep
+from panfocus.reproduce.sweep import Setting, Sweep
 from panfocus.reproduce.tables import SYMBOLS, signed
 
 PART = "coupled or separate"

@@ -10,12 +10,12 @@ from panfocus.pipeline import fuse
 from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.elements import Section, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
+from panfocus.reproduce.paper import MEASURES
 from panfocus.reproduce.rivals import PROPOSED, RIVAL
 from panfocus.reproduce.sets import Pictures
 from panfocus.reproduce.tables import SYMBOLS, signed
 
 PART = "draws"
-MEASURES = ("NMI", "QABF")
 SEPARATE = f"{PROPOSED} over separate dictionaries"
 
 

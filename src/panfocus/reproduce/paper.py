@@ -11,6 +11,7 @@ from typing import TypeVar
 from panfocus.metrics import metric_of
 
 T = TypeVar("T")
+MEASURES = ("NMI", "QABF")  # which need no reference: those of Table 2 and of the figures
 Cell = tuple[str, str, str]  # method, measure, set
 
 

@@ -13,13 +13,14 @@ from panfocus.refine import PAPER_STRENGTH, refine_tv
 from panfocus.reproduce.drawing import most_different
 from panfocus.reproduce.elements import Section, gallery, paragraph, plain_table, with_details
 from panfocus.reproduce.numbers import Number
+from panfocus.reproduce.paper import MEASURES
 from panfocus.reproduce.rivals import PROPOSED
 from panfocus.reproduce.tables import SYMBOLS, Results
 
 PART = "global reconstruction"
 STRONGER = 0.01  # where smoothing is plain to see
 STRENGTHS = (0.0, PAPER_STRENGTH, 0.001, STRONGER)
-MEASURES = ("NMI", "QABF", "AG", "SSIM", "MSE")
+SCORED = (*MEASURES, "AG", "SSIM", "MSE")
 SYMBOLS_HERE = SYMBOLS | {"AG": "average gradient"}
 
 
@@ -56,7 +57,7 @@ def reconstruct(results: Results, progress: Progress) -> Reconstructions:
                 image,
                 float(np.abs(after - unit).max() * 255),
                 float(np.mean(image != before)),
-                pictures.score(image, MEASURES),
+                pictures.score(image, SCORED),
             )
         progress(PART, len(made) / (len(results.sets) * len(STRENGTHS)))
     return Reconstructions(made, tuple(results.sets))
@@ -75,7 +76,7 @@ def section(reconstructions: Reconstructions) -> Section:
                 _strength(strength),
                 f"{step.largest_change:.4f}",
                 f"{step.changed_share:.1%}",
-                *(f"{step.scores[key]:.4f}" if key in step.scores else "-" for key in MEASURES),
+                *(f"{step.scores[key]:.4f}" if key in step.scores else "-" for key in SCORED),
             )
         )
     return Section(
@@ -101,7 +102,7 @@ def section(reconstructions: Reconstructions) -> Section:
         )
         + plain_table(
             ["set", "strength", "largest change, levels of 255", "8-bit values changed",
-             *(SYMBOLS_HERE[key] for key in MEASURES)],
+             *(SYMBOLS_HERE[key] for key in SCORED)],
             rows,
         ),
         tuple(_numbers(reconstructions)),

@@ -1,13 +1,11 @@
 """A reproduction as files: `index.html` for people, `numbers.csv` and `numbers.json` for programs."""
 
-import base64
-import hashlib
 from dataclasses import asdict
 from importlib.metadata import version
-from importlib.resources import as_file, files
 from pathlib import Path
 
-from panfocus.io.files import check_destination, folder_on_trial, make_folder, read_text, write_files
+from panfocus.compare.document import fill, open_page
+from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
 from panfocus.io.write import encode_json
 from panfocus.reproduce.elements import paragraph, tag, text
 from panfocus.reproduce.numbers import as_csv
@@ -54,33 +52,24 @@ def cost(reproduction: Reproduction) -> str:
 
 
 def _page(reproduction: Reproduction) -> str:
-    with as_file(files("panfocus.reproduce") / "page") as parts:
-        style, page = read_text(parts / "page.css"), read_text(parts / "page.html")
     verdicts = [claim.verdict for claim in reproduction.claims]
     counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-    for name, content in {
-        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}",
-        "style": style,
-        "summary": paragraph(
+    return fill(
+        open_page("panfocus.reproduce"),
+        summary=paragraph(
             f"Of {len(verdicts)} claims: {counted}. Made by panfocus {version('panfocus')} in "
             f"{cost(reproduction)}."
         ),
-        "contents": "".join(
+        contents="".join(
             tag("a", text(section.title), href=f"#{_anchor(section.identity)}")
             for section in reproduction.sections
         ),
-        "sections": "\n".join(
+        sections="\n".join(
             tag("section", tag("h2", text(section.title)), section.body, id=_anchor(section.identity))
             for section in reproduction.sections
         ),
-    }.items():
-        page = page.replace(f"{{{{ {name} }}}}", content)
-    return page
+    )
 
 
 def _anchor(identity: str) -> str:
     return identity.replace(" ", "-")
-
-
-def _hash(style: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"

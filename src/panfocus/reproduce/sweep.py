@@ -9,10 +9,10 @@ import numpy as np
 from panfocus._progress import Progress
 from panfocus.reproduce.coding import READINGS, CodedScene
 from panfocus.reproduce.dictionaries import Dictionaries
+from panfocus.reproduce.paper import MEASURES
 from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.sets import Pictures
 
-MEASURES = ("NMI", "QABF")
 STAGE = "settings of the proposed method"
 
 

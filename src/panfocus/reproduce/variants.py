@@ -14,12 +14,11 @@ from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
 from panfocus.reproduce.elements import Section, paragraph, table, tag, text
 from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.paper import TABLE_1
+from panfocus.reproduce.paper import MEASURES, TABLE_1
 from panfocus.reproduce.sets import EXACT_SETS, Pictures
 from panfocus.reproduce.tables import SYMBOLS, signed
 
 PART = "variants"
-MEASURES = ("NMI", "QABF")
 
 # By row of Table 1; the first is the one in the table.
 VARIANTS: dict[str, tuple[dict[str, str], ...]] = {
