@@ -5,13 +5,13 @@ import numpy as np
 from benchmarks._data import need_data
 from panfocus.dictionary import CoupledDictionary
 from panfocus.gray import to_gray
-from panfocus.io.read import read_image
+from panfocus.reproduce.sets import read_training
 
 
 def training_pairs() -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the five focused and the five blurred crops of the training pairs."""
-    folder = need_data() / "training" / "pairs"
-    return tuple([to_gray(read_image(folder / f"p{i}{kind}.png")) for i in range(1, 6)] for kind in "fb")
+    pairs = read_training(need_data())
+    return tuple([to_gray(pair.frames[k]) for pair in pairs] for k in (0, 1))
 
 
 def run() -> dict[str, float]:

@@ -6,54 +6,43 @@ The training pairs are cut-outs of lytro-07, -09, -12, -13 and -17; none of the 
 Clocks is not the paper's exact file, Pepsi is a 2 x 2 mean of the 512-pixel original.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
 
 import panfocus as pf
 from benchmarks._data import need_data
 from benchmarks.learning import training_pairs
-from panfocus.io.read import read_image
+from panfocus.reproduce.paper import MEASURES, TABLE_1, TABLE_2
+from panfocus.reproduce.rivals import PROPOSED
+from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, ImageSet, Pictures, read_pictures
 
 W = 0.55
+SETS = [image_set for image_set in (*GREY_SETS, *COLOUR_SETS) if image_set.public]
 
 
-@dataclass(frozen=True)
-class PaperSet:
-    """Frames of a set and what the paper prints for its own method."""
-
-    name: str
-    files: str
-    nmi: float
-    qabf: float
+def printed(name: str) -> list[float]:
+    """Return the NMI and the Q_AB/F that the paper prints for its own method."""
+    return [(TABLE_1 | TABLE_2)[PROPOSED, measure, name].value for measure in MEASURES]
 
 
-SETS = (
-    PaperSet("Lab", "grayscale6/lab-[AB].png", 1.1733, 0.7340),
-    PaperSet("Disk", "grayscale6/disk-[AB].png", 1.0176, 0.7247),
-    PaperSet("Pepsi", "grayscale6/pepsi256-derived-[AB].png", 1.1803, 0.7678),
-    PaperSet("Clocks", "grayscale6/clocks-[AB].png", 1.1833, 0.7578),
-    PaperSet("Diver", "lytro/triple/diver-[ABC].jpg", 1.4644, 0.6247),
-    PaperSet("Keyboard", "lytro/triple/keyboard-[ABC].jpg", 1.1831, 0.6207),
-    PaperSet("Folders", "lytro/triple/folders-[ABC].jpg", 1.5984, 0.6544),
-    PaperSet("Seals", "lytro/triple/seals-[ABC].jpg", 1.5103, 0.6825),
-)
+def read(image_set: ImageSet) -> Pictures:
+    """Read a set, which must be there."""
+    scene = image_set.find(need_data())
+    if scene is None:
+        raise SystemExit(f"no {image_set.name} among the image sets")
+    return read_pictures(scene, "grey" if image_set in GREY_SETS else "colour")
 
 
-def scores(
-    paper_set: PaperSet, dictionary: pf.CoupledDictionary, contrast: str, data: Path
-) -> tuple[float, float]:
+def scores(pictures: Pictures, dictionary: pf.CoupledDictionary, contrast: str) -> list[float]:
     """Fuse a set and return its NMI and Q_AB/F."""
-    frames = np.stack([read_image(path) for path in sorted(data.glob(paper_set.files))])
-    fused = pf.fuse(frames, "coupled", dictionary=dictionary, contrast=contrast, w=W).image
-    *sources, result = (pf.metrics.matlab_gray(image) for image in (*frames, fused))
-    return pf.metrics.nmi(sources, result), pf.metrics.qabf(sources, result)
+    fused = pf.fuse(pictures.frames, "coupled", dictionary=dictionary, contrast=contrast, w=W).image
+    found = pictures.score(fused, MEASURES)
+    return [found[measure] for measure in MEASURES]
 
 
 def main() -> None:
     """Print one table for each dictionary and reading."""
-    data = need_data()
+    sets = [read(image_set) for image_set in SETS]
+    papers = [printed(pictures.name) for pictures in sets]
     cases = {
         "learned from the training pairs": pf.CoupledDictionary.learn(*training_pairs()),
         "shipped, levels2": pf.CoupledDictionary.default(),
@@ -65,17 +54,16 @@ def main() -> None:
             print(
                 f"{'':10}{'NMI paper':>10}{'ours':>9}{'share':>8}{'Q_AB/F paper':>14}{'ours':>9}{'diff':>9}"
             )
-            rows = []
-            for paper_set in SETS:
-                nmi, qabf = scores(paper_set, dictionary, contrast, data)
-                rows.append((nmi, qabf))
+            ours = [scores(pictures, dictionary, contrast) for pictures in sets]
+            rows = [
+                *zip((pictures.name for pictures in sets), papers, ours, strict=True),
+                ("mean", np.mean(papers, axis=0), np.mean(ours, axis=0)),
+            ]
+            for name, (paper_nmi, paper_qabf), (nmi, qabf) in rows:
                 print(
-                    f"{paper_set.name:10}{paper_set.nmi:10.4f}{nmi:9.4f}{nmi / paper_set.nmi:8.1%}"
-                    f"{paper_set.qabf:14.4f}{qabf:9.4f}{qabf - paper_set.qabf:+9.4f}"
+                    f"{name:10}{paper_nmi:10.4f}{nmi:9.4f}{nmi / paper_nmi:8.1%}"
+                    f"{paper_qabf:14.4f}{qabf:9.4f}{qabf - paper_qabf:+9.4f}"
                 )
-            nmi, qabf = np.mean(rows, axis=0)
-            print(f"{'mean':10}{np.mean([s.nmi for s in SETS]):10.4f}{nmi:9.4f}", end="")
-            print(f"{'':8}{np.mean([s.qabf for s in SETS]):14.4f}{qabf:9.4f}")
 
 
 if __name__ == "__main__":

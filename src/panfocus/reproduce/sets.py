@@ -121,15 +121,19 @@ def read_inputs(data: Path) -> Inputs:
     """Read all image sets in a folder, or say which file is missing, damaged or not what it should be."""
     _check_complete(data)
     grey, colour = ([found for s in sets if (found := s.find(data))] for sets in (GREY_SETS, COLOUR_SETS))
-    crops = [Scene(name, tuple(_crops(data, name))) for name in TRAINING_CROPS]
     lytro, held_out = _find_pairs(data / LYTRO), _find_pairs(data / HELD_OUT, with_truth=True)
     return Inputs(
         grey=[read_pictures(scene, "grey") for scene in grey],
         colour=[read_pictures(scene, "colour") for scene in colour],
-        training=[read_pictures(scene, "grey") for scene in crops],
+        training=read_training(data),
         lytro=[read_pictures(scene, "colour") for scene in lytro],
         held_out=[read_pictures(scene, "colour") for scene in held_out],
     )
+
+
+def read_training(data: Path) -> list[Pictures]:
+    """Read the crops that the authors trained on, each focused and blurred."""
+    return [read_pictures(Scene(name, tuple(_crops(data, name))), "grey") for name in TRAINING_CROPS]
 
 
 def read_pictures(scene: Scene, kind: Kind) -> Pictures:
