@@ -54,7 +54,8 @@ def test_patches_are_labelled_by_their_distance_from_the_truth(rng):
 def test_flat_patches_have_no_label():
     flat, other = np.full((8, 8), 100, np.uint8), np.full((8, 8), 140, np.uint8)
     scene = Pictures("s", np.stack([flat, other]), flat)
-    assert label_patches([scene], size=8, stride=8).focused.shape == (64, 0)
+    with pytest.raises(InputError, match="no patch of the scenes with ground truth can be labelled"):
+        label_patches([scene], size=8, stride=8)
 
 
 @pytest.mark.parametrize(("n_frames", "reference"), [(2, None), (3, np.zeros((9, 9), np.uint8))])

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, InputError
 from panfocus.io.write import write_image
 from panfocus.reproduce import reproduce
 from panfocus.reproduce.numbers import as_csv
@@ -56,6 +56,20 @@ def test_a_users_jug_and_doll_fill_their_columns(small_data, reproduction, tmp_p
     assert "Fig. 9: Doll" in bodies["fused pictures"]
     assert "no public source" not in bodies["table 1"]
     assert "no public reference" in bodies["table 1"]
+
+
+def test_scenes_in_which_nothing_can_be_labelled_are_refused_before_anything_is_computed(
+    small_data, tmp_path
+):
+    data = tmp_path / "data"
+    shutil.copytree(small_data, data)
+    for truth in (data / "groundtruth" / "real-mff").glob("*-GT.png"):
+        for part in "AB":  # in focus everywhere
+            shutil.copy(truth, truth.with_name(truth.name.replace("GT", part)))
+    began = []
+    with pytest.raises(InputError, match="no patch of the scenes with ground truth can be labelled"):
+        reproduce(data, plan=SMALL, progress=lambda stage, done: began.append(stage))
+    assert not began
 
 
 def test_a_damaged_picture_that_is_used_last_is_named_before_anything_is_computed(small_data, tmp_path):

@@ -89,15 +89,9 @@ class Findings:
         return [getattr(self.shares[seed, kind], label) for seed in self.seeds]
 
 
-def examine(
-    scenes: Sequence[Pictures], dictionaries: Dictionaries, plan: Plan, progress: Progress
-) -> Findings:
-    """Label patches and look at their codes."""
+def examine(patches: LabelledPatches, dictionaries: Dictionaries, plan: Plan, progress: Progress) -> Findings:
+    """Look at the best atoms and the codes of labelled patches."""
     progress(PART, 0.0)
-    patches = label_patches(scenes, size=plan.patch_size, stride=plan.label_stride)
-    if not patches.focused.size:
-        raise InputError("no patch of the scenes with ground truth can be labelled focused or blurred")
-    progress(PART, 0.5)
     findings = Findings(
         patches.focused.shape[1],
         patches.n_scenes,
@@ -133,6 +127,8 @@ def label_patches(scenes: Sequence[Pictures], *, size: int, stride: int) -> Labe
             labelled = rich & (error <= CLOSE) & (other >= CLEARLY_NOT)
             focused.append(sharp[:, labelled])
             blurred.append(soft[:, labelled])
+    if not any(patches.size for patches in focused):
+        raise InputError("no patch of the scenes with ground truth can be labelled focused or blurred")
     return LabelledPatches(_unit(focused), _unit(blurred), len(scenes))
 
 

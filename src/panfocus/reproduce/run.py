@@ -47,6 +47,7 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
     began = time.perf_counter()
     check_matplotlib()  # whatever is missing, data or library, is said at once
     inputs = read_inputs(data)
+    patches = equations.label_patches(inputs.held_out, size=plan.patch_size, stride=plan.label_stride)
 
     learned = dictionaries.learn_dictionaries(*inputs.crops, plan, progress)
     methods = methods_of_the_paper(learned, plan)
@@ -59,7 +60,7 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
     sweep = run_sweep(inputs.grey, learned, plan, progress)
     drawn = draws.run_draws(inputs.grey, learned, methods, progress)
     curves = parameters.draw_curves(sweep, plan)
-    findings = equations.examine(inputs.held_out, learned, plan, progress)
+    findings = equations.examine(patches, learned, plan, progress)
     evidence = Evidence(
         plan, grey, colour, tried, drawn, sweep, curves, made_masks, reconstructions, findings
     )
