@@ -1,5 +1,6 @@
 """The command around a reproduction, which is replaced by a small one."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -123,6 +124,12 @@ def test_data_and_output_are_needed(run, missing):
     ran = run("reproduce", *missing)
     assert ran.code == 2
     assert "Missing option" in ran.err
+
+
+def test_help_and_docs_give_the_same_time(run):
+    (minutes,) = re.findall(r"(\w+)\s+minutes\s+of\s+processor\s+time", run("reproduce", "--help").out)
+    docs = Path(__file__).parents[2] / "docs" / "reproduction.md"
+    assert f"{minutes} minutes of processor time" in docs.read_text()
 
 
 def test_quiet_prints_nothing(run, small, small_data, tmp_path):

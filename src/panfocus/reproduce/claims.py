@@ -195,7 +195,7 @@ def _of_the_equations(findings: Findings) -> Iterator[Claim]:
     yield Claim(
         "Over a coupled dictionary the best atom of a focused patch is a focused one, and that of its "
         "blurred partner a blurred one, (2) to (4)",
-        f"it is for {AS_A_RULE:.0%} of the patches of either kind, in {draws}",
+        f"it is for at least {AS_A_RULE:.0%} of the patches of either kind, in {draws}",
         _verdict(share >= AS_A_RULE for share in (*coupled["focused"], *coupled["blurred"])),
         f"focused {_percent(coupled['focused'])}, blurred {_percent(coupled['blurred'])}, both of a pair "
         f"{_percent(coupled['both'])}",

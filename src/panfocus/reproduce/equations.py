@@ -191,7 +191,7 @@ def section(findings: Findings) -> Section:
         + paragraph(
             "Codes of the same patches, each scaled to norm one, over the half of their own kind; seed "
             f"{findings.seeds[0]}. The paper says of separate learning that blurred codes are sparser, with "
-            "larger entries and larger correlations. The l1 norm has a heavy tail: mean and median differ."
+            "larger entries and larger correlations. The l1 norm has a heavy tail, hence the medians."
         )
         + plain_table(
             [
