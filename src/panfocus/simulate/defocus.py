@@ -10,6 +10,7 @@ from panfocus._float import FloatArray
 from panfocus.errors import InputError
 
 SUBPIXELS = 16  # the disk's rim is sampled this finely: its area is right to 1 % at a radius of 1 pixel
+WITHIN_A_PIXEL = 0.5  # radius in pixels: a disk up to this one blurs nothing
 RADII = (1.5, 6.0)  # of the blurred levels, in pixels: from just visible to most of an 8 x 8 patch
 NOISE = 1.0 / 255  # largest standard deviation of the sensor noise
 WHITE = 255  # levels are rounded to 8 bit, as cameras write them
@@ -19,6 +20,7 @@ def disk(radius: float) -> FloatArray:
     """Point spread of a lens out of focus: a disk of unit sum, each pixel weighed by its part inside."""
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius}")
+    radius = max(radius, WITHIN_A_PIXEL)  # which gives the same, and is not too fine to be sampled
     reach = int(np.ceil(radius))
     fine = (np.arange((2 * reach + 1) * SUBPIXELS) + 0.5) / SUBPIXELS - reach - 0.5
     inside = (fine[:, None] ** 2 + fine**2 <= radius**2).astype(np.float64)
