@@ -1,16 +1,39 @@
-"""Rendered focal stacks with known truth."""
+"""Rendered focal stacks with known truth: written as scenes for `panfocus compare`, and measured against it.
 
-from collections.abc import Iterator
+    python -m benchmarks.rendered_stacks write OUT
+    panfocus compare OUT/choose OUT/report --methods coupled,dsift --crop 8 -o REPORT
+    python -m benchmarks.rendered_stacks measure --methods coupled,dsift --pyramid PATH/pyramid.py -o FIGURES
+
+    for scene in rendered_stacks.scenes("choose"):
+        print(scene.name, rendered_stacks.measure(pf.fuse(scene.frames), scene))
+
+Settings are chosen on the group "choose" and reported on the group "report".
+"""
+
+import argparse
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+import panfocus as pf
+from benchmarks import rivals
 from benchmarks._data import need_data
+from panfocus.compare import Scene, parse_methods
+from panfocus.io.files import make_folder
+from panfocus.io.read import read_image
+from panfocus.io.write import write_image
+from panfocus.metrics.catalogue import source_letters
 from panfocus.simulate import SceneSetting, Truth, draw_layers, find_truth, render_stack
 
 HEIGHT, WIDTH = 384, 512
+BORDER = 8  # pixels at each side that no figure counts
 TRIM = 8  # pixels at each side of the photographs: some have a frame
 
 # Photographs that train nothing. What is chosen on one group is reported on the other: no texture is in both.
@@ -58,6 +81,18 @@ SETTINGS = {
 }
 
 
+COLUMNS = {
+    "psnr": "PSNR",
+    "psnr_focused": "focused",
+    "psnr_band": "band",
+    "psnr_band_focused": "focused",
+    "precision": "precision",
+    "recall": "recall",
+    "depth_mean": "depth",
+    "depth_median": "median",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class RenderedScene:
     """A stack (n, h, w, 3) and what is true of it."""
@@ -88,3 +123,163 @@ def _texture(name: str) -> NDArray[np.float64]:
     # As small as it may be, three quarters of its size: so it is sharper.
     size = round(photograph.width * HEIGHT / photograph.height), HEIGHT
     return np.asarray(photograph.resize(size, Image.Resampling.LANCZOS)) / 255
+
+
+def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
+    """Compare a result with the truth; what a method does not tell is left out.
+
+    Decibels are those of the three channels together: of the whole picture, of the surroundings of depth
+    edges, and of both without what no frame has in focus, which no choice among frames can restore. Depths
+    count where the surface has texture and some frame has it in focus; for a method that gives none, labels
+    do. The numbers of pixels with texture that are never in focus, are said to be, and are both, give recall
+    and precision.
+    """
+    truth = scene.truth
+    inside = np.zeros(truth.depth.shape, dtype=bool)
+    inside[BORDER:-BORDER, BORDER:-BORDER] = True
+    focused = inside & ~truth.never_in_focus
+    squares = np.mean((result.image.astype(np.float64) - truth.image) ** 2, axis=2)
+    figures = {
+        "psnr": _decibels(squares[inside]),
+        "psnr_focused": _decibels(squares[focused]),
+        "psnr_band": _decibels(squares[inside & truth.near_edge]),
+        "psnr_band_focused": _decibels(squares[focused & truth.near_edge]),
+    }
+    depth = result.depth if result.depth is not None else result.labels
+    if depth is not None:
+        # Where a surface lies a little beyond the last frame, that frame is the best answer.
+        errors = np.abs(depth - np.clip(truth.depth, 0, len(scene.frames) - 1))[focused & truth.textured]
+        figures |= {"depth_mean": float(errors.mean()), "depth_median": float(np.median(errors))}
+    if result.never_in_focus is not None:
+        where = inside & truth.textured
+        said, true = result.never_in_focus & where, truth.never_in_focus & where
+        figures |= {"never_true": int(true.sum()), "never_said": int(said.sum())}
+        figures["never_both"] = int((said & true).sum())
+    return figures
+
+
+def summary(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Take means over scenes; precision and recall over the pixels of all scenes together."""
+    each = list(figures.values())
+    means = {
+        key: float(np.mean([scene[key] for scene in each])) for key in each[0] if not key.startswith("never_")
+    }
+    if "never_true" in each[0]:
+        true, said, both = (sum(scene[f"never_{key}"] for scene in each) for key in ("true", "said", "both"))
+        means |= {"precision": both / said if said else np.nan, "recall": both / true if true else np.nan}
+    return means
+
+
+def _decibels(squares: NDArray[np.float64]) -> float:
+    error = squares.mean()
+    return float(10 * np.log10(255**2 / error)) if error > 0 else np.inf
+
+
+def write(folder: Path) -> None:
+    """Write both groups of scenes, the truth beside them in a folder that comparisons do not look into."""
+    for group in SETTINGS:
+        for scene in scenes(group):
+            write_scene(folder / group, scene)
+            print(f"wrote {folder / group / scene.name}-*.png")
+
+
+def write_scene(folder: Path, scene: RenderedScene) -> Scene:
+    """Write frames and reference, and beside them depth and masks: truth/NAME.npz."""
+    make_folder(folder / "truth")
+    truth = scene.truth
+    sources = tuple(folder / f"{scene.name}-{source_letters(i)}.png" for i in range(len(scene.frames)))
+    reference = folder / f"{scene.name}-GT.png"
+    for path, image in zip((*sources, reference), (*scene.frames, truth.image), strict=True):
+        write_image(path, image, force=True)
+    np.savez_compressed(
+        folder / "truth" / f"{scene.name}.npz",
+        depth=truth.depth,
+        least_radius=truth.least_radius,
+        never_in_focus=truth.never_in_focus,
+        textured=truth.textured,
+        near_edge=truth.near_edge,
+    )
+    return Scene(scene.name, sources, reference)
+
+
+def by_true_depth(scene: RenderedScene) -> pf.FusionResult:
+    """Copy every pixel from the frame that is focused nearest to its true depth."""
+    return _copied(scene, np.clip(np.rint(scene.truth.depth), 0, len(scene.frames) - 1).astype(np.intp))
+
+
+def by_least_error(scene: RenderedScene) -> pf.FusionResult:
+    """Copy every pixel from the frame where it is nearest to the truth: more than any method can know."""
+    errors = [np.sum((frame.astype(np.int64) - scene.truth.image) ** 2, axis=2) for frame in scene.frames]
+    return _copied(scene, np.argmin(errors, axis=0))
+
+
+def _copied(scene: RenderedScene, labels: NDArray[np.intp]) -> pf.FusionResult:
+    return pf.FusionResult(np.take_along_axis(scene.frames, labels[None, ..., None], axis=0)[0])
+
+
+def fuse_by_all(
+    scene: RenderedScene, methods: str, pyramid: Path | None
+) -> Iterator[tuple[str, pf.FusionResult]]:
+    """Fuse a scene with the truth known, by rivals, and by methods, named as for `panfocus compare`."""
+    yield "oracle: true depth", by_true_depth(scene)
+    yield "oracle: least error", by_least_error(scene)
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_scene(Path(folder), scene)
+        result = Path(folder) / "result.png"
+        for name, rival in rivals.available(pyramid).items():
+            rival(files, result)
+            yield name, pf.FusionResult(read_image(result))
+    for entry in parse_methods(methods) if methods else []:
+        yield entry.name, pf.fuse(scene.frames, entry.method, **entry.settings)
+
+
+def print_table(group: str, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Print one row for each method; a dash for what it does not tell."""
+    print(
+        f"\n{group}: {len(SETTINGS[group])} scenes\n{'':24}"
+        + "".join(f"{head:>10}" for head in COLUMNS.values())
+    )
+    for name, of_scenes in figures.items():
+        row = summary(of_scenes)
+        cells = (f"{row[key]:10.3f}" if key in row else f"{'-':>10}" for key in COLUMNS)
+        print(f"{name:24}" + "".join(cells))
+
+
+def main() -> None:
+    """Write the scenes, or measure methods on them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    writing = commands.add_parser("write", help="write scenes and their truth")
+    writing.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
+    measuring = commands.add_parser("measure", help="fuse the scenes and compare with the truth")
+    measuring.add_argument(
+        "--methods", default="", metavar="A,B,...", help="methods, as for panfocus compare"
+    )
+    measuring.add_argument(
+        "--pyramid", type=Path, metavar="FILE", help="the pyramid's program; without it, none"
+    )
+    measuring.add_argument("--group", choices=list(SETTINGS), help="one group alone")
+    measuring.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON file of all figures")
+    given = parser.parse_args()
+    if given.command == "write":
+        write(given.output)
+        return
+    report = {}
+    for group in [given.group] if given.group else SETTINGS:
+        figures: defaultdict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+        for scene in scenes(group):
+            print(scene.name, end=" ", flush=True)
+            for name, result in fuse_by_all(scene, given.methods, given.pyramid):
+                figures[name][scene.name] = measure(result, scene)
+        print_table(group, figures)
+        report[group] = {
+            name: {"summary": summary(of_scenes), "scenes": of_scenes} for name, of_scenes in figures.items()
+        }
+    if given.output:
+        given.output.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

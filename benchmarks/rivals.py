@@ -1,20 +1,24 @@
-"""Plain averaging and the usual Laplacian pyramid, as folders of results for `panfocus compare`.
+"""Plain averaging, the usual Laplacian pyramid and enfuse, as folders of results for `panfocus compare`.
 
     python -m benchmarks.rivals DIR OUT [--pyramid PATH/pyramid.py]
     panfocus compare DIR --results average=OUT/average --results pyramid=OUT/pyramid -o REPORT
 
-The pyramid is a program of its own, called as `pyramid.py RESULT FRAME FRAME...`; it needs OpenCV.
+The pyramid is a program of its own, called as `pyramid.py RESULT FRAME FRAME...`; it needs OpenCV. enfuse (a
+Debian package) is run where it is installed, with what its manual says for focus stacks.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from panfocus._float import IntensityScale
 from panfocus.compare import Scene, find_groups
 from panfocus.io.files import make_folder
-from panfocus.io.read import read_stack
+from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
 
 
@@ -30,6 +34,24 @@ def pyramid(program: Path, scene: Scene, result: Path) -> None:
     subprocess.run([sys.executable, program, result, *scene.sources], check=True)
 
 
+def enfuse(scene: Scene, result: Path) -> None:
+    """Have enfuse choose by contrast alone, and copy instead of mixing."""
+    settings = ["--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask"]
+    subprocess.run(["enfuse", *settings, "-o", result, *scene.sources], check=True, capture_output=True)
+    image = read_image(result)  # with alpha, which says only that all of it is there
+    write_image(result, image[..., 0] if image.shape[2] == 2 else image[..., :3], force=True)
+
+
+def available(pyramid_program: Path | None) -> dict[str, Callable[[Scene, Path], None]]:
+    """Return the rivals that can be run here; of the pyramid's program only the path is known."""
+    rivals = {"average": average}
+    if pyramid_program:
+        rivals["pyramid"] = partial(pyramid, pyramid_program)
+    if shutil.which("enfuse"):
+        rivals["enfuse"] = enfuse
+    return rivals
+
+
 def main() -> None:
     """Write one folder per rival, one PNG per scene."""
     parser = argparse.ArgumentParser(
@@ -41,11 +63,8 @@ def main() -> None:
         "--pyramid", type=Path, metavar="FILE", help="the pyramid's program; without it, none"
     )
     given = parser.parse_args()
-    rivals = {"average": average}
-    if given.pyramid:
-        rivals["pyramid"] = lambda scene, result: pyramid(given.pyramid, scene, result)
     (group,) = find_groups([given.folder])
-    for name, fuse in rivals.items():
+    for name, fuse in available(given.pyramid).items():
         make_folder(given.output / name)
         for scene in group.scenes:
             fuse(scene, given.output / name / f"{scene.name}.png")

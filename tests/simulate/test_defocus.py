@@ -32,6 +32,11 @@ def test_a_disk_is_even_inside_and_empty_outside(radius):
     assert not kernel[distance > radius + 0.75].any()
 
 
+@pytest.mark.parametrize("radius", [1e-9, 0.01, 0.3, 0.5])
+def test_a_disk_within_a_pixel_blurs_nothing(radius):
+    np.testing.assert_array_equal(disk(radius), [[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+
+
 @pytest.mark.parametrize("radius", [0, -1, np.nan])
 def test_a_disk_needs_a_positive_radius(radius):
     with pytest.raises(InputError, match=f"radius must be positive, got {radius}"):

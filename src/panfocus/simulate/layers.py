@@ -179,7 +179,7 @@ def _check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> Non
     _checks.whole_number("n_frames", n_frames, at_least=2)
     _checks.real_number("strength", strength)
     if not 0 < strength < np.inf:
-        raise InputError(f"strength must be positive, got {strength}")
+        raise InputError(f"strength must be positive and finite, got {strength}")
     if not layers:
         raise InputError("a scene needs at least one layer")
     for layer in layers:

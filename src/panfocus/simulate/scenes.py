@@ -34,7 +34,7 @@ class SceneSetting:
         wall (facing the camera) or floor (slanted).
     unfocused : str
         Which surface no frame has in focus: none, the front one (too near), the back one (too far), or a
-        middle one (between two frames, which needs steps of 5 pixels in radius).
+        middle one (between two frames, whose disks must differ by 5 pixels, before a wall).
     near_first : bool
         Whether the first frame is focused on what is nearest, or the last one.
     noise : float
@@ -63,6 +63,11 @@ class SceneSetting:
         if self.unfocused in ("front", "middle") and not self.objects:
             raise InputError(f"unfocused={self.unfocused!r} needs an object")
         _checks.whole_number("n_frames", self.n_frames, at_least=2)
+        _checks.real_number("largest_radius", self.largest_radius)
+        if not 0 < self.largest_radius < np.inf:
+            raise InputError(f"largest_radius must be positive, got {self.largest_radius}")
+        if self.unfocused == "middle" and self.background == "floor":
+            raise InputError("unfocused='middle' needs a wall: a floor would fill the gap")
         if self.unfocused == "middle" and self.strength < 2 * OUT_OF_FOCUS[0]:
             raise InputError(
                 f"unfocused='middle' needs disks that grow by {2 * OUT_OF_FOCUS[0]:g} pixels per frame, "
@@ -128,17 +133,18 @@ def _positions(setting: SceneSetting, rng: np.random.Generator) -> list[tuple[fl
         near = near if floor else far
     n_focused = n_objects - (setting.unfocused == "front")
     start = max(near, 0.0)
-    gap = (last - start) / max(1, n_focused)
+    middle = (n_focused + 1) // 2 if setting.unfocused == "middle" else n_focused + 1
     places = [(near, near - far)]
     for i in range(1, n_focused + 1):
-        snapped = np.rint(start + gap * i) + rng.uniform(-1, 1) * min(0.5, IN_FOCUS / strength)
-        nearest = float(np.clip(snapped, max(start, places[-1][0]), last))
-        places.append((nearest, 0.9 * (nearest - max(start, places[-1][0]))))
+        behind = max(start, places[-1][0])
+        frame = np.rint(start + (last - start) * i / n_focused)
+        if i > middle:
+            frame = max(frame, last // 2 + 1)
+        offset = rng.uniform(-1, 1) * min(0.5, IN_FOCUS / strength)
+        nearest = last // 2 + 0.5 if i == middle else float(np.clip(frame + offset, behind, last))
+        places.append((nearest, 0.0 if i == middle else 0.9 * (nearest - behind)))
     if setting.unfocused == "front":
         places.append((last + beyond, 0.0))
-    if setting.unfocused == "middle":
-        middle = (n_focused + 1) // 2
-        places[middle] = (min(int(places[middle][0]), last - 1) + 0.5, 0.0)
     return places
 
 
