@@ -159,14 +159,15 @@ def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
 
 
 def summary(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Take means over scenes; precision and recall over the pixels of all scenes together."""
+    """Take means over scenes; precision and recall, where defined, over the pixels of all scenes together."""
     each = list(figures.values())
     means = {
         key: float(np.mean([scene[key] for scene in each])) for key in each[0] if not key.startswith("never_")
     }
     if "never_true" in each[0]:
         true, said, both = (sum(scene[f"never_{key}"] for scene in each) for key in ("true", "said", "both"))
-        means |= {"precision": both / said if said else np.nan, "recall": both / true if true else np.nan}
+        means |= {"precision": both / said} if said else {}
+        means |= {"recall": both / true} if true else {}
     return means
 
 
