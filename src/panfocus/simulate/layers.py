@@ -31,13 +31,11 @@ from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, defocused, disk
 
 NEVER_IN_FOCUS = 2.0  # pixels: a disk this wide in the best of the frames is plain to see
 BAND = 16  # pixels to both sides of a depth edge that count as its surroundings
-EDGE_STEP = 0.5  # pixels: layers whose disks differ by less are at one depth, for the eye
+EDGE_STEP = 0.5  # pixels: layers whose disks never differ by more are at one depth, for the eye
 DETAIL = 4.0 / WHITE  # a surface has texture where a blur of 2 pixels takes this much away, root mean square
 DETAIL_WINDOW = 9  # pixels, over which that mean is taken
-RADIUS_STEP = (
-    0.25  # pixels; disks between are mixed of their neighbours. Less than a tenth of a radius shows little:
-)
-RADIUS_RATIO = 1.1
+RADIUS_STEP = 0.25  # pixels between the disks of a surface whose depth varies; others are mixed of two
+RADIUS_RATIO = 1.1  # of larger disks: a tenth of a radius more or less does not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +161,9 @@ def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Tr
         shares = [(1 - layer.matte) * share for share in shares] + [layer.matte]
         seen = layer.matte[..., None] * _decoded(layer.picture) + (1 - layer.matte[..., None]) * seen
     front = np.argmax(shares, axis=0)
-    depth = np.choose(front, [np.broadcast_to(layer.depth, front.shape) for layer in layers])
-    textured = np.choose(front, [_has_texture(layer.picture) for layer in layers])
+    is_front = [front == i for i in range(len(layers))]
+    depth = np.select(is_front, [np.broadcast_to(layer.depth, front.shape) for layer in layers])
+    textured = np.select(is_front, [_has_texture(layer.picture) for layer in layers])
     nearest = np.clip(np.rint(depth), 0, n_frames - 1)
     return Truth(
         image=_to_bytes(WHITE * _coded(seen)),
@@ -252,15 +251,15 @@ def _has_texture(picture: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(uniform_filter(detail**2, DETAIL_WINDOW, mode="reflect") >= DETAIL**2)
 
 
-def _near_edge(front: IntArray, radius: FloatArray) -> NDArray[np.bool_]:
-    """Find the surroundings of the places where another layer begins, with a disk of another size."""
+def _near_edge(front: IntArray, depth: FloatArray) -> NDArray[np.bool_]:
+    """Find the surroundings of the places where another layer begins, from depths in pixels of radius."""
     edge = np.zeros(front.shape, dtype=bool)
     for axis in (0, 1):
         one, other = (
             tuple(part if a == axis else slice(None) for a in (0, 1))
             for part in (slice(None, -1), slice(1, None))
         )
-        jump = (front[one] != front[other]) & (np.abs(radius[one] - radius[other]) >= EDGE_STEP)
+        jump = (front[one] != front[other]) & (np.abs(depth[one] - depth[other]) >= EDGE_STEP)
         edge[one] |= jump
         edge[other] |= jump
     if not edge.any():
