@@ -12,7 +12,6 @@ from panfocus.patches import (
     extract_patches,
     patch_means,
     patch_origins,
-    scaled_patches,
     spread,
 )
 
@@ -112,21 +111,6 @@ def test_spread_adds_constant_patches(rng, size, stride):
     marks = rng.integers(0, 5, (len(rows), len(cols)))
     constant = np.broadcast_to(marks.ravel().astype(float), (size**2, marks.size))
     np.testing.assert_array_equal(spread(marks, SHAPE, rows, cols, size), added(constant, rows, cols, size))
-
-
-def test_scaled_patches_have_norm_one_and_keep_their_means(rng):
-    image = 1e-20 * rng.random(SHAPE)
-    image[:6, :6] = 0
-    rows, cols = origins(4, 1)
-    expected = extract_patches(image, rows, cols, 4)
-    patches, norms = scaled_patches(image, rows, cols, 4)
-    assert patches.dtype == np.float32
-    assert patches.T.flags.c_contiguous
-    np.testing.assert_allclose(norms, np.linalg.norm(expected, axis=0), rtol=1e-14)
-    np.testing.assert_allclose(patches * norms, expected, rtol=1e-7)
-    empty = norms == 0
-    assert empty.sum() == 9
-    assert not patches[:, empty].any()
 
 
 @pytest.mark.parametrize("step", [1, 3, 100])

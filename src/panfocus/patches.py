@@ -78,16 +78,6 @@ def centred_patches(
     return patches.T, energies
 
 
-def scaled_patches(
-    image: FloatArray, rows: IntArray, cols: IntArray, size: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return float32 patches with their means, scaled to norm one (zeros stay), and their norms (n,)."""
-    patches = np.empty((len(rows) * len(cols), size * size), np.float32)
-    norms = np.empty(len(patches))
-    _gather_scaled(image, rows, cols, size, patches, norms)
-    return patches.T, norms
-
-
 def patch_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int) -> FloatArray:
     """Return the means that `centred_patches` subtracts (n,), in float64."""
     means = np.empty(len(rows) * len(cols))
@@ -122,24 +112,6 @@ def _gather_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int, 
     for row in rows:
         for col in cols:
             means[n] = _mean_at(image, row, col, size)
-            n += 1
-
-
-@compiled()
-def _gather_scaled(
-    image: FloatArray, rows: IntArray, cols: IntArray, size: int, patches: FloatArray, norms: FloatArray
-) -> None:
-    n = 0
-    for row in rows:
-        for col in cols:
-            energy = 0.0
-            for i in range(size):
-                for j in range(size):
-                    energy += image[row + i, col + j] * image[row + i, col + j]
-            norms[n] = np.sqrt(energy)
-            for i in range(size):
-                for j in range(size):
-                    patches[n, i * size + j] = image[row + i, col + j] / norms[n] if energy > 0.0 else 0.0
             n += 1
 
 

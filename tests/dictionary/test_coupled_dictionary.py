@@ -60,10 +60,8 @@ def test_how_it_was_learned_is_kept(learned):
     assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
 
 
-def test_what_is_unusual_about_the_samples_is_kept_too(images):
-    learned = CoupledDictionary.learn(images[0], **QUICK, centred=False, min_contrast=0.01)
-    assert (learned.settings["centred"], learned.settings["min_contrast"]) == (False, 0.01)
-    assert (learned.focused.mean(axis=0) > 0.1).any()
+def test_an_unusual_least_contrast_is_kept_too(images):
+    assert CoupledDictionary.learn(images[0], **QUICK, min_contrast=0.01).settings["min_contrast"] == 0.01
 
 
 def test_saving_and_loading_changes_nothing(learned, tmp_path):
@@ -135,11 +133,7 @@ def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
     shipped = CoupledDictionary.default(name)
     assert shipped.levels.shape == (n_levels, 64, 256)
     np.testing.assert_allclose(np.linalg.norm(shipped.levels, axis=1), 1, atol=1e-5)
-    means = shipped.levels.mean(axis=1)
-    if name == "focus-maps":
-        assert (means > 0).all()
-    else:
-        np.testing.assert_allclose(means, 0, atol=1e-5)
+    np.testing.assert_allclose(shipped.levels.mean(axis=1), 0, atol=1e-5)
     assert {"n_atoms", "max_atoms", "rounds", "n_samples"} <= shipped.settings.keys()
     assert isinstance(shipped.seed, int)
     assert shipped.origin

@@ -111,7 +111,6 @@ class CoupledDictionary:
         n_samples: int = 30_000,
         focused_weight: float | None = None,
         separate: bool = False,
-        centred: bool = True,
         min_contrast: float = MIN_CONTRAST,
         rng: int | np.random.Generator = 0,
         origin: str = "",
@@ -140,10 +139,8 @@ class CoupledDictionary:
             mu: share of the focused term in the joint error, between 0 and 1; equal shares by default.
         separate : bool
             Learn each level alone by K-SVD: the comparison in the paper, where atoms do not correspond.
-        centred : bool
-            Learn from patches less their means, as images are coded; focus maps are coded with theirs.
         min_contrast : float
-            Patches of less standard deviation (root mean square, if not centred) are left out: noise.
+            Patches of less standard deviation are left out: they hold little but noise.
         rng : int or Generator
             Seed of the draw; the same seed gives the same bits.
         origin : str
@@ -162,7 +159,6 @@ class CoupledDictionary:
             patch_size=patch_size,
             n_samples=n_samples,
             rng=generator,
-            centred=centred,
             min_contrast=min_contrast,
         )
         if separate:
@@ -174,9 +170,7 @@ class CoupledDictionary:
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]
-        if not centred:  # nothing is said where it is as usual, in older files neither
-            recorded["centred"] = False
-        if min_contrast != MIN_CONTRAST:
+        if min_contrast != MIN_CONTRAST:  # nothing is said where it is as usual, in older files neither
             recorded["min_contrast"] = min_contrast
         recorded = {k: v.item() if isinstance(v, np.generic) else v for k, v in recorded.items()}
         return cls(atoms, origin, recorded, int(rng) if isinstance(rng, int | np.integer) else None, history)

@@ -19,7 +19,6 @@ def sample_patches(
     patch_size: int,
     n_samples: int,
     rng: np.random.Generator,
-    centred: bool = True,
     min_contrast: float = MIN_CONTRAST,
 ) -> list[FloatArray]:
     """Draw up to `n_samples` patches, each at all levels.
@@ -28,15 +27,13 @@ def sample_patches(
     ----------
     levels : sequence over levels of sequences of images (h, w), unit range
         `levels[0]` are the sharpest; image i has one shape at all levels and shows one scene, registered.
-    centred : bool
-        Subtract the means of the patches.
     min_contrast : float
-        Least root mean square of what is left: the standard deviation, if the patches are centred.
+        Least standard deviation of a patch.
 
     Returns
     -------
     list over levels of arrays (patch_size**2, n)
-        Patches, scaled to norm one. Those of too little contrast, at any level, are left out.
+        Patches less their means, scaled to norm one. Those of too little contrast at any level are left out.
     """
     whole_number("patch_size", patch_size, at_least=2)
     whole_number("n_samples", n_samples, at_least=1)
@@ -66,8 +63,6 @@ def sample_patches(
     order = rng.permutation(first[-1])
     for chunk in np.array_split(order, -(-len(order) // n_samples)):
         drawn = [_gather(views, first, chunk, patch_size) for views in windows]
-        if centred:
-            drawn = [X - X.mean(axis=1, keepdims=True) for X in drawn]
         norms = [np.linalg.norm(X, axis=1) for X in drawn]
         good = np.all([norm > patch_size * min_contrast for norm in norms], axis=0)
         for level, X, norm in zip(kept, drawn, norms, strict=True):
@@ -81,10 +76,10 @@ def sample_patches(
 
 
 def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:
-    """Take patches (n, patch_size**2), given by their positions counted over all images."""
+    """Take mean-free patches (n, patch_size**2), given by their positions counted over all images."""
     X = np.empty((len(positions), patch_size**2))
     for i, view in enumerate(views):
         here = (positions >= first[i]) & (positions < first[i + 1])
         rows, cols = np.divmod(positions[here] - first[i], view.shape[1])
         X[here] = view[rows, cols].reshape(-1, patch_size**2)
-    return X
+    return np.asarray(X - X.mean(axis=1, keepdims=True))

@@ -21,11 +21,11 @@ from panfocus.focus import NOISE_GAIN, REACH, laplacian_energy
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, row_blocks
 from panfocus.methods._tile import Tile
-from panfocus.patches import check_stride, scaled_patches
+from panfocus.patches import centred_patches, check_stride
 from panfocus.sparse import Pursuit
 
 POOL_REACH = 1  # pooled are the codes of 3 x 3 patches
-NOISE = 1 / 255  # patches whose focus measure is that of such noise are not learned from
+NOISE = 1 / 255  # patches whose measure varies no more than that of such noise are not learned from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +58,6 @@ class SrFm:
     def __post_init__(self) -> None:
         if not isinstance(self.dictionary, CoupledDictionary):
             raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
-        if np.abs(self.dictionary.focused.mean(axis=0)).max() < 1e-3:
-            raise InputError(
-                "the method sr-fm needs a dictionary of focus maps, whose patches keep their means, "
-                f"got {self.dictionary}"
-            )
         real_number("eps", self.eps)
         if not 0 < self.eps < 1:
             raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
@@ -84,12 +79,10 @@ class SrFm:
             found = np.empty((len(rows), len(cols)), np.float32)
             for block in row_blocks(*found.shape):
                 first = max(0, block.start - POOL_REACH)
-                patches, norms = scaled_patches(energy, rows[first : block.stop + POOL_REACH], cols, size)
+                patches, _ = centred_patches(energy, rows[first : block.stop + POOL_REACH], cols, size)
                 with limit_threads(1):  # tiles run beside each other already
                     codes = pursuit.codes(patches)
-                pooled = codes.pooled_l1(
-                    norms, n_cols=len(cols), reach=POOL_REACH, n_atoms=self.dictionary.n_atoms
-                )
+                pooled = codes.pooled_l1(n_cols=len(cols), reach=POOL_REACH, n_atoms=self.dictionary.n_atoms)
                 found[block] = pooled[block.start - first : block.stop - first]
             return found.ravel()
 
@@ -102,4 +95,4 @@ class SrFm:
         Options are those of `CoupledDictionary.learn`.
         """
         maps = [laplacian_energy(image) for image in images]
-        return CoupledDictionary.learn(maps, centred=False, min_contrast=NOISE_GAIN * NOISE**2, **options)
+        return CoupledDictionary.learn(maps, min_contrast=NOISE_GAIN * NOISE**2, **options)

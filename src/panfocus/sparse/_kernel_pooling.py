@@ -12,12 +12,12 @@ Array = NDArray[Any]
 
 @compiled()
 def pooled_l1(
-    chosen: Array, coefficients: Array, counts: Array, scales: Array, reach: int, n_atoms: int, out: Array
+    chosen: Array, coefficients: Array, counts: Array, reach: int, n_atoms: int, out: Array
 ) -> None:
     """out[i, j] = sum over atoms of the largest |coefficient| among the codes up to `reach` away.
 
-    Codes lie on a grid (n_rows, n_cols, max_atoms), each to be multiplied by its scale. Atoms are added up
-    in the order in which the neighbours, row by row, bring them: it does not depend on what lies farther off.
+    Codes lie on a grid (n_rows, n_cols, max_atoms). Atoms are added up in the order in which the neighbours,
+    row by row, bring them: it does not depend on what lies farther off.
     """
     n_rows, n_cols = out.shape
     largest = np.zeros(n_atoms)
@@ -29,7 +29,7 @@ def pooled_l1(
                 for c in range(max(0, j - reach), min(n_cols, j + reach + 1)):
                     for p in range(counts[r, c]):
                         atom = chosen[r, c, p]
-                        value = abs(coefficients[r, c, p] * scales[r, c])
+                        value = abs(coefficients[r, c, p])
                         if largest[atom] == 0.0 and value > 0.0:
                             found[n_found] = atom
                             n_found += 1

@@ -43,17 +43,16 @@ class SparseCodes:
         A[self.atoms[used], columns[used]] = self.coefficients[used]
         return A
 
-    def pooled_l1(self, scales: FloatArray, *, n_cols: int, reach: int, n_atoms: int) -> FloatArray:
+    def pooled_l1(self, *, n_cols: int, reach: int, n_atoms: int) -> FloatArray:
         """Return the l1 norms of the codes, max-pooled over neighbours on a grid (n / n_cols, n_cols).
 
-        Of each atom the largest absolute value counts among the codes at most `reach` rows and columns away;
-        each code is multiplied by its scale (n,) beforehand.
+        Of each atom the largest absolute value counts among the codes at most `reach` rows and columns away.
         """
         grid = (-1, n_cols, len(self.atoms))
         pooled = np.empty((len(self.counts) // n_cols, n_cols))
         _kernel_pooling.pooled_l1(
             self.atoms.T.reshape(grid), self.coefficients.T.reshape(grid), self.counts.reshape(pooled.shape),
-            scales.reshape(pooled.shape), reach, n_atoms, pooled,
+            reach, n_atoms, pooled,
         )  # fmt: skip
         return pooled
 
