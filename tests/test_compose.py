@@ -1,7 +1,10 @@
+import itertools
+import math
+
 import numpy as np
 import pytest
 
-from panfocus.compose import by_votes, by_weights
+from panfocus.compose import by_votes, by_weights, sum_in_any_order
 from panfocus.patches import add_patches, extract_patches, patch_origins, spread
 
 SHAPE = (13, 17)
@@ -83,6 +86,26 @@ def test_frames_that_agree_leave_nothing_to_round(rng, dtype):
     frame = random_frames(rng, dtype, SHAPE)
     votes = rng.integers(1, 65, (4, *SHAPE)).astype(np.uint16)
     np.testing.assert_array_equal(by_votes(np.stack([frame] * 4), votes), frame)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_frames", [2, 3, 5])
+def test_the_order_of_the_frames_changes_no_bit(rng, dtype, n_frames):
+    frames = random_frames(rng, dtype, (n_frames, *SHAPE, 3))
+    votes = rng.integers(0, 4, (n_frames, *SHAPE)).astype(np.uint16)  # few values: many pixels share a label
+    votes[:, votes.sum(axis=0) == 0] = 1
+    expected = by_votes(frames, votes)
+    for order in map(list, itertools.permutations(range(n_frames))):
+        np.testing.assert_array_equal(by_votes(frames[order], votes[order]), expected)
+
+
+def test_a_sum_in_any_order_has_the_same_bits_in_any_company_too(rng):
+    terms = rng.standard_normal((9, *SHAPE))
+    total = sum_in_any_order(terms)
+    exact = [math.fsum(terms[:, *place]) for place in np.ndindex(SHAPE)]
+    np.testing.assert_allclose(total.ravel(), exact, atol=9 * 9 * np.finfo(float).eps)
+    np.testing.assert_array_equal(sum_in_any_order(terms[::-1]), total)
+    np.testing.assert_array_equal(sum_in_any_order(terms[:, 5:6, 7:8]), total[5:6, 7:8])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -14,6 +14,7 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
 
     That is what averaging the overlapping winning patches gives, without moving a patch. Integer frames are
     averaged exactly and rounded half up. A pixel with unanimous votes is that frame's pixel, bit for bit.
+    The order of the frames changes no bit.
     """
     if frames.ndim == 4:
         votes = votes[..., None]
@@ -23,12 +24,9 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
         for frame, vote in zip(frames, votes, strict=True):
             weighted += frame * vote.astype(np.uint64)
         return np.asarray((2 * weighted + total) // (2 * total), frames.dtype)
-    winners = np.broadcast_to(votes.argmax(axis=0)[None], (1, *frames.shape[1:]))
-    base = np.take_along_axis(frames, winners, axis=0)[0].astype(np.float64)
-    offset = np.zeros(frames.shape[1:], np.float64)
-    for frame, vote in zip(frames, votes, strict=True):
-        offset += vote * (frame - base)  # differences from the winner: nothing to round where all agree
-    return np.asarray(base + offset / total, frames.dtype)
+    # Offsets from the smallest pixel that has votes: nothing to round where all agree, or one has them all.
+    base = np.where(votes > 0, frames, np.inf).min(axis=0).astype(np.float64)
+    return np.asarray(base + sum_in_any_order(votes * (frames - base)) / total, frames.dtype)
 
 
 def by_weights(frames: Sequence[NDArray[Any]], weights: FloatArray) -> NDArray[Any]:
@@ -44,3 +42,11 @@ def by_weights(frames: Sequence[NDArray[Any]], weights: FloatArray) -> NDArray[A
             offset += weight * (frame[y] - base)  # from one frame: nothing to round where all agree
         image[y] = np.rint(base + offset) if image.dtype.kind == "u" else base + offset
     return image
+
+
+def sum_in_any_order(terms: FloatArray) -> FloatArray:
+    """Sum over the first axis, whose order changes no bit: every sum adds its smallest term first."""
+    total: FloatArray = np.zeros_like(terms[0])
+    for term in terms if len(terms) == 2 else np.sort(terms, axis=0):  # two have the same sum either way
+        total += term
+    return total
