@@ -21,7 +21,7 @@ from panfocus.gray import to_gray
 from panfocus.io.read import find_inputs, read_stack
 from panfocus.patches import centred_patches, patch_origins, spread
 from panfocus.refine import refine_tv
-from panfocus.select import RunningBest, level_weights, majority, weighted_activity
+from panfocus.select import level_weights, majority, vote_shares, weighted_activity
 from panfocus.simulate import disk
 from panfocus.sparse import Pursuit
 
@@ -46,13 +46,8 @@ def main() -> None:
     dictionary = pf.CoupledDictionary.default()
     rows, cols = (patch_origins(side, dictionary.patch_size, 1) for side in frames.shape[1:3])
 
-    winners = {reading: choose(frames, dictionary, rows, cols, reading) for reading in READINGS}
-    votes = np.stack(
-        [
-            spread((winners["restored"] == k).astype(np.uint16), frames.shape[1:3], rows, cols, 8)
-            for k in range(len(frames))
-        ]
-    )
+    shares = {reading: choose(frames, dictionary, rows, cols, reading) for reading in READINGS}
+    votes = np.stack([spread(share, frames.shape[1:3], rows, cols, 8) for share in shares["restored"]])
     labels, confidence = majority(votes)
     fused = by_votes(frames, votes)
     result = pf.fuse(frames)
@@ -67,7 +62,10 @@ def main() -> None:
     save("atoms.png", Image.fromarray(atoms_picture(pf.CoupledDictionary(dictionary.levels[..., :64]))))
     save("atoms3.png", three_levels(pf.CoupledDictionary.default("levels3")))
     save("disks.png", disks((1.5, 3.0, 6.0)))
-    save("winners.png", side_by_side([coloured(winners[reading]) for reading in READINGS], READINGS))
+    save(
+        "winners.png",
+        side_by_side([coloured(shares[reading].argmax(axis=0)) for reading in READINGS], READINGS),
+    )
     save("confidence.png", halved(Image.fromarray(np.rint(255 * confidence).astype(np.uint8))))
     save("labels.png", halved(coloured(labels)))
     save("fused.jpg", Image.fromarray(fused))
@@ -83,18 +81,18 @@ def choose(
     cols: NDArray[np.int64],
     reading: str,
 ) -> NDArray[np.integer]:
-    """Return the winning frame of every patch: what `methods/coupled.py` does, in one block."""
+    """Return the frames' shares of the vote of every patch: what `methods/coupled.py` does, in one block."""
     pursuit = Pursuit(dictionary.matrix, max_atoms=64, max_sq_error=EPS)
-    best = RunningBest(len(rows) * len(cols), len(frames))
-    for k, frame in enumerate(frames):
+    activities = []
+    for frame in frames:
         patches, energies = centred_patches(to_gray(frame), rows, cols, dictionary.patch_size)
         l1 = pursuit.summaries(patches, segments=2).l1
         activity = weighted_activity(l1, level_weights(W, 2))
         if reading == "normalised":
             norms = np.sqrt(energies)
             activity = np.divide(activity, norms, out=np.zeros_like(activity), where=norms > 0)
-        best.offer(k, activity)
-    return best.labels.reshape(len(rows), len(cols))
+        activities.append(activity.reshape(len(rows), len(cols)))
+    return vote_shares(np.stack(activities))
 
 
 def strip(frames: NDArray[np.uint8], fused: NDArray[np.uint8]) -> Image.Image:

@@ -134,11 +134,12 @@ def test_means_are_what_centring_subtracts(rng):
     np.testing.assert_allclose(centred + means, patches, atol=1e-7)
 
 
-def test_spread_keeps_the_type_of_the_marks():
+def test_sums_of_marks_have_room_beyond_the_type_of_the_marks():
     rows, cols = origins(8, 1)
-    votes = spread(np.ones((len(rows), len(cols)), np.uint16), SHAPE, rows, cols, 8)
-    assert votes.dtype == np.uint16
-    assert votes.max() == 6 * 8  # 13 rows have 6 places for a patch, all of them over the middle row
+    votes = spread(np.full((len(rows), len(cols)), 65535, np.uint16), SHAPE, rows, cols, 8)
+    cover = spread(np.ones((len(rows), len(cols)), np.uint16), SHAPE, rows, cols, 8)
+    np.testing.assert_array_equal(votes, 65535 * cover)
+    assert cover.max() == 6 * 8  # 13 rows have 6 places for a patch, all of them over the middle row
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -18,11 +18,11 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     """
     if frames.ndim == 4:
         votes = votes[..., None]
-    total = votes.sum(axis=0, dtype=np.uint32)
+    total = votes.sum(axis=0, dtype=np.int64)
     if frames.dtype.kind == "u":
-        weighted = np.zeros(frames.shape[1:], np.uint64)
+        weighted = np.zeros(frames.shape[1:], np.int64)
         for frame, vote in zip(frames, votes, strict=True):
-            weighted += frame * vote.astype(np.uint64)
+            weighted += frame * vote.astype(np.int64)
         return np.asarray((2 * weighted + total) // (2 * total), frames.dtype)
     # Offsets from the smallest pixel that has votes: nothing to round where all agree, or one has them all.
     base = np.where(votes > 0, frames, np.inf).min(axis=0).astype(np.float64)

@@ -53,12 +53,12 @@ def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArr
     """Give every pixel the sum of the marks (rows, cols) of the patches that cover it.
 
     This is `add_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
-    are whole numbers, so that the sums are exact in any order.
+    are whole numbers, so that the sums, in int64, are exact in any order.
     """
-    along_columns = np.zeros((len(rows), shape[1]), marks.dtype)
+    along_columns = np.zeros((len(rows), shape[1]), np.int64)
     for j in range(size):
         along_columns[:, cols + j] += marks
-    image = np.zeros(shape, marks.dtype)
+    image = np.zeros(shape, np.int64)
     for i in range(size):
         image[rows + i] += along_columns
     return image

@@ -117,11 +117,39 @@ def test_no_pixel_leaves_the_range_of_the_frames(case):
 
 @every_case
 @pytest.mark.parametrize("channels", [None, 3])
-def test_the_order_of_the_frames_does_not_change_the_picture(case, channels):
-    frames = focus_stack(3, channels=channels)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_the_order_of_the_frames_does_not_change_the_picture(case, channels, dtype):
+    frames = focus_stack(3, channels=channels, dtype=dtype, shape=(41, 53))
     expected = run(made(case), frames).image
     for order in itertools.permutations(range(3)):
         np.testing.assert_array_equal(run(made(case), frames[list(order)]).image, expected)
+
+
+def with_ties(frames):
+    """Frames that nothing tells apart in some places, though their pixels differ there."""
+    white = np.iinfo(frames.dtype).max if frames.dtype.kind == "u" else 1
+    tied = frames.copy()
+    for k, level in enumerate((0.3, 0.8, 0.6, 0.1)[: len(frames)]):
+        tied[k, :20, :20] = white * level  # no contrast at all
+    tied[:, :20, 30:] = frames[0, :20, 30:]
+    texture = np.random.default_rng(5).integers(-50, 50, frames.shape[1:])[21:, :24]
+    middle, step = (128, 1) if frames.dtype == np.uint8 else (0.5, 1 / 128)
+    for k, sign in enumerate((1, -1, 1, -1)[: len(frames)]):
+        tied[k, 21:, :24] = middle + sign * step * texture  # light and dark exchanged
+    if frames.ndim == 4:
+        tied[..., -1] = np.random.default_rng(6).permuted(frames[..., -1], axis=None)  # alpha has no say
+    return tied
+
+
+@every_case
+@pytest.mark.parametrize("channels", [None, 4])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+@pytest.mark.parametrize("n_frames", [2, 4])
+def test_the_order_of_frames_that_tie_does_not_matter_either(case, channels, dtype, n_frames):
+    frames = with_ties(focus_stack(n_frames, channels=channels, dtype=dtype, shape=(41, 53)))
+    expected = run(made(case), frames).image
+    for order in [[1, 0]] if n_frames == 2 else [[3, 1, 0, 2], [1, 2, 3, 0]]:
+        np.testing.assert_array_equal(run(made(case), frames[order]).image, expected)
 
 
 @tiled_case

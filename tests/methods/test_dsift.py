@@ -153,6 +153,22 @@ def test_of_many_frames_the_two_most_active_at_a_pixel_are_compared(rng):
         np.testing.assert_array_equal(result.image, expected.image)
 
 
+def test_who_contends_for_an_undecided_pixel_does_not_depend_on_the_order():
+    activities = np.array([[5, 1, 2, 4, 4], [3, 9, 2, 4, 0], [2, 1, 2, 1, 0], [0, 1, 1, 0, 4]], float)
+    two_best, alone, all_of_three = {0, 1}, {1}, {0, 1, 2}
+    expected = [two_best, alone, all_of_three, {0, 1}, {0, 3}]
+    marked = dsift._contenders(activities[:, None])[:, 0]
+    assert [set(np.flatnonzero(column)) for column in marked.T] == expected
+
+
+@pytest.mark.parametrize("refinement", ["matching", "sharpness", "none"])
+def test_frames_without_contrast_are_averaged(refinement):
+    frames = np.stack([np.full((20, 20), level, np.uint8) for level in (10, 30, 50)])
+    result = fuse(frames, refinement=refinement)
+    assert (result.image == 30).all()
+    assert not result.labels.any()
+
+
 def test_colour_is_decided_on_grey_and_alpha_has_no_say(rng):
     frames = textures(rng, 2, channels=4)
     with_alpha, without = fuse(frames, cell=2), fuse(frames[..., :3], cell=2)

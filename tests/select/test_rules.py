@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.select import RunningBest, level_weights, weighted_activity
+from panfocus.select import level_weights, vote_shares, weighted_activity
+from panfocus.select.rules import VOTE
 
 
 def test_two_levels_weigh_w_and_the_rest():
@@ -42,25 +43,23 @@ def test_activity_of_a_patch_has_the_same_bits_in_any_company(rng):
     np.testing.assert_array_equal(whole[17:31], weighted_activity(l1[:, 17:31], weights))
 
 
-def test_the_running_best_is_the_first_argmax(rng):
-    activities = rng.integers(0, 4, (5, 200)).astype(np.float32)  # few values: many ties
-    best = RunningBest(200, 5)
-    for k, activity in enumerate(activities):
-        best.offer(k, activity)
-    np.testing.assert_array_equal(best.labels, activities.argmax(axis=0))
+def test_the_most_active_frame_has_the_vote(rng):
+    activities = rng.permuted(np.arange(5 * 200.0), axis=None).reshape(5, 20, 10)  # no two alike
+    shares = vote_shares(activities)
+    np.testing.assert_array_equal(shares.argmax(axis=0), activities.argmax(axis=0))
+    np.testing.assert_array_equal(shares.sum(axis=0), VOTE)
+    np.testing.assert_array_equal(shares.max(axis=0), VOTE)
 
 
-def test_without_any_activity_the_first_frame_stays():
-    best = RunningBest(3, 2)
-    for k in range(2):
-        best.offer(k, np.zeros(3, np.float32))
-    np.testing.assert_array_equal(best.labels, 0)
+def test_frames_that_tie_share_the_vote_evenly():
+    activities = np.array([[0, 3, 0], [7, 3, 0], [7, 2, 0]], np.float32)
+    expected = [[0, VOTE / 2, VOTE / 3], [VOTE / 2, VOTE / 2, VOTE / 3], [VOTE / 2, 0, VOTE / 3]]
+    np.testing.assert_array_equal(vote_shares(activities), expected)
 
 
-@pytest.mark.parametrize(("n_frames", "dtype"), [(256, np.uint8), (257, np.uint16)])
-def test_labels_have_room_for_all_frames(n_frames, dtype):
-    best = RunningBest(1, n_frames)
-    for k in range(n_frames):
-        best.offer(k, np.array([k], np.float32))
-    assert best.labels.dtype == dtype
-    assert best.labels[0] == n_frames - 1
+@pytest.mark.parametrize("n_frames", [12, 13, 300, 2 * VOTE])
+def test_shares_are_even_and_do_not_vanish_however_many_frames_tie(n_frames):
+    shares = vote_shares(np.zeros((n_frames, 1), np.float32))
+    assert len(np.unique(shares)) == 1
+    assert VOTE <= shares.sum(dtype=np.int64) < VOTE + n_frames  # at most one unit more for each
+    assert n_frames > 12 or shares.sum() == VOTE

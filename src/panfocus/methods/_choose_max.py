@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus.compose import by_votes
+from panfocus.compose import by_votes, sum_in_any_order
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionResult
-from panfocus.methods._patchwise import Choice, choose_frames, in_blocks, row_blocks
+from panfocus.methods._patchwise import Choice, choose_frames, in_blocks
 from panfocus.methods._tile import Tile
 from panfocus.patches import add_patches, centred_patches, check_stride, patch_means
 from panfocus.select import majority
@@ -26,7 +26,7 @@ Reconstruct = Literal["pixels", "codes"]
 class ChooseMax(ABC):
     """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm.
 
-    Confidence is the share of the patches over a pixel that voted for its label.
+    Confidence is the share that a pixel's label has in the votes of the patches over it.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
@@ -95,25 +95,20 @@ class ChooseMax(ABC):
     def _rebuilt(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
         """Average the patches that the codes of the chosen frames stand for, each channel for itself."""
         scale = IntensityScale.of(frames.dtype)
-        channels = frames[..., None] if frames.ndim == 3 else frames
-        cover = choice.votes.sum(axis=0)
-        rebuilt = [
-            self._added(scale.to_unit(channels[..., i]), choice, pursuit)[tile.core] / cover
-            for i in range(channels.shape[3])
+        channels = np.moveaxis(frames.reshape(*frames.shape[:3], -1), 3, 1)
+        added = [
+            [self._added(scale.to_unit(plane), shares, choice, pursuit)[tile.core] for plane in frame]
+            for frame, shares in zip(channels, choice.shares, strict=True)
         ]
-        return scale.from_unit(np.stack(rebuilt, axis=2)).reshape(*cover.shape, *frames.shape[3:])
+        means = sum_in_any_order(np.array(added)) / choice.votes.sum(axis=0)
+        return np.stack(list(scale.from_unit(means)), axis=-1).reshape(*means.shape[1:], *frames.shape[3:])
 
-    def _added(self, planes: FloatArray, choice: Choice, pursuit: Pursuit) -> FloatArray:
-        """Add up D a and the mean of every chosen patch of planes (n_frames, h, w)."""
-        total = np.zeros(planes.shape[1:])
-        for block in row_blocks(len(choice.rows), len(choice.cols)):
-            grid = choice.rows[block], choice.cols, self._size
-            winners = choice.winners[block].ravel()
-            patches = np.empty((self._size**2, len(winners)), np.float32, order="F")
-            means = np.empty(len(winners))
-            for k, plane in enumerate(planes):
-                mine = winners == k
-                patches[:, mine] = centred_patches(plane, *grid)[0][:, mine]
-                means[mine] = patch_means(plane, *grid)[mine]
-            add_patches(total, pursuit.approximations(patches) + means, *grid)
+    def _added(self, plane: FloatArray, shares: IntArray, choice: Choice, pursuit: Pursuit) -> FloatArray:
+        """Add up D a and the mean of the patches that a frame wins, weighted by its shares of their votes."""
+        total = np.zeros(plane.shape)
+        for row, share in zip(choice.rows, shares, strict=True):
+            won = share > 0
+            grid = np.array([row]), choice.cols[won], self._size
+            rebuilt = pursuit.approximations(centred_patches(plane, *grid)[0]) + patch_means(plane, *grid)
+            add_patches(total, share[won] * rebuilt, *grid)
         return total

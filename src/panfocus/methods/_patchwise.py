@@ -13,7 +13,7 @@ from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
 from panfocus.patches import patch_origins, spread
-from panfocus.select import RunningBest, majority
+from panfocus.select import majority, vote_shares
 
 PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
 
@@ -23,12 +23,12 @@ Activity = Callable[[FloatArray, IntArray, IntArray], FloatArray]
 
 @dataclass(frozen=True)
 class Choice:
-    """Which frame each patch of a tile is given to, and what that makes of the pixels inside."""
+    """Which frames each patch of a tile is given to, and what that makes of the pixels inside."""
 
     rows: IntArray  # origins of the patches, counted from the tile's outer corner
     cols: IntArray
-    winners: IntArray  # (rows, cols) frames
-    votes: IntArray  # (n_frames, h, w) of the inner part: how many patches over a pixel chose each frame
+    shares: IntArray  # (n_frames, rows, cols) of each patch's vote
+    votes: IntArray  # (n_frames, h, w) of the inner part: what the shares of the patches over a pixel sum to
 
 
 def fuse_by_votes(
@@ -46,14 +46,10 @@ def fuse_by_votes(
 def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity) -> Choice:
     """Give each patch of the tile's outer part to the frame most active there, and count the votes."""
     rows, cols = patch_grid(tile, size, stride)
-    winners = most_active(frames, rows, cols, activity)
-    votes = np.stack(
-        [
-            spread((winners == k).astype(np.uint16), frames.shape[1:3], rows, cols, size)[tile.core]
-            for k in range(len(frames))
-        ]
-    )
-    return Choice(rows, cols, winners, votes)
+    activities = np.stack([activity(to_gray(frame), rows, cols) for frame in frames])
+    shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
+    votes = [spread(share, frames.shape[1:3], rows, cols, size)[tile.core] for share in shares]
+    return Choice(rows, cols, shares, np.stack(votes))
 
 
 def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
@@ -65,14 +61,6 @@ def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
         )
     )
     return rows, cols
-
-
-def most_active(frames: NDArray[Any], rows: IntArray, cols: IntArray, activity: Activity) -> IntArray:
-    """Return the frame of largest activity for every patch (len(rows), len(cols))."""
-    best = RunningBest(len(rows) * len(cols), len(frames))
-    for k, frame in enumerate(frames):
-        best.offer(k, activity(to_gray(frame), rows, cols))
-    return best.labels.reshape(len(rows), len(cols))
 
 
 def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: int) -> FloatArray:

@@ -28,7 +28,7 @@ Contrast = Literal["restored", "normalised"]
 class Coupled:
     """Choose per patch the frame whose sparse code over [D_F, D_B] is most active, Eq. (7).
 
-    Confidence is the share of the patches over a pixel that voted for its label.
+    Confidence is the share that a pixel's label has in the votes of the patches over it.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")

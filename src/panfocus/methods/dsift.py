@@ -21,7 +21,7 @@ from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import patch_grid
 from panfocus.methods._tile import Tile, cover
 from panfocus.patches import spread
-from panfocus.select import majority, without_small_regions
+from panfocus.select import majority, vote_shares, without_small_regions
 
 Refinement = Literal["matching", "sharpness", "none"]
 
@@ -42,7 +42,8 @@ class View(NamedTuple):
 class DSIFT:
     """Give a pixel to the frame whose dense SIFT activity is the largest in all windows over it.
 
-    A pixel that is not decided so goes to the sharper of the two frames most active there, or to both.
+    A pixel that is not decided so goes to the sharper of the two frames most active there, or to both. Frames
+    that tie are averaged: their order does not matter.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels",)
@@ -93,14 +94,14 @@ class DSIFT:
             return FusionResult(by_votes(frames[:, *tile.core], votes), majority(votes)[0])
         blocks = cover(tile.shape, BLOCK, self._reach)
         decided: IntArray = np.empty(tile.shape, np.int32)
-        pairs: IntArray = np.empty((2, *tile.shape), np.int32)
+        contenders = np.empty((len(frames), *tile.shape), np.bool_)
         decide = partial(self._decide, frames)
         for block, part in zip(blocks, map_blocks(decide, blocks), strict=True):
-            decided[block.inner], pairs[:, *block.inner] = part
+            decided[block.inner], contenders[:, *block.inner] = part
         decided = _cleaned(decided, len(frames), self.min_region)
         image = np.empty(frames.shape[1:], frames.dtype)
         labels = np.empty(tile.shape, np.uint8 if len(frames) <= 256 else np.uint16)
-        settle = partial(self._settle, frames, decided, pairs)
+        settle = partial(self._settle, frames, decided, contenders)
         for block, (part_image, part_labels) in zip(blocks, map_blocks(settle, blocks), strict=True):
             image[block.inner], labels[block.inner] = part_image, part_labels
         return FusionResult(image, labels)
@@ -109,34 +110,35 @@ class DSIFT:
         return np.stack([_dense_sift.activity(to_gray(frame), self.cell) for frame in frames])
 
     def _votes(self, activities: FloatArray, tile: Tile) -> IntArray:
-        """Count for each frame (n, h, w) the windows over a pixel of the tile that it wins, alone or not."""
+        """Add up for each frame (n, h, w) its shares of the votes of the windows over a pixel of the tile."""
         rows, cols = patch_grid(tile, self.window, 1)
-        sums = [window_sums(activity, self.window, self.window) for activity in activities]
-        best = np.max(sums, axis=0)
+        sums = np.stack([window_sums(activity, self.window, self.window) for activity in activities])
         shape = activities.shape[1:]
         return np.stack(
-            [spread((s == best).astype(np.uint32), shape, rows, cols, self.window)[tile.core] for s in sums]
+            [spread(share, shape, rows, cols, self.window)[tile.core] for share in vote_shares(sums)]
         )
 
-    def _decide(self, frames: NDArray[Any], block: Tile) -> tuple[IntArray, IntArray]:
-        """Return the frame that alone wins all windows over a pixel, and the two most active frames there."""
+    def _decide(self, frames: NDArray[Any], block: Tile) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Return the frame that alone wins all windows over a pixel, and who contends for it otherwise."""
         activities = self._activities(frames[:, *block.outer])
         votes = self._votes(activities, block)
         alone = votes.sum(axis=0) == votes.max(axis=0)
-        ranked = np.argsort(-activities[:, *block.core], axis=0, kind="stable")
-        return np.where(alone, votes.argmax(axis=0), UNDECIDED), np.sort(ranked[:2], axis=0)
+        return np.where(alone, votes.argmax(axis=0), UNDECIDED), _contenders(activities[:, *block.core])
 
     def _settle(
-        self, frames: NDArray[Any], decided: IntArray, pairs: IntArray, block: Tile
+        self, frames: NDArray[Any], decided: IntArray, contenders: NDArray[np.bool_], block: Tile
     ) -> tuple[NDArray[Any], IntArray]:
-        """Return picture and labels of a block, where undecided pixels go to the sharper of their pair."""
+        """Return picture and labels of a block; undecided pixels go to the sharper of two contenders."""
         votes = np.stack([decided[block.inner] == k for k in range(len(frames))]).astype(np.uint8)
         rows, cols = np.nonzero(decided[block.inner] == UNDECIDED)
-        if len(rows):
-            pair = pairs[:, *block.inner][:, rows, cols]
+        votes[:, rows, cols] = contenders[:, *block.inner][:, rows, cols]
+        two = votes[:, rows, cols].sum(axis=0) == 2
+        if two.any():
+            rows, cols = rows[two], cols[two]
+            pair = np.nonzero(votes[:, rows, cols].T)[1].reshape(-1, 2).T
             lead = self._leads(frames, block.inner[0].start + rows, block.inner[1].start + cols, pair)
             for k, stays in zip(pair, (lead >= 0, lead <= 0), strict=True):
-                votes[k[stays], rows[stays], cols[stays]] = 1
+                votes[k, rows, cols] = stays
         return by_votes(frames[:, *block.inner], votes), majority(votes)[0]
 
     def _leads(self, frames: NDArray[Any], rows: IntArray, cols: IntArray, pairs: IntArray) -> IntArray:
@@ -156,6 +158,14 @@ class DSIFT:
         if self.refinement == "matching":
             searchable = _dense_sift.Searchable.of(gray, self.cell, SEARCH_RADIUS)
         return View(local_sharpness(gray), searchable)
+
+
+def _contenders(activities: FloatArray) -> NDArray[np.bool_]:
+    """Mark the two most active frames (n, h, w); only those of the first place if more share the second."""
+    second, first = np.partition(activities, -2, axis=0)[-2:]
+    two = activities >= second
+    marked: NDArray[np.bool_] = np.where(two.sum(axis=0) > 2, activities == first, two)
+    return marked
 
 
 def _lead(a: View, b: View, places: _dense_sift.Places) -> IntArray:

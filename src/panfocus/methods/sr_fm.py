@@ -32,7 +32,7 @@ NOISE = 1 / 255  # patches whose measure varies no more than that of such noise 
 class SrFm:
     """Choose per patch the frame whose focus map has the strongest response in a dictionary of focus maps.
 
-    Confidence is the share of the patches over a pixel that voted for its label.
+    Confidence is the share that a pixel's label has in the votes of the patches over it.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")

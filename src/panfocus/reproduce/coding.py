@@ -16,7 +16,7 @@ from panfocus.compose import by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.gray import to_gray
 from panfocus.patches import centred_patches, patch_origins, spread
-from panfocus.select import RunningBest, level_weights, weighted_activity
+from panfocus.select import level_weights, vote_shares, weighted_activity
 from panfocus.sparse import Pursuit
 
 READINGS = ("restored", "normalised")  # of the norm in step 2 of Algorithm 1: `contrast` of `coupled`
@@ -61,17 +61,15 @@ class CodedScene:
         """Decide and compose, Eq. (7) and (8), as `coupled` does with these settings."""
         n_levels = self.l1.shape[1]
         rows, cols = _origins(self.frames, self.patch_size)
-        best = RunningBest(self.norms.shape[1], len(self.frames))
-        for k, (l1, norms) in enumerate(zip(self.l1, self.norms, strict=True)):
+        activities = []
+        for l1, norms in zip(self.l1, self.norms, strict=True):
             activity = weighted_activity(l1, level_weights(w, n_levels))
             if contrast == "normalised":
                 activity = np.divide(activity, norms, out=np.zeros(len(norms)), where=norms > 0)
-            best.offer(k, activity.astype(np.float32))
-        winners = best.labels.reshape(len(rows), len(cols))
+            activities.append(activity.astype(np.float32).reshape(len(rows), len(cols)))
         shape = self.frames.shape[1:3]
         votes = [
-            spread((winners == k).astype(np.uint16), shape, rows, cols, self.patch_size)
-            for k in range(len(self.frames))
+            spread(share, shape, rows, cols, self.patch_size) for share in vote_shares(np.stack(activities))
         ]
         return by_votes(self.frames, np.stack(votes))
 

@@ -14,8 +14,8 @@ def majority(votes: IntArray) -> tuple[IntArray, FloatArray]:
     """
     labels = votes.argmax(axis=0)
     most = np.take_along_axis(votes, labels[None], axis=0)[0]
-    share = most.astype(np.float32) / votes.sum(axis=0, dtype=np.float32)
-    return labels.astype(np.uint8 if len(votes) <= 256 else np.uint16), share
+    share = most / votes.sum(axis=0, dtype=np.int64)
+    return labels.astype(np.uint8 if len(votes) <= 256 else np.uint16), share.astype(np.float32)
 
 
 def without_small_regions(mask: NDArray[np.bool_], min_area: int) -> NDArray[np.bool_]:

@@ -5,6 +5,8 @@ import numpy as np
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 
+VOTE = 27720  # divided by 1 to 12 without rest: so many frames may tie and share the vote exactly
+
 
 def level_weights(w: float, n_levels: int) -> FloatArray:
     """Weights of the levels' l1 norms: w and 1 - w in Eq. (7), for more levels in equal steps between."""
@@ -21,19 +23,11 @@ def weighted_activity(l1: FloatArray, weights: FloatArray) -> FloatArray:
     return activity
 
 
-class RunningBest:
-    """The frame of largest activity per place, over frames that come one by one: the argmax of Eq. (7).
+def vote_shares(activities: FloatArray) -> IntArray:
+    """Give the vote of each place to its most active frame (n_frames, ...): the argmax of Eq. (7).
 
-    Holds one activity and one label for each place, however many frames there are. On a tie the earlier
-    frame stays.
+    A vote is VOTE units. Frames that tie share it evenly, so that their order does not matter.
     """
-
-    def __init__(self, n_places: int, n_frames: int) -> None:
-        self.labels: IntArray = np.zeros(n_places, np.uint8 if n_frames <= 256 else np.uint16)
-        self._activity: FloatArray = np.full(n_places, -np.inf, np.float32)
-
-    def offer(self, frame: int, activity: FloatArray) -> None:
-        """Let frame `frame` claim the places where it is more active than all before it."""
-        better = activity > self._activity
-        self.labels[better] = frame
-        self._activity[better] = activity[better]
+    tied = activities == activities.max(axis=0)
+    share = -(-VOTE // tied.sum(axis=0, dtype=np.int32))  # rounded up: it never vanishes
+    return np.where(tied, share, 0).astype(np.uint16)
