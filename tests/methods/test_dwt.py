@@ -64,6 +64,21 @@ def test_what_is_left_of_the_picture_is_averaged_over_all_frames():
     np.testing.assert_allclose(fuse(frames, approximation="choose-max"), np.full((8, 8), 0.7), rtol=1e-14)
 
 
+@pytest.mark.parametrize("rule", ["choose-max", "window"])
+def test_where_grey_does_not_tell_frames_apart_all_channels_are_averaged(rng, rule):
+    """Frames 0 and 1 have the same grey and tie; frame 2, with half their contrast, is left out."""
+    grey, alpha = 0.5 + 0.4 * rng.random((16, 24)), rng.random((3, 16, 24))
+    frames = np.stack([np.stack([g, a], axis=2) for g, a in zip((grey, grey, grey / 2), alpha, strict=True)])
+    fused = fuse(frames, details=rule, approximation=rule)
+    np.testing.assert_allclose(fused[..., 0], grey, rtol=1e-14)
+    np.testing.assert_allclose(fused[..., 1], (alpha[0] + alpha[1]) / 2, rtol=1e-13)
+
+
+def test_details_of_equal_size_and_other_sign_cancel(rng):
+    texture = rng.random((16, 24))
+    np.testing.assert_array_equal(fuse(np.stack([texture, -texture])), np.zeros((16, 24)))
+
+
 @pytest.mark.parametrize("details", ["choose-max", "window"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
 def test_details_of_equal_size_and_other_sign_do_not_bring_the_order_in(rng, details, dtype):

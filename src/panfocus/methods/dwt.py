@@ -16,6 +16,7 @@ from scipy.ndimage import correlate, maximum_filter
 
 from panfocus._checks import whole_number
 from panfocus._float import FloatArray, IntensityScale
+from panfocus.compose import sum_in_any_order
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
@@ -135,20 +136,22 @@ def _planes(frame: NDArray[Any]) -> FloatArray:
 def _merge(bands: Bands, rule: Rule, n_channels: int) -> FloatArray:
     """Fuse one band of all frames, each (planes, h, w) with grey first, to that of the channels.
 
-    Of frames that tie, the largest coefficient is taken, so that their order does not matter.
+    A coefficient is that of the frame that scores best, in all channels. Frames that tie, with the rule
+    `mean` all of them, are averaged: so their order does not matter.
     """
-    channels = [band[-n_channels:] for band in bands]
+    channels = np.stack([band[-n_channels:] for band in bands])
+    scores = np.stack(_scores([band[0] for band in bands], rule))
+    best = scores == scores.max(axis=0)
+    total = sum_in_any_order(np.where(best[:, None], channels, 0))
+    return np.asarray(total / best.sum(axis=0, dtype=total.dtype))
+
+
+def _scores(bands: Bands, rule: Rule) -> list[NDArray[Any]]:
+    """Return what the frames are judged by at each place of a band of their grey planes."""
     if rule == "mean":
-        mean: FloatArray = np.sort(channels, axis=0).mean(axis=0)  # sorted: the sum has an order of its own
-        return mean
-    sizes = [np.abs(band[0]) for band in bands]
-    scores = sizes if rule == "choose-max" else _votes([maximum_filter(size, 3) for size in sizes])
-    best, chosen = scores[0], channels[0]
-    for score, channel in zip(scores[1:], channels[1:], strict=True):
-        tied = np.where(score == best, np.maximum(chosen, channel), chosen)
-        chosen = np.where(score > best, channel, tied)
-        best = np.maximum(best, score)
-    return chosen
+        return [np.zeros(band.shape, np.uint8) for band in bands]
+    sizes = [np.abs(band) for band in bands]
+    return sizes if rule == "choose-max" else _votes([maximum_filter(size, 3) for size in sizes])
 
 
 def _votes(activities: list[FloatArray]) -> list[NDArray[np.uint8]]:
