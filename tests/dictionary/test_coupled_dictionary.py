@@ -60,8 +60,12 @@ def test_how_it_was_learned_is_kept(learned):
     assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
 
 
-def test_an_unusual_least_contrast_is_kept_too(images):
-    assert CoupledDictionary.learn(images[0], **QUICK, min_contrast=0.01).settings["min_contrast"] == 0.01
+def test_an_unusual_least_contrast_and_focus_maps_are_kept_too(images, tmp_path):
+    learned = CoupledDictionary.learn(images[0], **QUICK, min_contrast=0.01, of_focus_maps=True)
+    learned.save(tmp_path / "maps.npz")
+    loaded = CoupledDictionary.load(tmp_path / "maps.npz")
+    assert loaded.settings["min_contrast"] == 0.01
+    assert loaded.of_focus_maps
 
 
 def test_saving_and_loading_changes_nothing(learned, tmp_path):
@@ -135,6 +139,7 @@ def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
     np.testing.assert_allclose(np.linalg.norm(shipped.levels, axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(shipped.levels.mean(axis=1), 0, atol=1e-5)
     assert {"n_atoms", "max_atoms", "rounds", "n_samples"} <= shipped.settings.keys()
+    assert shipped.of_focus_maps == (name == "focus-maps")
     assert isinstance(shipped.seed, int)
     assert shipped.origin
     assert shipped.settings["n_atoms"] == 256

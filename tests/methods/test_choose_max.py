@@ -171,6 +171,11 @@ def test_blocks_of_patches_do_not_change_a_bit(rng, method, reconstruct, patches
         (SrCm, {"patch_size": 46}, "patch_size must be at most 45, got 46"),
         (SrCm, {"reconstruct": "both"}, "reconstruct must be one of pixels, codes, got 'both'"),
         (SrKsvd, {"dictionary": "a.npz"}, "dictionary must be a CoupledDictionary, got 'a.npz'"),
+        (
+            SrKsvd,
+            {"dictionary": CoupledDictionary.default("focus-maps")},
+            "the method sr-ksvd needs a dictionary learned from pictures, not from focus maps; got 1 level",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused_at_once(cls, settings, words):

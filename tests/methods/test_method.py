@@ -48,7 +48,7 @@ def test_an_unknown_method_is_refused_with_those_known():
 
 
 def test_a_misspelt_setting_is_refused_with_those_known():
-    words = "method 'coupled' has no setting 'strid'; known: dictionary, stride, eps, w, contrast"
+    words = "method 'coupled' has no setting 'strid'; known: stride, eps, dictionary, w, contrast"
     with pytest.raises(InputError, match=words):
         get_method("coupled", strid=2)
 
@@ -87,7 +87,7 @@ def test_a_dictionary_is_typed_by_its_name_or_its_file(tmp_path):
 
 
 def test_the_settings_of_a_method_are_known_by_name():
-    assert setting_names("coupled") == ["dictionary", "stride", "eps", "w", "contrast"]
+    assert setting_names("coupled") == ["stride", "eps", "dictionary", "w", "contrast"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,8 @@ def small():
     """20 atoms of 4 x 4 pixels, a few bright dots each, less their means."""
     atoms = np.random.default_rng(6).random((1, 16, 20)) ** 3
     atoms -= atoms.mean(axis=1, keepdims=True)
-    return CoupledDictionary(atoms / np.linalg.norm(atoms, axis=1, keepdims=True))
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    return CoupledDictionary(atoms, settings={"of_focus_maps": True})
 
 
 def fuse(frames, **settings):
@@ -131,6 +132,7 @@ def test_a_dictionary_is_learned_from_focus_maps(rng):
     options = {"patch_size": 4, "n_atoms": 16, "rounds": 2, "n_samples": 500, "rng": 3}
     learned = SrFm.learn_dictionary(images, **options)
     assert learned.levels.shape == (1, 16, 16)
+    assert learned.of_focus_maps
     maps = [laplacian_energy(image) for image in images]
     again = CoupledDictionary.learn(maps, min_contrast=13 / 255**2, **options)
     np.testing.assert_array_equal(again.levels, learned.levels)
@@ -144,6 +146,10 @@ def test_a_dictionary_is_learned_from_focus_maps(rng):
         ({"stride": 0}, "stride must be at least 1, got 0"),
         ({"stride": 9}, "stride must be between 1 and the patch size 8, got 9"),
         ({"dictionary": "a.npz"}, "dictionary must be a CoupledDictionary, got 'a.npz'"),
+        (
+            {"dictionary": CoupledDictionary.default("ksvd")},
+            "the method sr-fm needs a dictionary learned from focus maps; got 1 level of 256 atoms",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused_at_once(settings, words):

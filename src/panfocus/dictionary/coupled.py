@@ -88,6 +88,11 @@ class CoupledDictionary:
         """D = [D_F, D_B, ...]: all levels side by side (patch_size**2, n_levels * n_atoms)."""
         return np.concatenate(list(self.levels), axis=1)
 
+    @property
+    def of_focus_maps(self) -> bool:
+        """Whether it was learned from focus maps, for the method `sr-fm`, and not from pictures."""
+        return self.settings.get("of_focus_maps") is True
+
     @cached_property
     def digest(self) -> str:
         """A text that is the same for the same atoms, whatever is said about them, and for no others."""
@@ -112,6 +117,7 @@ class CoupledDictionary:
         focused_weight: float | None = None,
         separate: bool = False,
         min_contrast: float = MIN_CONTRAST,
+        of_focus_maps: bool = False,
         rng: int | np.random.Generator = 0,
         origin: str = "",
         progress: Progress = silent,
@@ -141,6 +147,8 @@ class CoupledDictionary:
             Learn each level alone by K-SVD: the comparison in the paper, where atoms do not correspond.
         min_contrast : float
             Patches of less standard deviation are left out: they hold little but noise.
+        of_focus_maps : bool
+            The images are focus maps, as the method `sr-fm` codes them, which is kept in the file.
         rng : int or Generator
             Seed of the draw; the same seed gives the same bits.
         origin : str
@@ -172,6 +180,8 @@ class CoupledDictionary:
         recorded["n_samples"] = samples[0].shape[1]
         if min_contrast != MIN_CONTRAST:  # nothing is said where it is as usual, in older files neither
             recorded["min_contrast"] = min_contrast
+        if of_focus_maps:
+            recorded["of_focus_maps"] = True
         recorded = {k: v.item() if isinstance(v, np.generic) else v for k, v in recorded.items()}
         return cls(atoms, origin, recorded, int(rng) if isinstance(rng, int | np.integer) else None, history)
 

@@ -1,21 +1,19 @@
 """What `sr-cm` and `sr-ksvd` share: everything but the dictionary."""
 
-import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray, IntArray, IntensityScale
 from panfocus.compose import by_votes, sum_in_any_order
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import Choice, choose_frames, in_blocks
+from panfocus.methods._sparse import SparseMethod
 from panfocus.methods._tile import Tile
-from panfocus.patches import add_patches, centred_patches, check_stride, patch_means
+from panfocus.patches import add_patches, centred_patches, patch_means
 from panfocus.select import majority
 from panfocus.sparse import Pursuit
 
@@ -23,24 +21,9 @@ Reconstruct = Literal["pixels", "codes"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChooseMax(ABC):
-    """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm.
+class ChooseMax(SparseMethod):
+    """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm."""
 
-    Confidence is the share that a pixel's label has in the votes of the patches over it.
-    """
-
-    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
-
-    stride: int = field(
-        default=1,
-        metadata={"help": "pixels from patch to patch; larger is faster and coarser, 1 is the paper's"},
-    )
-    eps: float = field(
-        default=0.1,
-        metadata={
-            "help": "squared error left over by a code, relative to its patch; smaller uses more atoms"
-        },
-    )
     reconstruct: Reconstruct = field(
         default="pixels",
         metadata={
@@ -50,33 +33,15 @@ class ChooseMax(ABC):
     )
 
     def __post_init__(self) -> None:
-        real_number("eps", self.eps)
-        if not 0 < self.eps < 1:
-            raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
-        whole_number("stride", self.stride, at_least=1)
-        check_stride(self.stride, self._size)
+        super().__post_init__()
         if self.reconstruct not in get_args(Reconstruct):
             raise InputError(
                 f"reconstruct must be one of {', '.join(get_args(Reconstruct))}, got {self.reconstruct!r}"
             )
 
-    @property
-    @abstractmethod
-    def atoms(self) -> FloatArray:
-        """The dictionary (patch_size**2, n_atoms), unit columns."""
-
-    @property
-    def _size(self) -> int:
-        return math.isqrt(len(self.atoms))
-
-    @property
-    def halo(self) -> int:
-        """All patches over a pixel lie this near to it."""
-        return self._size - 1
-
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, deciding on grey."""
-        pursuit = Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+        pursuit = self._pursuit()
 
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             def of_block(rows: IntArray) -> FloatArray:

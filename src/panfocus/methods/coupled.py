@@ -5,47 +5,32 @@ Learning", Algorithm 1. Step numbers in the comments are those of the algorithm.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import real_number, whole_number
+from panfocus._checks import real_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, in_blocks
+from panfocus.methods._sparse import SparseMethod, check_dictionary
 from panfocus.methods._tile import Tile
-from panfocus.patches import centred_patches, check_stride
+from panfocus.patches import centred_patches
 from panfocus.select import level_weights, weighted_activity
-from panfocus.sparse import Pursuit
 
 Contrast = Literal["restored", "normalised"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coupled:
-    """Choose per patch the frame whose sparse code over [D_F, D_B] is most active, Eq. (7).
-
-    Confidence is the share that a pixel's label has in the votes of the patches over it.
-    """
-
-    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
+class Coupled(SparseMethod):
+    """Choose per patch the frame whose sparse code over [D_F, D_B] is most active, Eq. (7)."""
 
     dictionary: CoupledDictionary = field(
         default_factory=CoupledDictionary.default,
         metadata={"help": "coupled dictionary, which also sets the patch size; the shipped one by default"},
-    )
-    stride: int = field(
-        default=1,
-        metadata={"help": "pixels from patch to patch; larger is faster and coarser, 1 is the paper's"},
-    )
-    eps: float = field(
-        default=0.1,
-        metadata={
-            "help": "squared error left over by a code, relative to its patch; smaller uses more atoms"
-        },
     )
     w: float = field(
         default=0.55,
@@ -60,48 +45,39 @@ class Coupled:
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dictionary, CoupledDictionary):
-            raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
+        check_dictionary("coupled", self.dictionary)
+        super().__post_init__()
         if self.dictionary.n_levels < 2:
             raise InputError(
                 f"the method coupled needs a dictionary of two or more levels, got {self.dictionary}"
             )
-        for name in ("eps", "w"):
-            real_number(name, getattr(self, name))
-        if not 0 < self.eps < 1:
-            raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
+        real_number("w", self.w)
         level_weights(self.w, 2)
-        whole_number("stride", self.stride, at_least=1)
-        check_stride(self.stride, self.dictionary.patch_size)
         if self.contrast not in get_args(Contrast):
             raise InputError(
                 f"contrast must be one of {', '.join(get_args(Contrast))}, got {self.contrast!r}"
             )
 
     @property
-    def halo(self) -> int:
-        """All patches over a pixel lie this near to it."""
-        return self.dictionary.patch_size - 1
+    def atoms(self) -> FloatArray:
+        """D = [D_F, D_B]."""
+        return self.dictionary.matrix
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile: steps 1 to 8."""
-        pursuit = Pursuit(
-            self.dictionary.matrix, max_atoms=self.dictionary.patch_size**2, max_sq_error=self.eps
-        )
+        pursuit = self._pursuit()
         weights = level_weights(self.w, self.dictionary.n_levels)
 
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             def of_block(rows: IntArray) -> FloatArray:
-                patches, energies = centred_patches(gray, rows, cols, self.dictionary.patch_size)
+                patches, energies = centred_patches(gray, rows, cols, self._size)
                 l1 = pursuit.summaries(patches, segments=self.dictionary.n_levels).l1
                 found = weighted_activity(l1, weights)
                 return _per_norm(found, energies) if self.contrast == "normalised" else found
 
             return in_blocks(of_block, rows, len(cols))
 
-        return fuse_by_votes(
-            frames, tile, size=self.dictionary.patch_size, stride=self.stride, activity=activity
-        )
+        return fuse_by_votes(frames, tile, size=self._size, stride=self.stride, activity=activity)
 
 
 def _per_norm(activity: FloatArray, energies: FloatArray) -> FloatArray:

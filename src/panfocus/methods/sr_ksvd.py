@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from panfocus._float import FloatArray
 from panfocus.dictionary import CoupledDictionary
-from panfocus.errors import InputError
 from panfocus.methods._choose_max import ChooseMax
+from panfocus.methods._sparse import check_dictionary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,7 @@ class SrKsvd(ChooseMax):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dictionary, CoupledDictionary):
-            raise InputError(f"dictionary must be a CoupledDictionary, got {self.dictionary!r}")
+        check_dictionary("sr-ksvd", self.dictionary)
         super().__post_init__()
 
     @property

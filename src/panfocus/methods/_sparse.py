@@ -1,0 +1,67 @@
+"""What methods share that code patches over a dictionary: settings, their checks, the pursuit."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from panfocus._checks import real_number, whole_number
+from panfocus._float import FloatArray
+from panfocus.dictionary import CoupledDictionary
+from panfocus.errors import InputError
+from panfocus.patches import check_stride
+from panfocus.sparse import Pursuit
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseMethod(ABC):
+    """Choose a frame per patch by sparse codes, and let the patches over a pixel vote.
+
+    Confidence is the share that a pixel's label has in the votes of the patches over it.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
+
+    stride: int = field(
+        default=1,
+        metadata={"help": "pixels from patch to patch; larger is faster and coarser, 1 is the paper's"},
+    )
+    eps: float = field(
+        default=0.1,
+        metadata={
+            "help": "squared error left over by a code, relative to its patch; smaller uses more atoms"
+        },
+    )
+
+    def __post_init__(self) -> None:
+        real_number("eps", self.eps)
+        if not 0 < self.eps < 1:
+            raise InputError(f"eps must lie between 0 and 1, got {self.eps}")
+        whole_number("stride", self.stride, at_least=1)
+        check_stride(self.stride, self._size)
+
+    @property
+    @abstractmethod
+    def atoms(self) -> FloatArray:
+        """The dictionary D (patch_size**2, n_atoms), unit columns."""
+
+    @property
+    def _size(self) -> int:
+        return math.isqrt(len(self.atoms))
+
+    @property
+    def halo(self) -> int:
+        """All patches over a pixel lie this near to it."""
+        return self._size - 1
+
+    def _pursuit(self) -> Pursuit:
+        return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+
+
+def check_dictionary(method: str, dictionary: object, *, of_focus_maps: bool = False) -> None:
+    """Refuse what is no dictionary, or was learned from what the method does not code."""
+    if not isinstance(dictionary, CoupledDictionary):
+        raise InputError(f"dictionary must be a CoupledDictionary, got {dictionary!r}")
+    if dictionary.of_focus_maps != of_focus_maps:
+        needed = "focus maps" if of_focus_maps else "pictures, not from focus maps"
+        raise InputError(f"the method {method} needs a dictionary learned from {needed}; got {dictionary}")
