@@ -14,18 +14,26 @@ from panfocus.errors import InputError
 FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
 
 
-def whole_number(name: str, value: object, *, at_least: int) -> None:
-    """Refuse what is not a whole number from `at_least` up."""
+def whole_number(name: str, value: object, *, at_least: int, at_most: int | None = None) -> None:
+    """Refuse what is not a whole number in its range."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number, got {value!r}")
     if value < at_least:
         raise InputError(f"{name} must be at least {at_least}, got {value}")
+    if at_most is not None and int(value) > at_most:
+        raise InputError(f"{name} must be at most {at_most}, got {value}")
 
 
 def real_number(name: str, value: object) -> None:
     """Refuse what is not a number; its range is the caller's to check."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputError(f"{name} must be a number, got {value!r}")
+
+
+def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def frames_array(frames: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:

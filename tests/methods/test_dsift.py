@@ -180,6 +180,7 @@ def test_colour_is_decided_on_grey_and_alpha_has_no_say(rng):
     ("settings", "words"),
     [
         ({"cell": 0}, "cell must be at least 1, got 0"),
+        ({"cell": 65}, "cell must be at most 64, got 65"),
         ({"window": 2.5}, "window must be a whole number, got 2.5"),
         ({"min_region": 0}, "min_region must be at least 1, got 0"),
         ({"refinement": "all"}, "refinement must be one of matching, sharpness, none, got 'all'"),
@@ -192,9 +193,15 @@ def test_settings_out_of_range_are_refused_at_once(settings, words):
 
 @pytest.mark.parametrize("refinement", ["matching", "none"])
 def test_an_image_smaller_than_the_window_is_refused(rng, refinement):
-    words = "patches of 8 x 8 pixels do not fit into an image side of 7 pixels"
+    words = "window 8: windows of 8 x 8 pixels do not fit into an image side of 7 pixels"
     with pytest.raises(InputError, match=words):
         fuse(textures(rng, 2, (7, 20)), refinement=refinement)
+
+
+@pytest.mark.parametrize("refinement", ["matching", "none"])
+def test_the_largest_cells_do_on_a_small_image(rng, refinement):
+    frame = textures(rng, 1, (9, 20))[0]
+    np.testing.assert_array_equal(fuse(np.stack([frame] * 2), cell=64, refinement=refinement).image, frame)
 
 
 def test_the_published_figures_on_lytro_are_met(data_dir):

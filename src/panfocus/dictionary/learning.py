@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from panfocus._checks import whole_number
+from panfocus._checks import one_of, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary import _update_numba
@@ -48,8 +48,7 @@ class Learning:
     def __post_init__(self) -> None:
         for name in ("n_atoms", "max_atoms", "rounds", "update_cycles"):
             whole_number(name, getattr(self, name), at_least=1)
-        if self.start not in get_args(Start):
-            raise InputError(f"start must be one of {', '.join(get_args(Start))}, got {self.start!r}")
+        one_of("start", self.start, get_args(Start))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import one_of
 from panfocus._float import FloatArray, IntArray, IntensityScale
 from panfocus.compose import by_votes, sum_in_any_order
-from panfocus.errors import InputError
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import Choice, choose_frames, in_blocks
 from panfocus.methods._sparse import SparseMethod
@@ -34,10 +34,7 @@ class ChooseMax(SparseMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.reconstruct not in get_args(Reconstruct):
-            raise InputError(
-                f"reconstruct must be one of {', '.join(get_args(Reconstruct))}, got {self.reconstruct!r}"
-            )
+        one_of("reconstruct", self.reconstruct, get_args(Reconstruct))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, deciding on grey."""

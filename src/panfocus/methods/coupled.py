@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import real_number
+from panfocus._checks import one_of, real_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
@@ -53,10 +53,7 @@ class Coupled(SparseMethod):
             )
         real_number("w", self.w)
         level_weights(self.w, 2)
-        if self.contrast not in get_args(Contrast):
-            raise InputError(
-                f"contrast must be one of {', '.join(get_args(Contrast))}, got {self.contrast!r}"
-            )
+        one_of("contrast", self.contrast, get_args(Contrast))
 
     @property
     def atoms(self) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import whole_number
+from panfocus._checks import one_of, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.compose import by_votes
@@ -25,6 +25,7 @@ from panfocus.select import majority, vote_shares, without_small_regions
 
 Refinement = Literal["matching", "sharpness", "none"]
 
+MAX_CELL = 64  # descriptors are then 256 pixels wide: focus in details is long lost in that
 UNDECIDED = -1
 BLOCK = 256  # side in pixels of what is refined at a time
 SHARPNESS_RADIUS = 3  # of the square whose squared differences tell how sharp its centre is
@@ -71,12 +72,10 @@ class DSIFT:
     )
 
     def __post_init__(self) -> None:
-        for name in ("cell", "window", "min_region"):
+        whole_number("cell", self.cell, at_least=1, at_most=MAX_CELL)
+        for name in ("window", "min_region"):
             whole_number(name, getattr(self, name), at_least=1)
-        if self.refinement not in get_args(Refinement):
-            raise InputError(
-                f"refinement must be one of {', '.join(get_args(Refinement))}, got {self.refinement!r}"
-            )
+        one_of("refinement", self.refinement, get_args(Refinement))
 
     @property
     def halo(self) -> int | None:
@@ -89,6 +88,11 @@ class DSIFT:
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile; with refinement, a whole image."""
+        if self.window > min(tile.shape):
+            raise InputError(
+                f"window {self.window}: windows of {self.window} x {self.window} pixels do not fit into "
+                f"an image side of {min(tile.shape)} pixels"
+            )
         if self.refinement == "none":
             votes = self._votes(self._activities(frames), tile)
             return FusionResult(by_votes(frames[:, *tile.core], votes), majority(votes)[0])

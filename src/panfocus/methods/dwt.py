@@ -14,7 +14,7 @@ import pywt
 from numpy.typing import NDArray
 from scipy.ndimage import correlate, maximum_filter
 
-from panfocus._checks import whole_number
+from panfocus._checks import one_of, whole_number
 from panfocus._float import FloatArray, IntensityScale
 from panfocus.compose import sum_in_any_order
 from panfocus.errors import InputError
@@ -53,14 +53,9 @@ class DWT:
             raise InputError(
                 f"wavelet must be a discrete one of PyWavelets (db1, sym4, ...), got {self.wavelet!r}"
             )
-        whole_number("levels", self.levels, at_least=1)
-        if self.levels > MAX_LEVELS:
-            raise InputError(f"levels must be at most {MAX_LEVELS}, got {self.levels}")
+        whole_number("levels", self.levels, at_least=1, at_most=MAX_LEVELS)
         for name in ("details", "approximation"):
-            if getattr(self, name) not in get_args(Rule):
-                raise InputError(
-                    f"{name} must be one of {', '.join(get_args(Rule))}, got {getattr(self, name)!r}"
-                )
+            one_of(name, getattr(self, name), get_args(Rule))
 
     @property
     def halo(self) -> int:

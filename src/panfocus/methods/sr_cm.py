@@ -10,7 +10,6 @@ from functools import cache
 from panfocus._checks import whole_number
 from panfocus._float import FloatArray
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
-from panfocus.errors import InputError
 from panfocus.methods._choose_max import ChooseMax
 
 ATOMS_PER_PIXEL = 4  # 256 atoms for the paper's patches of 8 x 8
@@ -27,9 +26,7 @@ class SrCm(ChooseMax):
     )
 
     def __post_init__(self) -> None:
-        whole_number("patch_size", self.patch_size, at_least=2)
-        if self.patch_size > MAX_PATCH_SIZE:
-            raise InputError(f"patch_size must be at most {MAX_PATCH_SIZE}, got {self.patch_size}")
+        whole_number("patch_size", self.patch_size, at_least=2, at_most=MAX_PATCH_SIZE)
         super().__post_init__()
 
     @property
