@@ -189,6 +189,7 @@ def test_texture_is_looked_for_in_the_surface_itself(rng, square):
     # A square without texture in front of a wall with texture: its rim is no texture of it.
     layers = [wall(rng.random((HEIGHT, WIDTH, 3))), Layer(even(0.5), square, 0.0)]
     truth = find_truth(layers, **OPTICS)
+    assert truth.textured.dtype == bool  # it is used as an index
     np.testing.assert_array_equal(truth.textured, square == 0)
 
 

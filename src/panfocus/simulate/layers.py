@@ -163,7 +163,7 @@ def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Tr
     front = np.argmax(shares, axis=0)
     is_front = [front == i for i in range(len(layers))]
     depth = np.select(is_front, [np.broadcast_to(layer.depth, front.shape) for layer in layers])
-    textured = np.select(is_front, [_has_texture(layer.picture) for layer in layers])
+    textured = np.select(is_front, [_has_texture(layer.picture) for layer in layers], default=False)
     nearest = np.clip(np.rint(depth), 0, n_frames - 1)
     return Truth(
         image=_to_bytes(WHITE * _coded(seen)),
