@@ -15,7 +15,17 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "panfocus"
 
 # The parts, from the ground up. Of the base, each module may import those before it.
-BASE = ("errors", "_compile", "_progress", "_float", "_checks", "_threads", "stack")
+BASE = (
+    "errors",
+    "_compile",
+    "_kernel_filters",
+    "_progress",
+    "_float",
+    "_filters",
+    "_checks",
+    "_threads",
+    "stack",
+)
 STAGES = (
     "align",
     "gray",

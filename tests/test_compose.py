@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from panfocus.compose import by_votes, by_weights, sum_in_any_order
+from panfocus.compose import VOTES, as_votes, by_labels, by_votes, by_weights, sum_in_any_order
 from panfocus.patches import add_patches, extract_patches, patch_origins, spread
 
 SHAPE = (13, 17)
@@ -142,3 +142,19 @@ def test_weights_give_the_weighted_mean_in_the_frames_own_type(rng, dtype, shape
 def test_weights_that_do_not_quite_sum_to_one_leave_equal_frames_alone(rng, dtype):
     frame = random_frames(rng, dtype, SHAPE)
     np.testing.assert_array_equal(by_weights(np.stack([frame] * 3), np.array([0.1, 0.2, 0.7 - 1e-12])), frame)
+
+
+@pytest.mark.parametrize("shape", [SHAPE, (*SHAPE, 3)])
+def test_labels_take_each_pixel_from_its_frame(rng, shape):
+    frames = random_frames(rng, np.uint16, (3, *shape))
+    labels = rng.integers(0, 3, SHAPE).astype(np.uint8)
+    image = by_labels(frames, labels)
+    for k in range(3):
+        np.testing.assert_array_equal(image[labels == k], frames[k][labels == k])
+
+
+def test_weights_as_votes_give_the_weighted_mean_to_a_hundredth_of_a_level(rng):
+    frames = random_frames(rng, np.uint8, (3, *SHAPE)).astype(np.float64)
+    weights = rng.dirichlet([1, 1, 1], SHAPE).transpose(2, 0, 1).astype(np.float32)
+    expected = (weights * frames).sum(axis=0)
+    np.testing.assert_allclose(by_votes(frames, as_votes(weights)), expected, atol=255 * 3 / VOTES)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.gray import to_gray
+from panfocus.gray import colours, to_gray
 
 SHAPE = (13, 17)
 
@@ -61,3 +61,10 @@ def test_a_band_of_rows_is_that_band_of_the_plane(rng, channels):
 def test_other_types_are_refused():
     with pytest.raises(InputError, match="frames are int32; supported: uint8, uint16, float32, float64"):
         to_gray(np.zeros(SHAPE, np.int32))
+
+
+@pytest.mark.parametrize(("channels", "kept"), [(None, 1), (1, 1), (2, 1), (3, 3), (4, 3), (5, 5)])
+def test_colours_are_the_channels_without_alpha(rng, channels, kept):
+    frame = rng.random(SHAPE if channels is None else (*SHAPE, channels))
+    assert colours(frame).shape == (*SHAPE, kept)
+    np.testing.assert_array_equal(colours(frame), frame.reshape(*SHAPE, -1)[..., :kept])

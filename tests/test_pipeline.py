@@ -79,6 +79,8 @@ def test_the_report_sums_up_the_maps(frames):
     shares = [float(np.mean(result.labels == k)) for k in range(3)]
     np.testing.assert_allclose(result.report["frame_shares"], shares, atol=1e-6)
     assert np.isclose(result.report["mean_confidence"], result.confidence.mean(), atol=1e-6)
+    result = fuse(frames, method="panfocus")
+    assert np.isclose(result.report["never_in_focus_share"], result.never_in_focus.mean(), atol=1e-6)
 
 
 def test_a_dictionary_is_in_the_report_by_its_description(frames):

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray
 
+VOTES = 1 << 14  # a weight of one: finer steps would not show in 16 bit, and sums stay exact
+
 
 def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     """Mean of frames (n, h, w) or (n, h, w, c), weighted per pixel by whole votes (n, h, w).
@@ -27,6 +29,17 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     # Offsets from the smallest pixel that has votes: nothing to round where all agree, or one has them all.
     base = np.where(votes > 0, frames, np.inf).min(axis=0).astype(np.float64)
     return np.asarray(base + sum_in_any_order(votes * (frames - base)) / total, frames.dtype)
+
+
+def by_labels(frames: NDArray[Any], labels: IntArray) -> NDArray[Any]:
+    """Take each pixel from the frame (n, h, w) or (n, h, w, c) that its label (h, w) names."""
+    chosen = labels[None] if frames.ndim == 3 else labels[None, ..., None]
+    return np.asarray(np.take_along_axis(frames, chosen, axis=0)[0])
+
+
+def as_votes(weights: FloatArray) -> IntArray:
+    """Turn weights (n, h, w), which sum to 1 per pixel, into whole votes for `by_votes`."""
+    return np.rint(weights * VOTES).astype(np.int32)
 
 
 def by_weights(frames: Sequence[NDArray[Any]], weights: FloatArray) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Colour to the one plane on which decisions are made."""
+"""Colour to what decisions are made on: one plane, or the colours without alpha."""
 
 from typing import Any
 
@@ -27,3 +27,10 @@ def to_gray(frame: NDArray[Any]) -> FloatArray:
         luma: FloatArray = LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
         return luma
     return np.asarray(unit(frame).mean(axis=2))
+
+
+def colours(frame: NDArray[Any]) -> NDArray[Any]:
+    """Return the channels (h, w, c) of a frame (h, w) or (h, w, c) without alpha, the last of 2 or 4."""
+    if frame.ndim == 2:
+        return frame[..., None]
+    return frame[..., :-1] if frame.shape[2] in (2, 4) else frame

@@ -108,6 +108,8 @@ def _shares(result: FusionResult, n_frames: int) -> dict[str, Any]:
         shares["frame_shares"] = [round(float(share), 6) for share in counts / result.labels.size]
     if result.confidence is not None:
         shares["mean_confidence"] = round(float(result.confidence.mean(dtype=np.float64)), 6)
+    if result.never_in_focus is not None:
+        shares["never_in_focus_share"] = round(float(result.never_in_focus.mean()), 6)
     return shares
 
 

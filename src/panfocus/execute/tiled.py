@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
-from panfocus.methods import FusionMethod, FusionResult, Tile, cover
+from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 8  # a wide halo takes wide tiles, or most of the work would be done twice
@@ -22,6 +22,8 @@ def run(
     """
     height, width = frames.shape[1:3]
     progress("fuse", 0.0)  # before the first tile, which may have to compile
+    if isinstance(method, Surveyor):
+        method = method.survey(frames)
     if method.halo is None:
         result = method.fuse(frames, Tile.whole((height, width)))
         progress("fuse", 1.0)

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.ndimage import correlate1d, gaussian_filter
 
 from panfocus._float import FloatArray, IntArray
+from panfocus._kernel_filters import filter_both_ways
 from panfocus.methods._kernel_dense_sift import (
     N_CELLS,
     N_ORIENTATIONS,
     best_moves,
-    filter_both_ways,
     share_orientations,
 )
 

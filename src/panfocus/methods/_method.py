@@ -7,7 +7,7 @@ import typing
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ DEFAULT_METHOD = "coupled"
 
 _BUILT_IN = {
     "coupled": "panfocus.methods.coupled:Coupled",
+    "panfocus": "panfocus.methods.panfocus:PanFocus",
     "dsift": "panfocus.methods.dsift:DSIFT",
     "dwt": "panfocus.methods.dwt:DWT",
     "pca": "panfocus.methods.pca:PCA",
@@ -74,6 +75,15 @@ class FusionMethod(Protocol):
         given the whole image; one with a halo runs on one thread, many tiles beside each other, and its
         report does not depend on the tile.
         """
+        ...
+
+
+@runtime_checkable
+class Surveyor(Protocol):
+    """A method that must know something of the whole frames before it can fuse a tile of them."""
+
+    def survey(self, frames: NDArray[Any]) -> FusionMethod:
+        """Return the method as it is for these frames."""
         ...
 
 

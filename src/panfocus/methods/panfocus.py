@@ -1,0 +1,143 @@
+"""The house method: frames explain each other, places know their depth, and what is never sharp is said.
+
+docs/panfocus-method.md has the model, its equations and the reason of every constant.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus import _checks
+from panfocus._filters import filtered, gaussian, reach
+from panfocus._float import FloatArray, IntensityScale
+from panfocus.compose import as_votes, by_labels, by_votes
+from panfocus.dictionary import CoupledDictionary
+from panfocus.errors import InputError
+from panfocus.gray import colours, to_gray
+from panfocus.methods._method import FusionMethod, FusionResult
+from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach
+from panfocus.methods._sparse import check_dictionary
+from panfocus.methods._tile import Tile
+from panfocus.select import log_odds, log_odds_reach, mean_depth, most_probable, noise_level, probabilities
+
+Composition = Literal["blend", "labels"]
+
+LEVELS = 255  # intensities are compared in these, whatever the frames' type
+LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
+
+# Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
+# more, so that no seam shows and a wrong border costs less.
+SEAM, WIDE_SEAM, WIDE_SHARE = gaussian(0.5), gaussian(5.0, cut=2), np.float32(0.1)
+
+# Labels come from evidence gathered over these windows together, standard deviations in pixels. The narrow
+# ones follow the borders of things, the wide ones decide for places that have too little to show.
+GATHER = tuple(gaussian(width, cut=2) for width in (3.0, 8.0, 20.0))
+MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote among many, not a veto
+# And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
+COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanFocus:
+    """Weigh each frame by the probability that it is the sharpest here, from frames that explain each other.
+
+    Labels are those of the surroundings as a whole; confidence is how probable they are, depth the mean of
+    the frame numbers. Neighbours in the stack must be neighbours in depth.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
+
+    composition: Composition = field(
+        default="blend",
+        metadata={"help": "blend: mean of the frames by their probabilities; labels: one frame per pixel"},
+    )
+    noise: float = field(
+        default=0.0,
+        metadata={"help": "standard deviation of the noise in levels of 255; 0: it is measured"},
+    )
+    dictionary: CoupledDictionary = field(
+        default_factory=CoupledDictionary.default,
+        metadata={"help": "coupled dictionary that tells what is never in focus; the shipped one by default"},
+    )
+
+    def __post_init__(self) -> None:
+        _checks.one_of("composition", self.composition, get_args(Composition))
+        _checks.real_number("noise", self.noise)
+        if not 0 <= self.noise <= LARGEST_NOISE:
+            raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels of 255, got {self.noise}")
+        check_dictionary("panfocus", self.dictionary)
+
+    @property
+    def halo(self) -> int:
+        """What decides on a pixel, and on the codes of the patches around it."""
+        decided_by = log_odds_reach(self.noise)
+        labels = decided_by + max(reach(window) for window in GATHER) + reach(SURROUNDINGS)
+        picture = decided_by + max(reach(SEAM), reach(WIDE_SEAM))
+        return max(labels, picture + never_in_focus_reach(self.dictionary.patch_size))
+
+    def survey(self, frames: NDArray[Any]) -> FusionMethod:
+        """Return the method with the noise of these frames, if it is to be measured."""
+        if self.noise:
+            return self
+        levels = [noise_level(LEVELS * to_gray(frame)) for frame in frames]
+        return replace(self, noise=min(LARGEST_NOISE, float(np.mean(levels))))
+
+    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+        """Fuse a tile."""
+        odds = self._odds(frames)
+        chances = probabilities(odds)
+        picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
+        unfocused = never_in_focus(to_gray(picture), chances, tile, self.dictionary)
+        steady = probabilities(_coherent(odds))
+        labels, confidence = most_probable(steady)
+        if self.composition == "labels":
+            picture = by_labels(frames, labels)
+        core = tile.core
+        return FusionResult(
+            image=picture[core],
+            labels=labels[core],
+            confidence=confidence[core],
+            depth=mean_depth(steady)[core],
+            never_in_focus=unfocused[core],
+            report={"noise": round(self.noise, 3)},
+        )
+
+    def _odds(self, frames: NDArray[Any]) -> FloatArray:
+        """Log odds (n - 1, h, w) of each next frame against the one before it."""
+        scale = IntensityScale.of(frames.dtype)
+        odds = np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32)
+        before = _levels(frames[0], scale)
+        for k, frame in enumerate(frames[1:]):
+            after = _levels(frame, scale)
+            odds[k] = log_odds(before, after, noise=self.noise)
+            before = after
+        return odds
+
+
+def _levels(frame: NDArray[Any], scale: IntensityScale) -> FloatArray:
+    """Colours of a frame (h, w, c) in levels of 255, without alpha."""
+    return np.float32(LEVELS) * scale.to_unit(colours(frame)).astype(np.float32)
+
+
+def _coherent(odds: FloatArray) -> FloatArray:
+    """Log odds (n - 1, h, w) by what the surroundings of each pixel show, and by what they decide.
+
+    A mean-field step of a Markov field: where most around are probably beyond frame k, a pixel is too.
+    """
+    gathered = np.empty_like(odds)
+    for k, plane in enumerate(odds):
+        limited = np.clip(plane, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        gathered[k] = filtered(limited, GATHER[0])
+        for window in GATHER[1:]:
+            gathered[k] += filtered(limited, window)
+    up_to_k = np.zeros(odds.shape[1:], np.float32)
+    for k, chance in enumerate(probabilities(gathered)[:-1]):
+        up_to_k += chance
+        gathered[k] += COUPLING * filtered(1 - 2 * up_to_k, SURROUNDINGS)
+    return gathered
+
+
+def _softened(chance: FloatArray) -> FloatArray:
+    return (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)

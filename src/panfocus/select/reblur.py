@@ -1,0 +1,76 @@
+"""Which of two frames is the sharper at each pixel: the one that, blurred some more, gives the other."""
+
+import numpy as np
+
+from panfocus._filters import box, filtered, gaussian, reach
+from panfocus._float import FloatArray
+
+# Blurs that may lie between two frames, standard deviations in pixels. A disk of radius r is close to a
+# Gaussian of r / 2: these go up to a radius of 12.
+WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+# Which of them does is judged over this many pixels: depth hardly changes within, and one pixel cannot tell.
+SIDE = 15
+
+# Errors below this, in squared levels of 255, mean nothing: rounding to 8 bit alone leaves 1/6 between two
+# frames, and JPEG files some levels.
+FLOOR = 2.0
+GAIN = 4.0  # of the logarithm of the errors' ratio: the samples in the window, halved
+WINDOW = 0.6  # standard deviation in pixels of the window over which errors are averaged; about one pixel
+# What noise, in levels, adds to that: errors of noise alone must average out.
+WINDOW_PER_NOISE = 0.2
+
+HIGH_PASS = np.array([1.0, -2.0, 1.0])  # down and across, noise of deviation 1 has 6
+MEDIAN_OF_NORMAL = 0.6745  # the median of absolute values, in standard deviations
+
+
+def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> FloatArray:
+    """Logarithm of the odds (h, w) that frame b is sharper than frame a, which are (h, w, c), in levels.
+
+    If b is the sharp one, b blurred gives a, but a blurred does not give b: with E the mean squared error of
+    the better attempts around a pixel, the odds are (E_ab / E_ba)^GAIN. Where neither frame has detail, or
+    noise hides it, both errors are about FLOOR, and the odds even.
+    """
+    window = gaussian(_window(noise))
+    a_gives_b, b_gives_a = (
+        np.log(filtered(unexplained(sharp, blurred), window) + np.float32(FLOOR))
+        for sharp, blurred in ((a, b), (b, a))
+    )
+    return np.asarray(np.float32(GAIN) * (a_gives_b - b_gives_a))
+
+
+def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
+    """Mean squared error (h, w) of taking `blurred` (h, w, c) for `sharp`, blurred as suits best nearby."""
+    error = np.empty(sharp.shape[:2], np.float32)
+    least = np.full(sharp.shape[:2], np.inf, np.float32)
+    for width in WIDTHS:
+        difference = filtered(sharp, gaussian(width)) - blurred
+        attempt = np.square(difference[..., 0])
+        for channel in range(1, difference.shape[2]):  # in a fixed order
+            attempt += np.square(difference[..., channel])
+        attempt /= np.float32(difference.shape[2])
+        nearby = filtered(attempt, box(SIDE))
+        better = nearby < least
+        error[better], least[better] = attempt[better], nearby[better]
+    return error
+
+
+def log_odds_reach(noise: float) -> int:
+    """Pixels around one that its `log_odds` depend on."""
+    return reach(gaussian(max(WIDTHS))) + reach(box(SIDE)) + reach(gaussian(_window(noise)))
+
+
+def noise_level(gray: FloatArray) -> float:
+    """Measure the standard deviation of the noise of a frame (h, w), in its unit.
+
+    Second differences down and across leave little of a picture but its noise. Half of them are smaller than
+    the median: edges and texture, as long as they are less than half, hardly move it.
+    """
+    if min(gray.shape) < len(HIGH_PASS):
+        return 0.0
+    across = gray[:, :-2] - 2 * gray[:, 1:-1] + gray[:, 2:]
+    both = across[:-2] - 2 * across[1:-1] + across[2:]
+    return float(np.median(np.abs(both))) / (MEDIAN_OF_NORMAL * float(np.sum(HIGH_PASS**2)))
+
+
+def _window(noise: float) -> float:
+    return float(np.hypot(WINDOW, WINDOW_PER_NOISE * noise))

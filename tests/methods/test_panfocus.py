@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import panfocus as pf
+from panfocus.execute import run
+from panfocus.methods import get_method
+from panfocus.simulate import defocused
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def texture(shape, seed=1):
+    rng = np.random.default_rng(seed)
+    layers = [s * gaussian_filter(rng.normal(size=shape), s) for s in (0.6, 1.2, 2.5, 5.0)]
+    return np.clip(0.5 + 0.22 * np.sum(layers, axis=0), 0, 1)
+
+
+def as_bytes(unit):
+    return np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
+
+
+def halves(shape=(120, 160), radius=3.0):
+    """Two frames: the left half is sharp in the first, the right half in the second."""
+    sharp = texture(shape)
+    soft = defocused(sharp, radius)
+    left = np.arange(shape[1]) < shape[1] // 2
+    return as_bytes(sharp), np.stack(
+        [as_bytes(np.where(left, sharp, soft)), as_bytes(np.where(left, soft, sharp))]
+    )
+
+
+def staircase(n_frames, shape=(100, 40), strength=1.5):
+    """One stripe for each frame, which is sharp there and more blurred the farther the frame is."""
+    sharp = texture((shape[0], shape[1] * n_frames))
+    step = np.arange(sharp.shape[1]) // shape[1]
+    frames = []
+    for focus in range(n_frames):
+        frame = np.empty_like(sharp)
+        for k in range(n_frames):
+            frame[:, step == k] = defocused(sharp, strength * abs(k - focus))[:, step == k]
+        frames.append(as_bytes(frame))
+    return sharp, np.stack(frames), step
+
+
+def test_each_half_comes_from_its_sharp_frame():
+    sharp, frames = halves()
+    result = pf.fuse(frames, method="panfocus")
+    expected = np.broadcast_to(np.arange(160) >= 80, (120, 160))
+    assert np.mean(result.labels == expected) > 0.99
+    assert np.abs(result.image.astype(int) - sharp)[:, :70].mean() < 0.3
+    assert np.abs(result.image.astype(int) - sharp)[:, 90:].mean() < 0.3
+    assert result.confidence[:, np.r_[:60, 100:160]].min() > 0.9
+
+
+def test_two_frames_may_be_exchanged():
+    _, frames = halves()
+    result, other = (pf.fuse(f, method="panfocus") for f in (frames, frames[::-1]))
+    np.testing.assert_array_equal(result.image, other.image)
+    np.testing.assert_array_equal(result.labels, 1 - other.labels)
+    np.testing.assert_allclose(result.depth, 1 - other.depth, atol=1e-5)
+
+
+def test_labels_and_depth_follow_the_stack():
+    _, frames, step = staircase(6)
+    result = pf.fuse(frames, method="panfocus")
+    inside = np.zeros(step.shape, bool)
+    for k in range(6):
+        inside[40 * k + 10 : 40 * k + 30] = True
+    assert np.mean((result.labels == step)[:, inside]) > 0.98
+    assert np.abs(result.depth - step)[:, inside].mean() < 0.1
+
+
+def test_depth_lies_between_two_frames_that_are_equally_sharp():
+    sharp = texture((100, 100))
+    near, middle, far = (as_bytes(defocused(sharp, r)) for r in (1.0, 1.0, 4.0))
+    depth = pf.fuse(np.stack([near, middle, far]), method="panfocus").depth
+    assert depth.mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_labels_compose_one_frame_per_pixel():
+    _, frames = halves()
+    result = pf.fuse(frames, method="panfocus", composition="labels")
+    np.testing.assert_array_equal(result.image, np.where(result.labels == 0, *frames))
+
+
+def test_what_is_blurred_in_every_frame_is_found():
+    sharp = texture((160, 240))
+    never = np.arange(240) >= 140
+    frames = np.stack(
+        [as_bytes(np.where(never, defocused(sharp, r + 3.0), defocused(sharp, r))) for r in (0, 2.5)]
+    )
+    found = pf.fuse(frames, method="panfocus").never_in_focus
+    assert found[:, 160:].mean() > 0.9
+    assert found[:, :120].mean() < 0.1
+
+
+def test_noise_is_measured_once_for_the_whole_stack():
+    _, frames = halves()
+    assert pf.fuse(frames, method="panfocus").report["noise"] < 3
+    noisy = np.clip(frames + np.random.default_rng(0).normal(0, 12, frames.shape), 0, 255).astype(np.uint8)
+    result = pf.fuse(noisy, method="panfocus")
+    assert result.report["noise"] == pytest.approx(12, rel=0.25)
+    assert np.mean(result.labels == (np.arange(160) >= 80)) > 0.97
+    assert pf.fuse(noisy, method="panfocus", noise=2.0).report["noise"] == 2
+
+
+@pytest.mark.parametrize("channels", [None, 3])
+def test_tiles_equal_the_whole_where_they_do_not_see_all_of_it(channels):
+    rng = np.random.default_rng(2)
+    planes = [staircase(3, shape=(430, 150))[1]] * (channels or 1)
+    frames = planes[0] if channels is None else np.stack(planes, axis=-1)
+    frames = np.clip(frames + rng.normal(0, 2, frames.shape), 0, 255).astype(np.uint8)
+    method = get_method("panfocus")
+    assert 2 * method.survey(frames).halo + 180 < 430
+    whole, tiled = (run(method, frames, side=side) for side in (10**6, 180))
+    for name in ("image", *method.maps):
+        np.testing.assert_array_equal(getattr(tiled, name), getattr(whole, name), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"composition": "hard"}, "composition must be one of blend, labels, got 'hard'"),
+        ({"noise": -1.0}, "noise must be from 0 to 25 levels of 255, got -1.0"),
+        ({"noise": "much"}, "noise must be a number, got 'much'"),
+        ({"dictionary": "levels2"}, "dictionary must be a CoupledDictionary, got 'levels2'"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(pf.InputError, match=message.replace("(", r"\(")):
+        get_method("panfocus", **settings)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter, uniform_filter
+
+from panfocus.select import log_odds, log_odds_reach, noise_level
+from panfocus.select.reblur import FLOOR, GAIN, SIDE, WIDTHS, WINDOW
+
+
+def texture(shape=(90, 110, 3), seed=5):
+    """Something with detail at every scale, in levels of 255."""
+    rng = np.random.default_rng(seed)
+    layers = [s * gaussian_filter(rng.normal(size=shape), (s, s, 0)) for s in (0.7, 1.5, 3.0, 6.0)]
+    return (128 + 60 * np.sum(layers, axis=0)).astype(np.float32)
+
+
+def blurred(frame, width):
+    return gaussian_filter(frame, (width, width, 0))
+
+
+@pytest.mark.parametrize("width", [0.7, 1.5, 2.5, 5.0])
+def test_the_frame_that_gives_the_other_when_blurred_is_the_sharper_one(width):
+    sharp = texture()
+    soft = blurred(sharp, width)
+    odds = log_odds(soft, sharp, noise=0.0)
+    assert np.mean(odds > 0) > 0.97
+    np.testing.assert_array_equal(log_odds(sharp, soft, noise=0.0), -odds)
+
+
+def test_of_two_blurred_frames_the_less_blurred_is_the_sharper_one():
+    sharp = texture()
+    odds = log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0)
+    assert np.mean(odds > 0) > 0.9
+
+
+def test_more_contrast_is_not_more_focus():
+    # A focus measure would take the blurred frame with three times the contrast for the sharp one. Here
+    # neither explains the other, and contrast alone must not win.
+    sharp = texture()
+    soft = blurred(sharp, 2.0)
+    low = 128 + (sharp - 128) / 3
+    assert np.var(np.diff(soft, axis=1)) < np.var(np.diff(sharp, axis=1))
+    assert np.mean(log_odds(128 + (soft - 128) / 3, low, noise=0.0) > 0) > 0.95
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5])
+def test_flat_places_say_that_they_do_not_know(level):
+    rng = np.random.default_rng(6)
+    a, b = (np.full((60, 60, 3), 100, np.float32) + level * rng.normal(size=(60, 60, 3)) for _ in range(2))
+    odds = log_odds(a.astype(np.float32), b.astype(np.float32), noise=level)
+    assert np.abs(odds).max() < 1.5  # at most 1 to 4.5 at any of 3600 pixels
+    assert abs(odds.mean()) < 0.02
+
+
+def test_the_odds_are_those_of_the_formula():
+    # The same in float64 and in other words, with SciPy's filters, cut off where ours are.
+    a, b = texture(seed=8), blurred(texture(seed=8), 1.3) + texture(seed=9) / 20
+
+    def error(sharp, soft):
+        attempts = []
+        for width in WIDTHS:
+            again = gaussian_filter(
+                sharp.astype(np.float64), (width, width, 0), radius=int(np.ceil(3 * width))
+            )
+            attempts.append(((again - soft) ** 2).mean(axis=2))
+        best = np.argmin([uniform_filter(attempt, SIDE) for attempt in attempts], axis=0)
+        least = np.take_along_axis(np.array(attempts), best[None], axis=0)[0]
+        return gaussian_filter(least, WINDOW, radius=2)
+
+    expected = GAIN * np.log((error(a, b) + FLOOR) / (error(b, a) + FLOOR))
+    assert np.quantile(np.abs(log_odds(a, b, noise=0.0) - expected), 0.999) < 1e-3  # but for even choices
+
+
+def test_the_reach_is_as_far_as_odds_depend_on():
+    a, b = texture(), blurred(texture(), 2.0)
+    reach = log_odds_reach(0.0)
+    changed = b.copy()
+    changed[:, 100:] += 40
+    difference = log_odds(a, changed, noise=0.0) != log_odds(a, b, noise=0.0)
+    first = np.flatnonzero(difference.any(axis=0))[0]
+    assert 100 - reach <= first < 100
+
+
+@pytest.mark.parametrize("level", [1.0, 5.0])
+def test_noise_is_measured_in_spite_of_edges(level):
+    rng = np.random.default_rng(7)
+    picture = 100 * (gaussian_filter(rng.normal(size=(200, 200)), 20) > 0)
+    noisy = (picture + rng.normal(0, level, picture.shape)).astype(np.float32)
+    assert noise_level(noisy) == pytest.approx(level, rel=0.1)
+
+
+def test_a_picture_too_small_to_measure_has_no_noise():
+    assert noise_level(np.zeros((2, 9), np.float32)) == 0

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from scipy.ndimage import convolve1d, gaussian_filter, uniform_filter
+
+from panfocus._filters import box, filtered, gaussian, reach
+
+
+@pytest.fixture
+def planes():
+    return np.random.default_rng(3).random((40, 53, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("width", [0.5, 1.5, 6.0])
+def test_a_gaussian_is_that_of_scipy(planes, width):
+    expected = gaussian_filter(planes.astype(np.float64), (width, width, 0), radius=reach(gaussian(width)))
+    np.testing.assert_allclose(filtered(planes, gaussian(width)), expected, atol=1e-6)
+
+
+def test_a_box_is_the_mean_around_each_pixel(planes):
+    expected = uniform_filter(planes[..., 0].astype(np.float64), 15)
+    np.testing.assert_allclose(filtered(planes[..., 0], box(15)), expected, atol=1e-6)
+
+
+def test_weights_need_not_be_even_and_sides_may_be_shorter_than_the_filter():
+    plane = np.random.default_rng(4).random((3, 5)).astype(np.float32)
+    weights = np.array([0.1, 0.5, 0.05, 0.2, 0.15, 0.0, 0.0, 0.0, 0.0], np.float32)
+    expected = plane.astype(np.float64)
+    for axis in (0, 1):
+        expected = convolve1d(expected, weights[::-1], axis=axis, mode="reflect")
+    np.testing.assert_allclose(filtered(plane, weights), expected, atol=1e-6)
+
+
+def test_a_part_gives_the_same_bits_as_the_whole(planes):
+    weights = gaussian(2.0)
+    r = reach(weights)
+    part = filtered(np.ascontiguousarray(planes[7:33, 9:41]), weights)
+    np.testing.assert_array_equal(part[r:-r, r:-r], filtered(planes, weights)[7 + r : 33 - r, 9 + r : 41 - r])
