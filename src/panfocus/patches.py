@@ -64,6 +64,13 @@ def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArr
     return image
 
 
+def spread_each(
+    marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
+) -> IntArray:
+    """Spread marks (n, rows, cols) of several frames, each for itself: (n, h, w)."""
+    return np.stack([spread(of_frame, shape, rows, cols, size) for of_frame in marks])
+
+
 def centred_patches(
     image: FloatArray, rows: IntArray, cols: IntArray, size: int
 ) -> tuple[FloatArray, FloatArray]:

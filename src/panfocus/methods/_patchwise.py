@@ -12,7 +12,7 @@ from panfocus.compose import by_votes
 from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
-from panfocus.patches import patch_origins, spread
+from panfocus.patches import patch_origins, spread_each
 from panfocus.select import majority, vote_shares
 
 PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
@@ -48,8 +48,8 @@ def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, a
     rows, cols = patch_grid(tile, size, stride)
     activities = np.stack([activity(to_gray(frame), rows, cols) for frame in frames])
     shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
-    votes = [spread(share, frames.shape[1:3], rows, cols, size)[tile.core] for share in shares]
-    return Choice(rows, cols, shares, np.stack(votes))
+    votes = spread_each(shares, frames.shape[1:3], rows, cols, size)[:, *tile.core]
+    return Choice(rows, cols, shares, votes)
 
 
 def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:

@@ -63,21 +63,25 @@ class Coupled(SparseMethod):
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile: steps 1 to 8."""
         pursuit = self._pursuit()
-        weights = level_weights(self.w, self.dictionary.n_levels)
 
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             def of_block(rows: IntArray) -> FloatArray:
                 patches, energies = centred_patches(gray, rows, cols, self._size)
                 l1 = pursuit.summaries(patches, segments=self.dictionary.n_levels).l1
-                found = weighted_activity(l1, weights)
-                return _per_norm(found, energies) if self.contrast == "normalised" else found
+                return patch_activity(l1, energies, w=self.w, contrast=self.contrast)
 
             return in_blocks(of_block, rows, len(cols))
 
         return fuse_by_votes(frames, tile, size=self._size, stride=self.stride, activity=activity)
 
 
-def _per_norm(activity: FloatArray, energies: FloatArray) -> FloatArray:
-    """Activity of the patches scaled to norm one; a flat patch, which has no direction, is not active."""
+def patch_activity(l1: FloatArray, energies: FloatArray, *, w: float, contrast: Contrast) -> FloatArray:
+    """Activity (n,) of patches by the l1 norms of their codes on each level (n_levels, n), Eq. (7).
+
+    Normalised is that of the patches scaled to norm one; a flat patch, which has no direction, is not active.
+    """
+    activity = weighted_activity(l1, level_weights(w, len(l1)))
+    if contrast == "restored":
+        return activity
     norms = np.sqrt(energies)
-    return np.divide(activity, norms, out=np.zeros(len(activity)), where=norms > 0).astype(np.float32)
+    return np.divide(activity, norms, out=np.zeros(len(norms)), where=norms > 0).astype(np.float32)

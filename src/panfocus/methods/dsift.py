@@ -20,7 +20,7 @@ from panfocus.methods import _dense_sift
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import patch_grid
 from panfocus.methods._tile import Tile, cover
-from panfocus.patches import spread
+from panfocus.patches import spread_each
 from panfocus.select import majority, vote_shares, without_small_regions
 
 Refinement = Literal["matching", "sharpness", "none"]
@@ -117,10 +117,7 @@ class DSIFT:
         """Add up for each frame (n, h, w) its shares of the votes of the windows over a pixel of the tile."""
         rows, cols = patch_grid(tile, self.window, 1)
         sums = np.stack([window_sums(activity, self.window, self.window) for activity in activities])
-        shape = activities.shape[1:]
-        return np.stack(
-            [spread(share, shape, rows, cols, self.window)[tile.core] for share in vote_shares(sums)]
-        )
+        return spread_each(vote_shares(sums), activities.shape[1:], rows, cols, self.window)[:, *tile.core]
 
     def _decide(self, frames: NDArray[Any], block: Tile) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return the frame that alone wins all windows over a pixel, and who contends for it otherwise."""

@@ -1,11 +1,11 @@
 """The patches of a scene, coded once and decided many times.
 
 Neither w nor the reading of the norm changes a code. A curve over w is therefore drawn from one coding, by
-the same steps as the method `coupled`; a test holds the pictures equal, bit for bit.
+the steps of the method `coupled`; a test holds the pictures equal, bit for bit.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,14 @@ from panfocus._threads import map_blocks
 from panfocus.compose import by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.gray import to_gray
-from panfocus.patches import centred_patches, patch_origins, spread
-from panfocus.select import level_weights, vote_shares, weighted_activity
+from panfocus.methods.coupled import Contrast, patch_activity
+from panfocus.patches import centred_patches, patch_origins, spread_each
+from panfocus.select import vote_shares
 from panfocus.sparse import Pursuit
 
-READINGS = ("restored", "normalised")  # of the norm in step 2 of Algorithm 1: `contrast` of `coupled`
+READINGS: tuple[Contrast, ...] = get_args(
+    Contrast
+)  # of the norm in step 2 of Algorithm 1: `contrast` of `coupled`
 
 _ROWS = 8  # of patches, coded at a time by a thread
 
@@ -31,7 +34,7 @@ class CodedScene:
     frames: NDArray[Any]  # (n, h, w) or (n, h, w, c)
     patch_size: int
     l1: FloatArray  # (n, levels, patches): norms of the codes on each half
-    norms: FloatArray  # (n, patches): of the patches themselves
+    energies: FloatArray  # (n, patches): squared norms of the patches themselves
 
     @classmethod
     def of(cls, frames: NDArray[Any], dictionary: CoupledDictionary, *, eps: float) -> "CodedScene":
@@ -43,35 +46,29 @@ class CodedScene:
 
         def code(block: tuple[FloatArray, IntArray]) -> tuple[FloatArray, FloatArray]:
             patches, energies = centred_patches(*block, cols, size)
-            return pursuit.summaries(patches, segments=dictionary.n_levels).l1, np.sqrt(energies)
+            return pursuit.summaries(patches, segments=dictionary.n_levels).l1, energies
 
         blocks = [
             (plane, rows[start : start + _ROWS]) for plane in planes for start in range(0, len(rows), _ROWS)
         ]
-        l1, norms = zip(*map_blocks(code, blocks), strict=True)
+        l1, energies = zip(*map_blocks(code, blocks), strict=True)
         n = len(frames)
         return cls(
             frames,
             size,
             np.concatenate(l1, axis=1).reshape(dictionary.n_levels, n, -1).swapaxes(0, 1),
-            np.concatenate(norms).reshape(n, -1),
+            np.concatenate(energies).reshape(n, -1),
         )
 
-    def fuse(self, *, w: float, contrast: str) -> NDArray[Any]:
+    def fuse(self, *, w: float, contrast: Contrast) -> NDArray[Any]:
         """Decide and compose, Eq. (7) and (8), as `coupled` does with these settings."""
-        n_levels = self.l1.shape[1]
         rows, cols = _origins(self.frames, self.patch_size)
-        activities = []
-        for l1, norms in zip(self.l1, self.norms, strict=True):
-            activity = weighted_activity(l1, level_weights(w, n_levels))
-            if contrast == "normalised":
-                activity = np.divide(activity, norms, out=np.zeros(len(norms)), where=norms > 0)
-            activities.append(activity.astype(np.float32).reshape(len(rows), len(cols)))
-        shape = self.frames.shape[1:3]
-        votes = [
-            spread(share, shape, rows, cols, self.patch_size) for share in vote_shares(np.stack(activities))
+        activities = [
+            patch_activity(l1, energies, w=w, contrast=contrast)
+            for l1, energies in zip(self.l1, self.energies, strict=True)
         ]
-        return by_votes(self.frames, np.stack(votes))
+        shares = vote_shares(np.stack(activities)).reshape(len(self.frames), len(rows), len(cols))
+        return by_votes(self.frames, spread_each(shares, self.frames.shape[1:3], rows, cols, self.patch_size))
 
 
 def _origins(frames: NDArray[Any], size: int) -> tuple[IntArray, IntArray]:

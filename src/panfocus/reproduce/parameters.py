@@ -85,7 +85,7 @@ def section(found: Curves, sweep: Sweep) -> Section:
     )
     numbers = []
     for title, name, curve, label, options in parts:
-        panels = {
+        panels: dict[str, dict[str, tuple[float, ...]]] = {
             SYMBOLS[measure]: {reading: curve.means[reading, measure] for reading in READINGS}
             for measure in MEASURES
         }

@@ -53,7 +53,7 @@ def run_sweep(sets: Sequence[Pictures], dictionaries: Dictionaries, plan: Plan, 
     weights: defaultdict[Setting, list[float]] = defaultdict(list)
     for setting in dict.fromkeys(_settings(plan)):
         weights[replace(setting, w=usual.w)].append(setting.w)
-    scores = {}
+    scores: dict[tuple[Setting, str, str, str], float] = {}
     done = 0
     progress(STAGE, 0.0)
     for pictures in sets:
