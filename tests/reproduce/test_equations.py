@@ -18,7 +18,7 @@ def test_the_best_atom_is_counted_by_the_half_it_lies_in(axes_dictionary):
     # By hand: focused patches lie nearest to axes 0, 1, 2; blurred ones to 3, 2, 3.
     focused = np.array([[0.9, 0.1, 0.3, 0.2], [0.2, -0.8, 0.1, 0.0], [0.1, 0.2, 0.7, 0.6]]).T
     blurred = np.array([[0.1, 0.0, 0.2, 0.9], [0.3, 0.1, -0.5, 0.2], [0.0, 0.1, 0.2, 0.4]]).T
-    shares = atom_shares(LabelledPatches(focused, blurred, 1), axes_dictionary)
+    shares = atom_shares(LabelledPatches(focused, blurred, (focused, blurred), 1), axes_dictionary)
     assert (shares.focused, shares.blurred, shares.both) == pytest.approx((2 / 3, 1, 2 / 3))
 
 
@@ -49,6 +49,8 @@ def test_patches_are_labelled_by_their_distance_from_the_truth(rng):
         for block, X in zip(pair, (patches.focused, patches.blurred), strict=True):
             centred = (block - block.mean()).ravel()
             assert X[:, i] == pytest.approx(centred / np.linalg.norm(centred), abs=1e-5)
+        for block, X in zip(pair, patches.grey, strict=True):
+            assert X[:, i] == pytest.approx(block.ravel() / 255, abs=1e-6)
 
 
 def test_flat_patches_have_no_label():

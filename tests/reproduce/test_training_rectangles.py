@@ -1,8 +1,8 @@
 import numpy as np
 
 from panfocus.reproduce.drawing import Box
-from panfocus.reproduce.sets import MASK_SCENES, read_inputs
-from panfocus.reproduce.training import Origin, find_training_pairs, locate
+from panfocus.reproduce.sets import MASK_SCENES, Pictures, read_inputs
+from panfocus.reproduce.training import Origin, find_training_pairs, locate, section, trained_on
 from small_sets import TRAINING_SCENES, cut_box
 
 
@@ -27,6 +27,25 @@ def test_crops_are_found_in_the_frames_of_their_scenes(small_data):
         assert pair.focused == Origin(scene, sharp_frame, box)
         assert pair.blurred == Origin(scene, 1 - sharp_frame, box)
         assert len(pair.frames) == 2
+
+
+def test_the_words_follow_what_was_found(small_data, rng):
+    inputs = read_inputs(small_data)
+    pairs = find_training_pairs(inputs.training, inputs.lytro)
+    assert "All 10 training crops were found" in section(pairs, ["Lab"]).body
+    assert "No picture of the tables holds one." in section(pairs, ["Lab"]).body
+    assert "Crops of lytro-02 are trained on" in section(pairs, ["lytro-02"]).body
+    unknown = Pictures("p6", rng.integers(0, 256, (2, 20, 20), dtype=np.uint8))
+    more = find_training_pairs([*inputs.training, unknown], inputs.lytro)
+    assert "10 of 12 training crops were found" in section(more, ["Lab"]).body
+
+
+def test_a_crop_of_a_grey_picture_of_the_tables_is_found(small_data):
+    lab = next(pictures for pictures in read_inputs(small_data).grey if pictures.name == "Lab")
+    crop = Pictures("p1", lab.frames[:, 3:23, 5:30])
+    pairs = find_training_pairs([crop], [lab])
+    assert pairs[0].focused == Origin("Lab", 0, Box(3, 5, 20, 25))
+    assert trained_on(pairs) == ["Lab"]
 
 
 def test_the_authors_crops_are_cut_outs_of_five_lytro_pairs(data_dir):

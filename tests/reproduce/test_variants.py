@@ -1,5 +1,10 @@
+from itertools import product
+from typing import get_args
+
 import pytest
 
+from panfocus.methods.dwt import Rule
+from panfocus.reproduce.paper import TABLE_1
 from panfocus.reproduce.variants import Variant, nearest
 
 
@@ -31,3 +36,24 @@ def test_the_nearest_is_nearest_on_average_whatever_the_sign():
     other = Variant("PCA", "c", {("NMI", "Lab"): 3.0, ("NMI", "Disk"): 3.0})
     assert nearest([far, near, other]) == {"DWT": near, "PCA": other}
     assert far.distance == pytest.approx(0.1)
+
+
+def test_every_choice_is_scored_by_all_measures_and_ranked_by_two(reproduction):
+    for variant in reproduction.evidence.variants:
+        assert set(variant.differences) == set(product(("NMI", "QABF", "SSIM", "MSE"), ("Lab", "Disk")))
+    far_in_mse = Variant("DWT", "a", {("NMI", "Lab"): 0.1, ("QABF", "Lab"): -0.3, ("MSE", "Lab"): 50.0})
+    assert far_in_mse.distance == pytest.approx(0.2)
+
+
+def test_every_pair_of_wavelet_rules_is_tried_once(reproduction):
+    rules = get_args(Rule)
+    tried = [variant.settings for variant in reproduction.evidence.variants if variant.row == "DWT"]
+    assert sorted(tried) == sorted(f"details={a}, approximation={b}" for a, b in product(rules, rules))
+
+
+def test_a_difference_of_mse_is_shown_in_percent(reproduction):
+    (shown,) = (part for part in reproduction.sections if part.identity == "variants")
+    first = reproduction.evidence.variants[0]
+    papers = TABLE_1["DWT", "MSE", "Lab"].value
+    percent = f"{100 * first.differences['MSE', 'Lab'] / papers:+.0f} %".replace("-", "−")
+    assert f"<td>{percent}</td>" in shown.body

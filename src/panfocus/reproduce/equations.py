@@ -36,10 +36,11 @@ SHARES = {  # as they are called below
 
 @dataclass(frozen=True, eq=False)
 class LabelledPatches:
-    """The same places, focused and blurred: mean-free patches of norm one as columns."""
+    """The same places, focused and blurred: patches as columns."""
 
-    focused: FloatArray
+    focused: FloatArray  # mean-free, of norm one
     blurred: FloatArray
+    grey: tuple[FloatArray, FloatArray]  # both as they are in the frames, in unit range
     n_scenes: int
 
 
@@ -77,7 +78,7 @@ class Findings:
     n_pairs: int
     n_scenes: int
     shares: dict[tuple[int, str], AtomShares]  # by seed of the draw and kind of dictionary
-    codes: dict[tuple[str, str], Codes]  # by kind of dictionary, of the tables' draw, and of patches
+    codes: dict[tuple[int, str, str], Codes]  # by seed, kind of dictionary and of patches
 
     @property
     def seeds(self) -> list[int]:
@@ -101,8 +102,9 @@ def examine(patches: LabelledPatches, dictionaries: Dictionaries, plan: Plan, pr
             for kind, dictionary in kinds.items()
         },
         {
-            (kind, label): describe_codes(X, D, eps=plan.eps)
-            for kind, dictionary in dictionaries.kinds.items()
+            (seed, kind, label): describe_codes(X, D, eps=plan.eps)
+            for seed, kinds in dictionaries.draws.items()
+            for kind, dictionary in kinds.items()
             for label, X, D in zip(
                 ("focused", "blurred"), (patches.focused, patches.blurred), dictionary.levels, strict=True
             )
@@ -129,7 +131,8 @@ def label_patches(scenes: Sequence[Pictures], *, size: int, stride: int) -> Labe
             blurred.append(soft[:, labelled])
     if not any(patches.size for patches in focused):
         raise InputError("no patch of the scenes with ground truth can be labelled focused or blurred")
-    return LabelledPatches(_unit(focused), _unit(blurred), len(scenes))
+    sharp, soft = (np.concatenate(patches, axis=1) for patches in (focused, blurred))
+    return LabelledPatches(_unit(sharp), _unit(soft), (sharp / 255, soft / 255), len(scenes))
 
 
 def atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> AtomShares:
@@ -168,8 +171,8 @@ def section(findings: Findings) -> Section:
         for (seed, kind), shares in findings.shares.items()
         for label, value in vars(shares).items()
     ] + [
-        Number(PART, f"{kind} dictionary", f"{label} patches", f"{summary} {measure}", value)
-        for (kind, label), codes in findings.codes.items()
+        Number(PART, f"{kind} dictionary, seed {seed}", f"{label} patches", f"{summary} {measure}", value)
+        for (seed, kind, label), codes in findings.codes.items()
         for summary, sizes in vars(codes).items()
         for measure, value in vars(sizes).items()
     ]
@@ -189,9 +192,10 @@ def section(findings: Findings) -> Section:
             _share_rows(findings),
         )
         + paragraph(
-            "Codes of the same patches, each scaled to norm one, over the half of their own kind; seed "
-            f"{findings.seeds[0]}. The paper says of separate learning that blurred codes are sparser, with "
-            "larger entries and larger correlations. The l1 norm has a heavy tail, hence the medians."
+            "Codes of the same patches, each scaled to norm one, over the half of their own kind; those of "
+            f"seed {findings.seeds[0]}, the others are in the files. The paper says of separate learning "
+            "that blurred codes are sparser, with larger entries and larger correlations. The l1 norm has a "
+            "heavy tail, hence the medians."
         )
         + plain_table(
             [
@@ -211,7 +215,8 @@ def section(findings: Findings) -> Section:
                         for value in both
                     ),
                 )
-                for (kind, label), codes in findings.codes.items()
+                for (seed, kind, label), codes in findings.codes.items()
+                if seed == findings.seeds[0]
             ],
         ),
         tuple(numbers),
@@ -229,7 +234,6 @@ def _share_rows(findings: Findings) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _unit(parts: Sequence[FloatArray]) -> FloatArray:
-    X = np.concatenate(parts, axis=1)
+def _unit(X: FloatArray) -> FloatArray:
     X = X - X.mean(axis=0)
     return np.asarray(X / np.linalg.norm(X, axis=0))

@@ -49,16 +49,18 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
     inputs = read_inputs(data)
     patches = equations.label_patches(inputs.held_out, size=plan.patch_size, stride=plan.label_stride)
 
+    pairs = training.find_training_pairs(inputs.training, [*inputs.lytro, *inputs.grey, *inputs.colour])
+
     learned = dictionaries.learn_dictionaries(*inputs.crops, plan, progress)
     methods = methods_of_the_paper(learned, plan)
 
     grey = tables.fuse_all(inputs.grey, methods, TABLE_1, "table 1", progress)
     colour = tables.fuse_all(inputs.colour, methods, TABLE_2, "table 2", progress)
-    tried = variants.run_variants(inputs.grey, methods, progress)
-    made_masks = masks.make_masks(inputs.masks, methods, progress)
+    tried = variants.run_variants(grey, methods, progress)
+    made_masks = masks.make_masks(inputs.masks, patches, learned, methods, progress)
     reconstructions = reconstruction.reconstruct(grey, progress)
     sweep = run_sweep(inputs.grey, learned, plan, progress)
-    drawn = draws.run_draws(inputs.grey, learned, methods, progress)
+    drawn = draws.run_draws(grey, colour, learned, methods, progress)
     curves = parameters.draw_curves(sweep, plan)
     findings = equations.examine(patches, learned, plan, progress)
     evidence = Evidence(
@@ -73,11 +75,11 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
         tables.section_2(colour),
         variants.section(tried),
         diagram.section(),
-        training.section(training.find_training_pairs(inputs.training, inputs.lytro)),
+        training.section(pairs, [*grey.sets, *colour.sets]),
         dictionaries.section(learned, plan),
         coupled_or_separate.section(sweep, plan),
         draws.section(drawn),
-        masks.section(made_masks),
+        masks.section(made_masks, training.trained_on(pairs)),
         fused.section(grey, colour, reconstructions),
         reconstruction.section(reconstructions),
         parameters.section(curves, sweep),

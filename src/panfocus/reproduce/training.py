@@ -1,6 +1,6 @@
 """Fig. 2: where in the Lytro pairs the training patches come from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.sets import Pictures
 
 PART = "training data"
+LETTERS = "ABC"  # of the frames of a scene
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,11 @@ class TrainingPair:
 
 def find_training_pairs(crops: Iterable[Pictures], scenes: Sequence[Pictures]) -> list[TrainingPair]:
     """Search all frames of all scenes for the crops, focused and blurred, by equal grey values."""
-    planes = [(scene.name, k, matlab_gray(frame)) for scene in scenes for k, frame in enumerate(scene.frames)]
+    planes = [
+        (scene.name, k, matlab_gray(frame) if frame.ndim == 3 else frame)
+        for scene in scenes
+        for k, frame in enumerate(scene.frames)
+    ]
     frames = {scene.name: tuple(scene.frames) for scene in scenes}
     pairs = []
     for pair in crops:
@@ -70,7 +75,13 @@ def locate(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
     return None
 
 
-def section(pairs: Sequence[TrainingPair]) -> Section:
+def trained_on(pairs: Iterable[TrainingPair]) -> list[str]:
+    """Return the scenes that hold a crop."""
+    origins = (origin for pair in pairs for origin in (pair.focused, pair.blurred) if origin)
+    return list(dict.fromkeys(origin.scene for origin in origins))
+
+
+def section(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> Section:
     """Draw the rectangles on the frames: focused green, blurred red, as in the paper."""
     figures = []
     for pair in pairs:
@@ -80,15 +91,14 @@ def section(pairs: Sequence[TrainingPair]) -> Section:
                 for colour, origin in ((FOCUSED, pair.focused), (BLURRED, pair.blurred))
                 if origin and pair.focused and (origin.scene, origin.frame) == (pair.focused.scene, k)
             }
-            name = f"{pair.focused.scene if pair.focused else ''}, frame {'AB'[k]}"
+            name = f"{pair.focused.scene if pair.focused else ''}, frame {LETTERS[k]}"
             figures.append(figure(shown(outlined(frame, boxes), name), f"{pair.name}: {name}"))
     return Section(
         PART,
         "Fig. 2: training data",
         paragraph(
-            "The authors' training crops are exact cut-outs of Lytro frames (grey by MATLAB's rgb2gray); "
-            "the places were found by comparing values. Green: focused, red: blurred. These scenes are in "
-            "none of the tables."
+            f"{_found(pairs)}, by comparing values (grey by MATLAB's rgb2gray) with all Lytro pairs and the "
+            f"pictures of the tables. Green: focused, red: blurred. {_tested_on(pairs, of_the_tables)}"
         )
         + gallery(*figures)
         + plain_table(
@@ -96,7 +106,9 @@ def section(pairs: Sequence[TrainingPair]) -> Section:
             [(pair.name, _place(pair.focused), _place(pair.blurred)) for pair in pairs],
         ),
         tuple(
-            Number(PART, pair.name, f"{kind} in {origin.scene}, frame {'AB'[origin.frame]}", measure, value)
+            Number(
+                PART, pair.name, f"{kind} in {origin.scene}, frame {LETTERS[origin.frame]}", measure, value
+            )
             for pair in pairs
             for kind, origin in (("focused", pair.focused), ("blurred", pair.blurred))
             if origin
@@ -105,11 +117,26 @@ def section(pairs: Sequence[TrainingPair]) -> Section:
     )
 
 
+def _found(pairs: Sequence[TrainingPair]) -> str:
+    crops = [origin for pair in pairs for origin in (pair.focused, pair.blurred)]
+    n_found = sum(origin is not None for origin in crops)
+    if n_found == len(crops):
+        return f"All {len(crops)} training crops were found as exact cut-outs of frames"
+    return f"{n_found} of {len(crops)} training crops were found as exact cut-outs of frames"
+
+
+def _tested_on(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> str:
+    both = [name for name in trained_on(pairs) if name in of_the_tables]
+    if both:
+        return f"Crops of {' and '.join(both)} are trained on: that part of the tables is not a test."
+    return "No picture of the tables holds one."
+
+
 def _place(origin: Origin | None) -> str:
     if origin is None:
         return "found in no frame"
     box = origin.box
     return (
-        f"{origin.scene}, frame {'AB'[origin.frame]}: rows {box.top} to {box.top + box.height - 1}, "
+        f"{origin.scene}, frame {LETTERS[origin.frame]}: rows {box.top} to {box.top + box.height - 1}, "
         f"columns {box.left} to {box.left + box.width - 1}"
     )
