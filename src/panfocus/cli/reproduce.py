@@ -20,7 +20,7 @@ def reproduce(
 ) -> None:
     """Reproduce the tables and figures of the paper, beside what it prints.
 
-    Writes index.html, numbers.csv and numbers.json. Takes some 8 minutes of processor time.
+    Writes index.html, numbers.csv and numbers.json. Takes some 10 minutes of processor time.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import reproduce as reproduction

@@ -199,8 +199,8 @@ def _best_within(
     where = f"{name} = {low:g}" if low == high else f"{name} between {low:g} and {high:g}"
     return Claim(
         f"{SYMBOLS[measure]} is best at {where}",
-        f"the largest mean over the grey sets is there, {_among(curve)}, by more than draws of the training "
-        "patches differ in such a mean",
+        f"the largest mean over the grey sets is there, among {_values(curve)}, by more than draws of the "
+        "training patches differ in such a mean",
         _told_apart(lead, draws.range_of_means(measure)),
         f"there {signed(lead)} against the best elsewhere, {_draws_differ(draws, measure)}; "
         f"{_best_points(curve, name, measure, usual)}",
@@ -215,8 +215,8 @@ def _grows(curve: Curve, statement: str, measure: str, draws: Draws) -> Claim:
     difference = draws.range_of_means(measure)
     return Claim(
         statement,
-        f"the mean over the grey sets, {_among(curve)}, is larger at the end than at the beginning and "
-        "nowhere falls below an earlier one, by more than draws of the training patches differ in it",
+        f"over {_values(curve)}, the mean over the grey sets is larger at the end than at the beginning, and "
+        "nowhere smaller than before, by more than draws of the training patches differ in it",
         "refuted" if fall > difference else _told_apart(rise, difference),
         f"{signed(rise)} from first to last, largest fall {max(fall, 0):.4f}, "
         f"{_draws_differ(draws, measure)}",
@@ -355,8 +355,8 @@ def _percent(shares: Iterable[float], digits: int = 1) -> str:
     return ", ".join(f"{100 * share:.{digits}f}" for share in shares) + " %"
 
 
-def _among(curve: Curve) -> str:
-    return f"among {len(curve.x)} values from {curve.x[0]:g} to {curve.x[-1]:g}"
+def _values(curve: Curve) -> str:
+    return f"{len(curve.x)} values from {curve.x[0]:g} to {curve.x[-1]:g}"
 
 
 def _best_points(curve: Curve, name: str, measure: str, usual: float) -> str:
