@@ -89,17 +89,16 @@ def run_draws(
 
 def section(draws: Draws) -> Section:
     """Show the least and the largest lead over all draws."""
-    sets = (*draws.grey, *draws.colour)
+    columns = [(other, measure) for other in (RIVAL, SEPARATE) for measure in MEASURES]
     rows = [
         (
-            f"{SYMBOLS[measure]}, ahead of {other}",
+            name,
             *(
                 _range(draws.leads(other, measure, name)) if name in draws.sets_against(other) else ""
-                for name in sets
+                for other, measure in columns
             ),
         )
-        for other in (RIVAL, SEPARATE)
-        for measure in MEASURES
+        for name in draws.sets_against(RIVAL)
     ]
     moves = " and ".join(f"{SYMBOLS[m]} by up to {draws.range_of_means(m):.4f}" for m in MEASURES)
     return Section(
@@ -111,7 +110,9 @@ def section(draws: Draws) -> Section:
             "changes from draw to draw is chance. Between draws the proposed method's mean over the grey "
             f"sets changes in {moves}."
         )
-        + plain_table(["lead", *sets], rows),
+        + plain_table(
+            ["set", *(f"{SYMBOLS[measure]}, ahead of {other}" for other, measure in columns)], rows
+        ),
         tuple(
             Number(PART, name, f"{variant}, seed {seed}", measure, value)
             for (seed, variant, measure, name), value in draws.scores.items()
