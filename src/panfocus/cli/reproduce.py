@@ -1,7 +1,7 @@
 """`panfocus reproduce`: the paper's tables and figures, ours beside the paper's."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -29,7 +29,7 @@ def reproduce(
         made = reproduction.reproduce(data, progress=terminal.progress)
         terminal.finish()
         reproduction.write_report(made, output, force=force)
-        for verdict in ("confirmed", "refuted", "not testable here"):
+        for verdict in get_args(reproduction.Verdict):
             n = sum(claim.verdict == verdict for claim in made.claims)
             terminal.say(f"{verdict}: {n} of {len(made.claims)} claims")
         terminal.say(f"took {reproduction.cost(made)}")

@@ -4,8 +4,9 @@
 `report` writes it. It uses the package as anyone could: public names only.
 """
 
+from panfocus.reproduce.claims import Verdict
 from panfocus.reproduce.plan import PAPER, Plan
 from panfocus.reproduce.report import check_report, cost, write_report
 from panfocus.reproduce.run import Reproduction, reproduce
 
-__all__ = ["PAPER", "Plan", "Reproduction", "check_report", "cost", "reproduce", "write_report"]
+__all__ = ["PAPER", "Plan", "Reproduction", "Verdict", "check_report", "cost", "reproduce", "write_report"]
