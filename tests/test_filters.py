@@ -30,6 +30,10 @@ def test_weights_need_not_be_even_and_sides_may_be_shorter_than_the_filter():
     np.testing.assert_allclose(filtered(plane, weights), expected, atol=1e-6)
 
 
+def test_the_order_of_the_axes_in_memory_does_not_matter(planes):
+    np.testing.assert_array_equal(filtered(np.asfortranarray(planes), box(3)), filtered(planes, box(3)))
+
+
 def test_a_part_gives_the_same_bits_as_the_whole(planes):
     weights = gaussian(2.0)
     r = reach(weights)

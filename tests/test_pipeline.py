@@ -60,7 +60,7 @@ def test_settings_beside_a_made_method_are_an_error(frames):
 
 
 def test_the_report_says_what_was_done_in_plain_data(frames):
-    report = fuse(frames, w=0.6, threads=2).report
+    report = fuse(frames, "coupled", w=0.6, threads=2).report
     assert report["panfocus"] == panfocus.__version__
     assert report["method"] == "coupled"
     assert report["settings"] == {
@@ -110,8 +110,8 @@ def test_values_that_are_no_numbers_are_refused(rng):
 
 def test_unknown_methods_and_settings_are_refused(frames):
     refused(frames, "unknown method 'magic'", method="magic")
-    refused(frames, "method 'coupled' has no setting 'magic'", magic=1)
-    refused(frames, "w must be at least 0.5 and below 1, got 0.4", w=0.4)
+    refused(frames, "method 'panfocus' has no setting 'magic'", magic=1)
+    refused(frames, "w must be at least 0.5 and below 1, got 0.4", method="coupled", w=0.4)
 
 
 @pytest.mark.parametrize("threads", [0, -2])
@@ -208,7 +208,7 @@ def test_nothing_is_printed(frames, capfd):
 )
 def test_arguments_of_the_wrong_type_are_input_errors(frames, wrong):
     with pytest.raises(InputError, match=f"{next(iter(wrong))} must be a"):
-        fuse(frames, **wrong)
+        fuse(frames, "coupled", **wrong)
 
 
 @pytest.mark.parametrize("wrong", [5, None])

@@ -32,7 +32,7 @@ def filtered(planes: FloatArray, weights: FloatArray) -> FloatArray:
     """
     margin = (reach(weights), reach(weights))
     stacked = planes.reshape(*planes.shape[:2], -1)
-    extended = np.pad(stacked, (margin, margin, (0, 0)), mode="symmetric")
-    result = np.empty_like(stacked)
+    extended = np.ascontiguousarray(np.pad(stacked, (margin, margin, (0, 0)), mode="symmetric"))
+    result = np.empty(stacked.shape, stacked.dtype)
     filter_both_ways(extended, weights, result)
     return result.reshape(planes.shape)

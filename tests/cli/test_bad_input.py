@@ -75,7 +75,7 @@ CASES = {
         1,
         ["pickle.npz", "pickle"],
     ),
-    "w out of range": (["a.png", "b.png", "-o", "new.png", "--set", "w=1.2"], 2, ["w must", "1.2"]),
+    "noise out of range": (["a.png", "b.png", "-o", "new.png", "--set", "noise=-2"], 2, ["noise must", "-2"]),
     "patch larger than the image": (["tiny1.png", "tiny2.png", "-o", "new.png"], 1, ["8 x 8", "5"]),
 }
 

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 
 import numpy as np
@@ -25,14 +26,24 @@ def dictionary(dictionary_file):
 
 
 def test_the_command_writes_what_the_library_returns(folder, run, scene, dictionary, dictionary_file):
-    expected = fuse(scene, dictionary=CoupledDictionary.load(dictionary_file), w=0.6)
-    maps = ("--labels", "labels.png", "--confidence", "sure.tif", "--report", "report.json")
-    ran = run("fuse", "a.png", "b.png", "-o", "fused.png", *maps, "--set", "w=0.6", *dictionary)
+    expected = fuse(scene, dictionary=CoupledDictionary.load(dictionary_file), noise=3.0)
+    maps = (
+        "--labels",
+        "labels.png",
+        "--confidence",
+        "sure.tif",
+        "--depth",
+        "depth.tif",
+        "--report",
+        "report.json",
+    )
+    ran = run("fuse", "a.png", "b.png", "-o", "fused.png", *maps, "--set", "noise=3.0", *dictionary)
     assert (ran.code, ran.err) == (0, "")
     np.testing.assert_array_equal(read_image("fused.png"), expected.image)
     np.testing.assert_array_equal(read_image("labels.png"), expected.labels)
     np.testing.assert_array_equal(read_image("sure.tif"), expected.confidence)
-    assert json.loads((folder / "report.json").read_text())["settings"]["w"] == 0.6
+    np.testing.assert_array_equal(read_image("depth.tif"), expected.depth)
+    assert json.loads((folder / "report.json").read_text())["settings"]["noise"] == 3
 
 
 def test_it_says_what_it_did(folder, run, dictionary):
@@ -83,7 +94,15 @@ def test_a_dry_run_checks_and_describes_and_writes_nothing(folder, run, dictiona
     before = names_in(folder)
     ran = run("fuse", ".", "-o", "fused.png", "--dry-run", *dictionary)
     assert ran.code == 0
-    for words in ("2 frames of 33 x 40", "uint8", "a.png", "coupled", "w=0.55", "fused.png", "MB"):
+    for words in (
+        "2 frames of 33 x 40",
+        "uint8",
+        "a.png",
+        "panfocus",
+        "composition=blend",
+        "fused.png",
+        "MB",
+    ):
         assert words in ran.out
     assert names_in(folder) == before
     assert run("fuse", ".", "-o", "fused.jpg", "--dry-run", *dictionary).code == 0
@@ -113,9 +132,10 @@ def test_a_large_dictionary_counts_as_memory(folder, run):
     atoms[:, 0] = 1
     CoupledDictionary(atoms).save("large.npz")
     ran = run("fuse", ".", "-o", "fused.png", "--dry-run", "--dictionary", "large.npz")
-    assert "568 MB" in ran.out
+    assert re.search(r"about 5[67]\d MB", ran.out)  # a tile for each core is counted too
     ran = run("fuse", ".", "-o", "fused.png", "--dictionary", "large.npz", "--max-memory", "500MB")
-    assert (ran.code, "568 MB" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert re.search(r"5[67]\d MB", ran.err)
 
 
 def test_a_shipped_dictionary_is_given_by_its_name(folder, run, scene):
@@ -133,7 +153,7 @@ def test_every_method_with_a_dictionary_takes_one(folder, run, scene, dictionary
 def test_large_patches_count_as_memory_by_their_atoms(folder, run):
     """45 x 45 pixels, 8100 atoms: their inner products are 262 MB."""
     ran = run("fuse", ".", "-o", "fused.png", "--dry-run", "--method", "sr-cm", "--set", "patch_size=45")
-    assert "562 MB" in ran.out
+    assert re.search(r"about 5[67]\d MB", ran.out)
 
 
 def test_threads_do_not_change_a_byte(folder, run, dictionary):
@@ -144,7 +164,8 @@ def test_threads_do_not_change_a_byte(folder, run, dictionary):
 
 def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
     before = names_in(folder)
-    ran = run("fuse", ".", "-o", "fused.png", "--labels", "labels.png", "--depth", "depth.tif", *dictionary)
+    maps = ("--method", "coupled", "--labels", "labels.png", "--depth", "depth.tif")
+    ran = run("fuse", ".", "-o", "fused.png", *maps, *dictionary)
     assert ran.code == 2
     assert "gives no depth" in ran.err
     assert names_in(folder) == before
@@ -156,9 +177,9 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
         (["--align", "auto"], 2, ["--align auto", "register"]),
         (["--method", "magic"], 2, ["magic", DEFAULT_METHOD]),
         (["--set", "w"], 2, ["--set w", "NAME=VALUE"]),
-        (["--set", "w=high"], 2, ["w=high", "number"]),
+        (["--set", "noise=high"], 2, ["noise=high", "number"]),
         (["--set", "omega=1"], 2, ["omega", "known"]),
-        (["--set", "w=1.2"], 2, ["w must", "1.2"]),
+        (["--set", "noise=99"], 2, ["noise must", "99"]),
         (["--set", "dictionary=d.npz"], 2, ["--dictionary"]),
         (["--refine-strength", "-1"], 2, ["--refine-strength", "-1"]),
         (["--refine-strength", "nan"], 2, ["--refine-strength", "nan"]),
@@ -175,7 +196,7 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
         (["--report", "nowhere/report.json"], 1, ["no folder", "nowhere"]),
         (["--dictionary", "none.npz"], 1, ["none.npz", "no such file"]),
         (["--dictionary", "levels9"], 2, ["levels9", "levels3", ".npz"]),
-        (["--dictionary", "ksvd"], 2, ["coupled", "two or more levels", "1 level of 256 atoms"]),
+        (["--dictionary", "ksvd"], 2, ["panfocus", "two or more levels", "1 level of 256 atoms"]),
         (["--method", "sr-cm"], 2, ["--dictionary", "sr-cm", "none"]),
         (["--nonsense"], 2, ["--nonsense"]),
     ],
@@ -238,7 +259,7 @@ def test_what_is_no_size_is_refused(text):
 def test_the_estimate_grows_with_the_frames_and_with_refinement():
     frame = np.broadcast_to(np.uint8(0), (1000, 1000, 3))
     pair = estimate_peak(2, frame, refine=False)
-    assert estimate_peak(3, frame, refine=False) - pair == frame.nbytes
+    assert frame.nbytes <= estimate_peak(3, frame, refine=False) - pair < 40 * frame.nbytes
     assert estimate_peak(2, frame, refine=True) > pair
     assert estimate_peak(2, frame, refine=False, n_atoms=8192) - pair == 1 << 28
     assert format_size(1_500_000_000) == "1,500 MB"

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+LARGEST_TILE = 1_000_000  # pixels, with the halo
+
+
 def parse_size(text: str) -> int:
     """Return the bytes in a size as people write it: 500MB, 2GB, 1.5GiB, or a plain number of bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", text.strip().lower())
@@ -29,10 +32,13 @@ def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool, n_atoms
 
     `n_atoms`: those of all levels of the method's dictionary.
     """
+    from panfocus._threads import thread_count
+
     pixels = frame.shape[0] * frame.shape[1]
-    # The program with its compiled code, and the blocks of patches under way; the frames, one more that is
-    # decoded, and the fused image; per pixel the choices of the patches, the label and the confidence.
+    # The program with its compiled code; the frames, one more that is decoded, and the fused image; per pixel
+    # the maps; for each thread a tile, with a few numbers per pixel and frame: measured.
     fusing = 300_000_000 + (n_frames + 2) * frame.nbytes + 16 * pixels
+    fusing += thread_count() * min(pixels, LARGEST_TILE) * 16 * n_frames
     gram_matrix = 4 * n_atoms**2
     # The solver's image, gradients, multipliers and their transforms, in float64: measured.
     refining = 136 * frame.size if refine else 0

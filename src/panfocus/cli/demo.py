@@ -35,7 +35,7 @@ def demo(
             f"The sample: {n_frames} frames of one scene, {width} x {height} pixels, each sharp in places."
         )
         terminal.say(
-            "Asking a coupled dictionary, patch by patch, which frame is in focus (the first run compiles)."
+            "Testing at each pixel which frame, when blurred, gives the others (the first run compiles)."
         )
         result = fuse(stack.frames, progress=terminal.progress)
         fused, labels = folder / "fused.png", folder / "labels.png"

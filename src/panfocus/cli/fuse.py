@@ -23,7 +23,7 @@ def fuse(
         list[str], typer.Argument(metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.")
     ],
     output: Output,
-    method: Annotated[str | None, typer.Option(help="Name of the method; by default: coupled.")] = None,
+    method: Annotated[str | None, typer.Option(help="Name of the method; by default: panfocus.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, such as w=0.6; repeats."),

@@ -16,13 +16,13 @@ from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 from panfocus.methods._tile import Tile
 
-DEFAULT_METHOD = "coupled"
+DEFAULT_METHOD = "panfocus"
 
 _BUILT_IN = {
     "coupled": "panfocus.methods.coupled:Coupled",
-    "panfocus": "panfocus.methods.panfocus:PanFocus",
     "dsift": "panfocus.methods.dsift:DSIFT",
     "dwt": "panfocus.methods.dwt:DWT",
+    "panfocus": "panfocus.methods.panfocus:PanFocus",
     "pca": "panfocus.methods.pca:PCA",
     "sr-cm": "panfocus.methods.sr_cm:SrCm",
     "sr-fm": "panfocus.methods.sr_fm:SrFm",

@@ -17,8 +17,10 @@ from panfocus.sparse import Pursuit
 
 STRIDE = 4  # pixels from patch to patch
 EPS = 0.1  # squared error of the codes, relative to the patch: that of the paper
-WIDTH = 10.0  # standard deviation, in pixels, of the window whose codes are added up
-# Activity of a patch, in unit range, that counts as blurred in any case: codes of less are those of noise.
+WIDTH = 12.0  # standard deviation, in pixels, of the window whose codes are added up
+# Activities of a patch, in unit range: below the first nothing is to be told, and this much more counts as
+# blurred, since the codes of faint patches are those of noise, which is sharp.
+FLAT = 0.05
 LEAST_ACTIVITY = 0.05
 
 
@@ -42,11 +44,14 @@ def never_in_focus(
     centres = rows + size // 2, cols + size // 2
     window = _window()
     in_focus: FloatArray = np.zeros(focused.shape, np.float32)
-    total = np.zeros_like(in_focus)
+    total, weight = np.zeros_like(in_focus), np.zeros_like(in_focus)
     for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
         in_focus += chance * filtered(chance * focused, window)
-        total += chance * (filtered(chance * all_levels, window) + np.float32(LEAST_ACTIVITY) * chance)
-    blurred = 2 * in_focus < total  # most of the activity is in blurred atoms
+        total += chance * filtered(chance * all_levels, window)
+        weight += chance * filtered(chance, window)
+    blurred = (total > np.float32(FLAT) * weight) & (
+        2 * in_focus < total + np.float32(LEAST_ACTIVITY) * weight
+    )
     nearest_row, nearest_col = (
         _nearest(centre, length) for centre, length in zip(centres, gray.shape, strict=True)
     )

@@ -58,10 +58,14 @@ class SparseMethod(ABC):
         return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
 
 
-def check_dictionary(method: str, dictionary: object, *, of_focus_maps: bool = False) -> None:
-    """Refuse what is no dictionary, or was learned from what the method does not code."""
+def check_dictionary(
+    method: str, dictionary: object, *, of_focus_maps: bool = False, coupled: bool = False
+) -> None:
+    """Refuse what is no dictionary, or not of the kind that the method needs."""
     if not isinstance(dictionary, CoupledDictionary):
         raise InputError(f"dictionary must be a CoupledDictionary, got {dictionary!r}")
     if dictionary.of_focus_maps != of_focus_maps:
         needed = "focus maps" if of_focus_maps else "pictures, not from focus maps"
         raise InputError(f"the method {method} needs a dictionary learned from {needed}; got {dictionary}")
+    if coupled and dictionary.n_levels < 2:
+        raise InputError(f"the method {method} needs a dictionary of two or more levels, got {dictionary}")

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from panfocus._checks import one_of, real_number
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
-from panfocus.errors import InputError
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, in_blocks
 from panfocus.methods._sparse import SparseMethod, check_dictionary
@@ -45,12 +44,8 @@ class Coupled(SparseMethod):
     )
 
     def __post_init__(self) -> None:
-        check_dictionary("coupled", self.dictionary)
+        check_dictionary("coupled", self.dictionary, coupled=True)
         super().__post_init__()
-        if self.dictionary.n_levels < 2:
-            raise InputError(
-                f"the method coupled needs a dictionary of two or more levels, got {self.dictionary}"
-            )
         real_number("w", self.w)
         level_weights(self.w, 2)
         one_of("contrast", self.contrast, get_args(Contrast))

@@ -3,7 +3,7 @@
 docs/panfocus-method.md has the model, its equations and the reason of every constant.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,7 +24,8 @@ from panfocus.select import log_odds, log_odds_reach, mean_depth, most_probable,
 
 Composition = Literal["blend", "labels"]
 
-LEVELS = 255  # intensities are compared in these, whatever the frames' type
+LEVELS = 255  # from dark to bright: the unit in which frames are compared
+DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values: a few extreme pixels do not set the scale
 LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
 
 # Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
@@ -55,7 +56,7 @@ class PanFocus:
     )
     noise: float = field(
         default=0.0,
-        metadata={"help": "standard deviation of the noise in levels of 255; 0: it is measured"},
+        metadata={"help": "deviation of the noise, in 255ths of the frames' range; 0: it is measured"},
     )
     dictionary: CoupledDictionary = field(
         default_factory=CoupledDictionary.default,
@@ -66,33 +67,54 @@ class PanFocus:
         _checks.one_of("composition", self.composition, get_args(Composition))
         _checks.real_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
-            raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels of 255, got {self.noise}")
-        check_dictionary("panfocus", self.dictionary)
+            raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels, got {self.noise}")
+        check_dictionary("panfocus", self.dictionary, coupled=True)
+
+    halo: ClassVar[None] = None  # noise and brightness are those of the whole frames; see `survey`
+
+    def survey(self, frames: NDArray[Any]) -> FusionMethod:
+        """Measure the whole frames; what is returned can fuse them in tiles."""
+        grays = [to_gray(frame) for frame in frames]
+        limits = np.array([np.percentile(gray, (DARK, BRIGHT)) for gray in grays])
+        dark, bright = float(limits[:, 0].min()), float(limits[:, 1].max())
+        span = bright - dark or 1.0
+        noise = self.noise or np.mean([noise_level(gray) for gray in grays]) * LEVELS / span
+        return _Surveyed(self, dark, span, min(LARGEST_NOISE, float(noise)))
+
+    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+        """Fuse a whole image."""
+        return self.survey(frames).fuse(frames, tile)
+
+
+@dataclass(frozen=True)
+class _Surveyed:
+    """The method, with what it must know of the whole frames: their range, in unit range, and their noise."""
+
+    maps: ClassVar[tuple[str, ...]] = PanFocus.maps
+
+    settings: PanFocus
+    dark: float
+    span: float
+    noise: float  # in levels
 
     @property
     def halo(self) -> int:
-        """What decides on a pixel, and on the codes of the patches around it."""
+        """What decides on a pixel's label, or on the picture that its verdict of focus is read from."""
         decided_by = log_odds_reach(self.noise)
         labels = decided_by + max(reach(window) for window in GATHER) + reach(SURROUNDINGS)
         picture = decided_by + max(reach(SEAM), reach(WIDE_SEAM))
-        return max(labels, picture + never_in_focus_reach(self.dictionary.patch_size))
-
-    def survey(self, frames: NDArray[Any]) -> FusionMethod:
-        """Return the method with the noise of these frames, if it is to be measured."""
-        if self.noise:
-            return self
-        levels = [noise_level(LEVELS * to_gray(frame)) for frame in frames]
-        return replace(self, noise=min(LARGEST_NOISE, float(np.mean(levels))))
+        return max(labels, picture + never_in_focus_reach(self.settings.dictionary.patch_size))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile."""
         odds = self._odds(frames)
         chances = probabilities(odds)
         picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
-        unfocused = never_in_focus(to_gray(picture), chances, tile, self.dictionary)
+        relative = (to_gray(picture) - self.dark) / self.span
+        unfocused = never_in_focus(relative.astype(np.float32), chances, tile, self.settings.dictionary)
         steady = probabilities(_coherent(odds))
         labels, confidence = most_probable(steady)
-        if self.composition == "labels":
+        if self.settings.composition == "labels":
             picture = by_labels(frames, labels)
         core = tile.core
         return FusionResult(
@@ -106,19 +128,18 @@ class PanFocus:
 
     def _odds(self, frames: NDArray[Any]) -> FloatArray:
         """Log odds (n - 1, h, w) of each next frame against the one before it."""
-        scale = IntensityScale.of(frames.dtype)
         odds = np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32)
-        before = _levels(frames[0], scale)
+        before = self._levels(frames[0])
         for k, frame in enumerate(frames[1:]):
-            after = _levels(frame, scale)
+            after = self._levels(frame)
             odds[k] = log_odds(before, after, noise=self.noise)
             before = after
         return odds
 
-
-def _levels(frame: NDArray[Any], scale: IntensityScale) -> FloatArray:
-    """Colours of a frame (h, w, c) in levels of 255, without alpha."""
-    return np.float32(LEVELS) * scale.to_unit(colours(frame)).astype(np.float32)
+    def _levels(self, frame: NDArray[Any]) -> FloatArray:
+        """Colours of a frame (h, w, c) in levels, without alpha."""
+        unit = IntensityScale.of(frame.dtype).to_unit(colours(frame))
+        return ((unit - self.dark) * (LEVELS / self.span)).astype(np.float32)
 
 
 def _coherent(odds: FloatArray) -> FloatArray:

@@ -11,9 +11,9 @@ WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 # Which of them does is judged over this many pixels: depth hardly changes within, and one pixel cannot tell.
 SIDE = 15
 
-# Errors below this, in squared levels of 255, mean nothing: rounding to 8 bit alone leaves 1/6 between two
+# Errors below this, in squared levels of 255, mean little: rounding to 8 bit alone leaves 1/6 between two
 # frames, and JPEG files some levels.
-FLOOR = 2.0
+FLOOR = 4.0
 GAIN = 4.0  # of the logarithm of the errors' ratio: the samples in the window, halved
 WINDOW = 0.6  # standard deviation in pixels of the window over which errors are averaged; about one pixel
 # What noise, in levels, adds to that: errors of noise alone must average out.
