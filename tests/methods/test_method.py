@@ -18,11 +18,12 @@ from panfocus.methods import (
     setting_names,
 )
 from panfocus.methods.coupled import Coupled
+from panfocus.methods.panfocus import PanFocus
 
 
 def test_the_default_method_is_known():
     assert DEFAULT_METHOD in method_names()
-    assert method_class(DEFAULT_METHOD) is Coupled
+    assert method_class(DEFAULT_METHOD) is PanFocus
 
 
 def test_methods_are_made_with_their_settings():
