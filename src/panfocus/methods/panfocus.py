@@ -74,11 +74,13 @@ class PanFocus:
 
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
-        grays = [to_gray(frame) for frame in frames]
-        limits = np.array([np.percentile(gray, (DARK, BRIGHT)) for gray in grays])
-        dark, bright = float(limits[:, 0].min()), float(limits[:, 1].max())
+        limits, noises = [], []
+        for gray in map(to_gray, frames):  # one at a time
+            limits.append(np.percentile(gray, (DARK, BRIGHT)))
+            noises.append(noise_level(gray))
+        dark, bright = float(np.min(limits)), float(np.max(limits))
         span = bright - dark or 1.0
-        noise = self.noise or np.mean([noise_level(gray) for gray in grays]) * LEVELS / span
+        noise = self.noise or np.mean(noises) * LEVELS / span
         return _Surveyed(self, dark, span, min(LARGEST_NOISE, float(noise)))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
