@@ -60,7 +60,7 @@ def test_a_method_fuses_a_scene_as_the_library_does(scenes_dir):
     stack = read_stack(group.scenes[0].sources)
     (entry,) = parse_methods("coupled:stride=3")
     result = entry.result(group.name, group.scenes[0], stack)
-    np.testing.assert_array_equal(result.image, fuse(stack.frames, stride=3).image)
+    np.testing.assert_array_equal(result.image, fuse(stack.frames, "coupled", stride=3).image)
 
 
 def test_results_are_matched_to_scenes_by_name(scenes_dir, average_dir, small_scenes):

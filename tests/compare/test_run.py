@@ -38,7 +38,7 @@ def test_pictures_labels_and_scores_are_those_of_the_library(jobs, small_scenes,
     outcomes, reused = run_jobs(jobs(), workers=1)
     assert reused == 0
     *frames, reference = small_scenes["box-2"]
-    expected = fuse(frames, stride=4)
+    expected = fuse(frames, "coupled", stride=4)
     np.testing.assert_array_equal(read_image(outcomes[0].image), expected.image)
     np.testing.assert_array_equal(read_image(outcomes[0].labels), expected.labels)
     assert outcomes[1].labels is None
