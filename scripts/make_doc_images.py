@@ -1,9 +1,10 @@
-"""Make every picture of the README and the docs, from the sample that comes with panfocus.
+"""Make the pictures of the README and of docs/algorithms.md, from the sample that comes with panfocus.
 
     python scripts/make_doc_images.py
 
-The stages are called one by one, as `docs/algorithms.md` tells them, and the outcome is compared with that of
-`panfocus.fuse`: the pictures show what the program does.
+The stages of the method `coupled` are called one by one, as `docs/algorithms.md` tells them, and the outcome
+is compared with that of `panfocus.fuse`: the pictures show what the program does. That of the README shows
+the default method.
 """
 
 from importlib.resources import as_file, files
@@ -50,13 +51,13 @@ def main() -> None:
     votes = np.stack([spread(share, frames.shape[1:3], rows, cols, 8) for share in shares["restored"]])
     labels, confidence = majority(votes)
     fused = by_votes(frames, votes)
-    result = pf.fuse(frames)
+    result = pf.fuse(frames, "coupled")
     assert (result.image == fused).all()
     assert (result.labels == labels).all()
     assert (result.confidence == confidence).all()
 
     DESTINATION.mkdir(parents=True, exist_ok=True)
-    save("strip.jpg", strip(frames, fused))
+    save("strip.jpg", strip(frames, pf.fuse(frames).image))
     save("patches.png", patches_of(frames))
     save("codes.png", codes_of(frames, dictionary))
     save("atoms.png", Image.fromarray(atoms_picture(pf.CoupledDictionary(dictionary.levels[..., :64]))))

@@ -1,0 +1,140 @@
+"""Make the pictures of docs/panfocus-method.md, from the sample and from rendered scenes.
+
+    python scripts/make_panfocus_images.py
+
+The steps of the method `panfocus` are called one by one, and the outcome is compared with that of
+`panfocus.fuse`: the pictures show what the program does. The rendered scenes need the Kodak photographs; run
+it from the repository's folder with PYTHONPATH=., so that `benchmarks` is found.
+"""
+
+from importlib.resources import as_file, files
+
+import numpy as np
+from benchmarks import rendered_stacks
+from numpy.typing import NDArray
+from PIL import Image
+
+import panfocus as pf
+from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
+from panfocus._filters import filtered, gaussian
+from panfocus._float import FloatArray
+from panfocus.io.read import find_inputs, read_stack
+from panfocus.methods import get_method
+from panfocus.methods.panfocus import _coherent
+from panfocus.select import most_probable, probabilities
+from panfocus.select.reblur import FLOOR, unexplained
+
+AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
+NEVER = np.array([213, 0, 0])
+ODDS_SHOWN = 12.0  # log odds from here on have the full colour
+ERROR_SHOWN = 30.0  # levels; from here on an error is white
+HAZE = (slice(236, 316), slice(297, 407))  # of the scene c2-2: a blurred leaf over a sharp background
+
+
+def main() -> None:
+    """Write all pictures."""
+    with as_file(files("panfocus") / "data" / "sample") as sample:
+        frames = read_stack(find_inputs([sample])).frames
+    surveyed = get_method("panfocus").survey(frames)
+    odds = surveyed._odds(frames)
+    chances, steady = probabilities(odds), probabilities(_coherent(odds))
+    result = pf.fuse(frames)
+    assert (most_probable(steady)[0] == result.labels).all()
+
+    save("panfocus-evidence.jpg", evidence([surveyed._levels(frame) for frame in frames[:2]], odds[0]))
+    save(
+        "panfocus-labels.jpg",
+        row(
+            {
+                "probabilities": mixed(chances),
+                "likeliest frame": coloured(most_probable(chances)[0]),
+                "labels": coloured(result.labels),
+            }
+        ),
+    )
+    save(
+        "panfocus-maps.jpg",
+        row(
+            {
+                "confidence": shade(2 * result.confidence - 1),
+                "depth": shade(result.depth / (len(frames) - 1)),
+                "never in focus": marked(result.image, result.never_in_focus),
+            }
+        ),
+    )
+    (stack,) = rendered_stacks.scenes("choose", ("c6-8",))
+    save("panfocus-rendered.jpg", against_truth(stack))
+    (pair,) = rendered_stacks.scenes("choose", ("c2-2",))
+    save("panfocus-haze.jpg", haze(pair))
+
+
+def evidence(levels: list[FloatArray], odds: FloatArray) -> Image.Image:
+    """Show how badly each of two frames, blurred, gives the other, and the log odds."""
+    first, second = levels
+    errors = [
+        np.sqrt(filtered(unexplained(*pair), gaussian(0.6)) + FLOOR)
+        for pair in ((first, second), (second, first))
+    ]
+    strength = np.clip(odds / ODDS_SHOWN, -1, 1)[..., None]
+    colours = 255 + np.where(strength > 0, strength * (FOR - 255.0), -strength * (AGAINST - 255.0))
+    return row(
+        {
+            "frame 1, blurred, less frame 2": shade(errors[0] / ERROR_SHOWN),
+            "frame 2, blurred, less frame 1": shade(errors[1] / ERROR_SHOWN),
+            "log odds": Image.fromarray(np.rint(colours).astype(np.uint8)),
+        }
+    )
+
+
+def against_truth(scene: rendered_stacks.RenderedScene) -> Image.Image:
+    """Show a rendered stack fused, with its maps, above what is true."""
+    result, truth, last = pf.fuse(scene.frames), scene.truth, len(scene.frames) - 1
+    ours = {
+        "fused": Image.fromarray(result.image),
+        "depth": shade(result.depth / last),
+        "never in focus": marked(result.image, result.never_in_focus),
+    }
+    true = {
+        "truth": Image.fromarray(truth.image),
+        "true depth": shade(truth.depth / last),
+        "never in focus, textured": marked(truth.image, truth.never_in_focus & truth.textured),
+    }
+    return stacked([row(ours), row(true)])
+
+
+def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
+    """Show a leaf that is blurred in one frame and lies over what is sharp behind it."""
+    pictures = {"frame 1": scene.frames[0], "frame 2": scene.frames[1]}
+    pictures |= {"fused": pf.fuse(scene.frames).image, "truth": scene.truth.image}
+    details = [Image.fromarray(np.ascontiguousarray(picture[HAZE])) for picture in pictures.values()]
+    return beside(
+        [
+            titled(detail.resize((3 * detail.width, 3 * detail.height), Image.NEAREST), name)
+            for name, detail in zip(pictures, details, strict=True)
+        ]
+    )
+
+
+def row(pictures: dict[str, Image.Image]) -> Image.Image:
+    """Put pictures at half size beside each other, each with its name."""
+    return beside([titled(halved(picture), name) for name, picture in pictures.items()])
+
+
+def shade(plane: NDArray[np.floating]) -> Image.Image:
+    """Show a plane of unit range in grey."""
+    return Image.fromarray(np.rint(255 * np.clip(plane, 0, 1)).astype(np.uint8))
+
+
+def mixed(chances: FloatArray) -> Image.Image:
+    """Mix the colours of the frames by their probabilities."""
+    return Image.fromarray(np.rint(np.tensordot(chances, FRAME_COLOURS, (0, 0))).astype(np.uint8))
+
+
+def marked(image: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Image.Image:
+    """Tint what a mask holds."""
+    tinted = np.where(mask[..., None], 0.5 * image + 0.5 * NEVER, image)
+    return Image.fromarray(np.rint(tinted).astype(np.uint8))
+
+
+if __name__ == "__main__":
+    main()
