@@ -1,0 +1,265 @@
+"""What each part of the method `panfocus` is worth: one is switched off or replaced, all others stay.
+
+    python -m benchmarks.ablation [--parts A,B,...] [-o FIGURES]
+
+Ground truth: colour PSNR without 8 border pixels, of the scenes on which settings were chosen (1st, 3rd, ...
+by name) and of the others; as it is, and with decisions made on frames with noise of 10 levels and clean
+frames composed. Rendered stacks: as in docs/simulate.md. Lytro: the frames composed hard by the labels.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+import panfocus as pf
+from benchmarks import rendered_stacks
+from benchmarks._data import need_data
+from panfocus._filters import filtered, gaussian
+from panfocus._float import FloatArray, IntArray
+from panfocus.compare import Scene, find_groups
+from panfocus.compose import by_labels, by_votes
+from panfocus.focus import NOISE_GAIN, laplacian_energy
+from panfocus.gray import to_gray
+from panfocus.io.read import read_image, read_stack
+from panfocus.methods import _never_in_focus, panfocus
+from panfocus.methods._tile import Tile
+from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
+from panfocus.select import reblur
+
+BORDER = 8
+NOISE, SEED = 10.0, 5
+PROCESSES = 2
+# What stands in for a part is at its best on the scenes on which settings are chosen.
+LAPLACIAN_GAIN = 2.0  # of the logarithm of energies
+SHARP = 5.0  # how much more of its detail a sharp place loses by a blur of 2 pixels
+NOTHING = np.ones(1, np.float32)  # a filter that leaves all as it is
+TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
+EVERYWHERE = (TRUTH, RENDERED, LYTRO)
+
+Frames = NDArray[np.uint8]
+Figures = dict[str, float]
+
+
+def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> FloatArray:
+    """Log odds by the energy of the Laplacian, whose own noise makes small energies mean little."""
+    planes = [
+        np.mean([laplacian_energy(frame[..., i]) for i in range(frame.shape[2])], axis=0) for frame in (a, b)
+    ]
+    first, second = (np.log(plane + reblur.FLOOR + NOISE_GAIN * noise**2) for plane in planes)
+    return (LAPLACIAN_GAIN * (second - first)).astype(np.float32)
+
+
+def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
+    """Give the evidence luma alone."""
+    return ((to_gray(frame)[..., None] - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(
+        np.float32
+    )
+
+
+def two_bands(gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: pf.CoupledDictionary):
+    """Stand for the activities: fine detail, and detail that a blur of 2 pixels leaves."""
+    fine, left = (np.sqrt(laplacian_energy(plane)) for plane in (gray, filtered(gray, gaussian(2.0))))
+    at = np.ix_(rows + dictionary.patch_size // 2, cols + dictionary.patch_size // 2)
+    return (fine[at] / SHARP).astype(np.float32), (2 * left[at]).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Names in modules that are replaced, and the sets on which that can change anything."""
+
+    replaced: tuple[tuple[Any, str, Any], ...]
+    sets: tuple[str, ...] = EVERYWHERE
+
+    @contextmanager
+    def switched_off(self) -> Iterator[None]:
+        """Replace the names for a while."""
+        with ExitStack() as stack:
+            for place, name, value in self.replaced:
+                stack.enter_context(patch.object(place, name, value))
+            yield
+
+
+PICTURE, LABELS = (TRUTH, RENDERED), (RENDERED, LYTRO)
+PARTS = {
+    "all parts": Part(()),
+    "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
+    "evidence: one width, 2 pixels": Part(((reblur, "WIDTHS", (2.0,)),)),
+    "evidence: width judged at the pixel": Part(((reblur, "SIDE", 1),)),
+    "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
+    "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
+    "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
+    "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
+    "labels: not gathered": Part(((panfocus, "GATHER", (NOTHING,)),), LABELS),
+    "labels: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),), LABELS),
+    "labels: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
+    "labels: neither": Part(
+        ((panfocus, "GATHER", (NOTHING,)), (panfocus, "COUPLING", np.float32(0))), LABELS
+    ),
+    "never in focus: two bands": Part(
+        (
+            (_never_in_focus, "_activities", two_bands),
+            (_never_in_focus, "FLAT", 0.003),
+            (_never_in_focus, "LEAST_ACTIVITY", 0.003),
+        ),
+        (RENDERED,),
+    ),
+    "never in focus: all depths together": Part(
+        ((_never_in_focus, "_with_neighbours", np.ones_like),), (RENDERED,)
+    ),
+}  # fmt: skip
+
+
+TABLES = {
+    "PSNR, dB": {
+        f"{name} {half}{head}": (f"{name} {half}", key, 2)
+        for key, head in (("psnr", ""), ("noisy", ", noise"))
+        for name in ("real-mff", "mfi-whu")
+        for half in ("choose", "report")
+    },
+    "rendered": {
+        f"{half}: {head}": (f"rendered {half}", key, digits)
+        for half in ("choose", "report")
+        for head, key, digits in (
+            ("band", "psnr_band", 2),
+            ("in focus", "psnr_band_focused", 2),
+            ("precision", "precision", 2),
+            ("recall", "recall", 2),
+            ("depth", "depth_mean", 2),
+        )
+    },
+    "Lytro, labels": {
+        head: ("lytro", head.lower(), digits)
+        for head, digits in (("NMI", 3), ("QABF", 4), ("QY", 3), ("QCB", 4))
+    },
+}
+
+
+def decibels(image: Frames, truth: Frames) -> float:
+    """PSNR of the three channels together, without the border."""
+    inside = np.s_[BORDER:-BORDER, BORDER:-BORDER]
+    return float(10 * np.log10(255**2 / np.mean((image[inside].astype(float) - truth[inside]) ** 2)))
+
+
+def noisy(frames: Frames) -> Frames:
+    """Add noise to every frame, always the same."""
+    noise = np.random.default_rng(SEED).normal(0, NOISE, frames.shape)
+    return np.clip(np.rint(frames + noise), 0, 255).astype(np.uint8)
+
+
+def composed_clean(decided_on: Frames, clean: Frames) -> Frames:
+    """Compose other frames than those that decide."""
+    method = panfocus.PanFocus().survey(decided_on)
+    with patch.object(panfocus, "by_votes", lambda _, votes: by_votes(clean, votes)):
+        return method.fuse(decided_on, Tile.whole(clean.shape[1:3])).image
+
+
+def on_truth(scene: Scene) -> Figures:
+    """Compare with the reference."""
+    frames, truth = read_stack(scene.sources).frames, read_image(scene.reference)
+    return {
+        "psnr": decibels(pf.fuse(frames, threads=1).image, truth),
+        "noisy": decibels(composed_clean(noisy(frames), frames), truth),
+    }
+
+
+def on_lytro(scene: Scene) -> Figures:
+    """Score the frames, composed by the labels."""
+    frames = read_stack(scene.sources).frames
+    fused = matlab_gray(by_labels(frames, pf.fuse(frames, threads=1).labels))
+    grays = [matlab_gray(frame) for frame in frames]
+    return {metric.__name__: metric(grays, fused) for metric in (nmi, qabf, qy, qcb)}
+
+
+def by_parts(measured: Callable[[], Figures], kind: str, parts: list[str]) -> dict[str, Figures]:
+    """Measure with each part switched off that matters here."""
+    figures = {}
+    for name in parts:
+        if kind in PARTS[name].sets:
+            with PARTS[name].switched_off():
+                figures[name] = measured()
+    return figures
+
+
+def of_scene(kind: str, scene: Scene, parts: list[str]) -> dict[str, Figures]:
+    """Measure a scene of files."""
+    return by_parts(partial(on_truth if kind == TRUTH else on_lytro, scene), kind, parts)
+
+
+def of_rendered(group: str, name: str, parts: list[str]) -> dict[str, Figures]:
+    """Render a scene once and measure it."""
+    (scene,) = rendered_stacks.scenes(group, (name,))
+    return by_parts(lambda: rendered_stacks.measure(pf.fuse(scene.frames, threads=1), scene), RENDERED, parts)
+
+
+def jobs(parts: list[str]) -> dict[tuple[str, str], Callable[[], dict[str, Figures]]]:
+    """Name the work: (column group, scene)."""
+    found: dict[tuple[str, str], Callable[[], dict[str, Figures]]] = {}
+    for folder in ("groundtruth/real-mff", "groundtruth/mfi-whu", "lytro"):
+        (group,) = find_groups([need_data() / folder])
+        for i, scene in enumerate(group.scenes):
+            half = "" if folder == "lytro" else (" choose", " report")[i % 2]
+            kind = LYTRO if folder == "lytro" else TRUTH
+            found[group.name + half, scene.name] = partial(of_scene, kind, scene, parts)
+    for group_name, settings in rendered_stacks.SETTINGS.items():
+        for name in settings:
+            found[f"rendered {group_name}", name] = partial(of_rendered, group_name, name, parts)
+    return found
+
+
+def summary(group: str, of_scenes: Mapping[str, Figures]) -> Figures:
+    """Take means over the scenes."""
+    if group.startswith("rendered"):
+        return rendered_stacks.summary(of_scenes)
+    each = list(of_scenes.values())
+    return {key: float(np.mean([figures[key] for figures in each])) for key in each[0]}
+
+
+def print_table(head: str, means: Mapping[str, Mapping[str, Figures]]) -> None:
+    """Print as markdown the parts that can change something here."""
+    columns = TABLES[head]
+    print(f"\n| {head} | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns))
+    groups = {group for group, _, _ in columns.values()}
+    for part in next(means[group] for group in groups):
+        cells = (f"{means[group][part][key]:.{n}f}".removeprefix("0") for group, key, n in columns.values())
+        print(f"| {part} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    """Measure all, print two tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default="", metavar="A,B,...", help="some parts alone, by how they begin")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON file of all figures")
+    given = parser.parse_args()
+    parts = [name for name in PARTS if name.startswith(tuple(given.parts.split(",")))]
+    figures: defaultdict[str, defaultdict[str, dict[str, Figures]]] = defaultdict(lambda: defaultdict(dict))
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        waiting = {place: pool.submit(job) for place, job in jobs(parts).items()}
+        for (group, scene), result in waiting.items():
+            for part, measured in result.result().items():
+                figures[group][part][scene] = measured
+            print(scene, end=" ", flush=True)
+    means = {
+        group: {part: summary(group, of_scenes) for part, of_scenes in of_parts.items()}
+        for group, of_parts in figures.items()
+    }
+    if given.output:
+        given.output.write_text(json.dumps({"means": means, "scenes": figures}, indent=1) + "\n")
+    for head in TABLES:
+        print_table(head, means)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from benchmarks import ablation
+from benchmarks.ablation import PARTS, composed_clean, decibels, summary
+from scipy.ndimage import gaussian_filter
+
+import panfocus as pf
+from panfocus.compose import by_labels
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Three colour frames with noise: each third of a texture is sharp in one, the last sixth in none."""
+    rng = np.random.default_rng(3)
+    layers = [s * gaussian_filter(rng.normal(size=(90, 180, 3)), (s, s, 0)) for s in (0.6, 1.2, 2.5, 5.0)]
+    sharp = 128 + 60 * np.sum(layers, axis=0)
+    third = np.arange(180) // 60
+    blurred = [gaussian_filter(sharp, (s, s, 0)) for s in (0.5, 2.0, 4.0)]
+    stack = [
+        np.choose(np.abs(third - k)[None, :, None] + np.zeros(sharp.shape, int), blurred) for k in range(3)
+    ]
+    stack = [np.where(np.arange(180)[:, None] < 150, frame, blurred[2]) for frame in stack]
+    noise = rng.normal(0, 2, (3, *sharp.shape))
+    return np.clip(np.rint(stack + noise), 0, 255).astype(np.uint8)
+
+
+MAPS = ("image", "labels", "confidence", "depth", "never_in_focus")
+
+
+def maps(result):
+    return {name: getattr(result, name) for name in MAPS}
+
+
+def different(a, b):
+    return {name for name in MAPS if not np.array_equal(a[name], b[name])}
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "all parts"])
+def test_a_part_that_is_off_changes_what_is_said_and_comes_back(name, frames):
+    whole = maps(pf.fuse(frames))
+    with PARTS[name].switched_off():
+        without = maps(pf.fuse(frames))
+    changed = different(whole, without)
+    expected = {
+        "evidence": {"image", "confidence", "depth"},
+        "picture": {"image"},
+        "labels": {"confidence", "depth"},
+        "never in focus": {"never_in_focus"},
+    }[name.partition(":")[0]]
+    assert expected <= changed
+    if ablation.TRUTH not in PARTS[name].sets:
+        assert "image" not in changed
+    if ablation.LYTRO not in PARTS[name].sets:
+        assert "labels" not in changed
+    assert not different(whole, maps(pf.fuse(frames)))
+
+
+def test_other_frames_are_composed_than_those_that_decide(frames):
+    np.testing.assert_array_equal(composed_clean(frames, frames), pf.fuse(frames).image)
+    numbers = np.broadcast_to(np.array([10, 20, 30], np.uint8)[:, None, None, None], frames.shape)
+    result = pf.fuse(frames)
+    told = composed_clean(frames, numbers)[..., 0]
+    sure = by_labels(numbers, result.labels)[..., 0]
+    assert np.mean(np.abs(told.astype(int) - sure) <= 5) > 0.7
+
+
+def test_decibels_leave_the_border_out_and_means_are_over_scenes():
+    truth = np.full((30, 40, 3), 100, np.uint8)
+    image = truth + np.uint8(5)
+    image[:8] = 0
+    assert decibels(image, truth) == pytest.approx(20 * np.log10(255 / 5))
+    assert summary("lytro", {"a": {"nmi": 1.0}, "b": {"nmi": 2.0}}) == {"nmi": 1.5}
