@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from panfocus.errors import PanfocusError
 
 Result = TypeVar("Result")
+
+SECONDS_BETWEEN_LOOKS = 0.1  # at what the processes have finished
 
 
 def in_processes(
@@ -43,8 +45,7 @@ def in_processes(
                     under_way[pool.submit(work, *task)] = i
             if not under_way:
                 return
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in _finished(under_way, FIRST_COMPLETED):
                 yield under_way.pop(future), future.result()
     except BrokenProcessPool as error:
         under_way.clear()
@@ -56,7 +57,7 @@ def in_processes(
         try:
             if under_way:
                 on_leaving()
-                wait(under_way)
+                _finished(under_way, ALL_COMPLETED)
         except BaseException:
             for worker in set(multiprocessing.active_children()) - strangers:
                 worker.terminate()
@@ -66,24 +67,48 @@ def in_processes(
                 pool.shutdown()
 
 
+def _finished(under_way: Iterable[Future[Any]], until: str) -> set[Future[Any]]:
+    """Wait for the first of some futures, or for all, or for Ctrl-C.
+
+    Ctrl-C is taken between two looks. In the middle of one it could leave a future's lock held for ever, and
+    the thread that is to end the pool would wait for it.
+    """
+    with _interrupts_noted() as noted:
+        while True:
+            done, pending = wait(under_way, timeout=SECONDS_BETWEEN_LOOKS, return_when=until)
+            if noted or not pending or (done and until == FIRST_COMPLETED):
+                return done
+
+
+@contextmanager
+def _interrupts_noted() -> Iterator[list[int]]:
+    """Let Ctrl-C wait until the block is done, and note meanwhile that it came."""
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted  # to others Python does not send it
+        return
+    handler = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done, and keep it from processes that begin in it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # to others Python does not send it
-        return
-    held: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    # A handler is not inherited, but what is blocked is; Windows has nothing of the kind.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if sys.platform != "win32" else set()
-    try:
-        yield
-    finally:
-        if sys.platform != "win32":
+    with _interrupts_noted():
+        # A handler is not inherited, but what is blocked is; Windows has nothing of the kind.
+        if sys.platform == "win32":
+            yield
+            return
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if held:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _begin_worker() -> None:
