@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus import _checks
+from panfocus._checks import one_of, real_number
 from panfocus._filters import filtered, gaussian, reach
 from panfocus._float import FloatArray, IntensityScale
 from panfocus.compose import as_votes, by_labels, by_votes
@@ -49,6 +49,7 @@ class PanFocus:
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
+    halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
 
     composition: Composition = field(
         default="blend",
@@ -64,13 +65,11 @@ class PanFocus:
     )
 
     def __post_init__(self) -> None:
-        _checks.one_of("composition", self.composition, get_args(Composition))
-        _checks.real_number("noise", self.noise)
+        one_of("composition", self.composition, get_args(Composition))
+        real_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
             raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels, got {self.noise}")
         check_dictionary("panfocus", self.dictionary, coupled=True)
-
-    halo: ClassVar[None] = None  # noise and brightness are those of the whole frames; see `survey`
 
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
