@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import panfocus as pf
 from benchmarks import rendered_stacks
 from benchmarks._data import need_data
-from panfocus._filters import filtered, gaussian
+from panfocus._filters import Filter, filtered, gaussian
 from panfocus._float import FloatArray, IntArray
 from panfocus.compare import Scene, find_groups
 from panfocus.compose import by_labels, by_votes
@@ -43,7 +43,7 @@ PROCESSES = 2
 # What stands in for a part is at its best on the scenes on which settings are chosen.
 LAPLACIAN_GAIN = 2.0  # of the logarithm of energies
 SHARP = 5.0  # how much more of its detail a sharp place loses by a blur of 2 pixels
-NOTHING = np.ones(1, np.float32)  # a filter that leaves all as it is
+NOTHING = Filter(np.ones(1, np.float32))  # a filter that leaves all as it is
 TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
 EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 
@@ -91,21 +91,20 @@ class Part:
 
 
 PICTURE, LABELS = (TRUTH, RENDERED), (RENDERED, LYTRO)
+NOT_GATHERED = ((panfocus, "GATHER", NOTHING), (panfocus, "GATHER_MORE", (NOTHING,)))
 PARTS = {
     "all parts": Part(()),
     "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
-    "evidence: one width, 2 pixels": Part(((reblur, "WIDTHS", (2.0,)),)),
-    "evidence: width judged at the pixel": Part(((reblur, "SIDE", 1),)),
+    "evidence: one width, 2 pixels": Part(((reblur, "BLURS", (gaussian(2.0),)),)),
+    "evidence: width judged at the pixel": Part(((reblur, "NEARBY", ()),)),
     "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
     "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
-    "labels: not gathered": Part(((panfocus, "GATHER", (NOTHING,)),), LABELS),
+    "labels: not gathered": Part(NOT_GATHERED, LABELS),
     "labels: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),), LABELS),
     "labels: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
-    "labels: neither": Part(
-        ((panfocus, "GATHER", (NOTHING,)), (panfocus, "COUPLING", np.float32(0))), LABELS
-    ),
+    "labels: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0))), LABELS),
     "never in focus: two bands": Part(
         (
             (_never_in_focus, "_activities", two_bands),

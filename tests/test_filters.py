@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import convolve1d, gaussian_filter, uniform_filter
 
-from panfocus._filters import box, filtered, gaussian, reach
+from panfocus._filters import Filter, box, filtered, gaussian, reach
 
 
 @pytest.fixture
@@ -27,15 +27,29 @@ def test_weights_need_not_be_even_and_sides_may_be_shorter_than_the_filter():
     expected = plane.astype(np.float64)
     for axis in (0, 1):
         expected = convolve1d(expected, weights[::-1], axis=axis, mode="reflect")
-    np.testing.assert_allclose(filtered(plane, weights), expected, atol=1e-6)
+    np.testing.assert_allclose(filtered(plane, Filter(weights)), expected, atol=1e-6)
+
+
+def test_a_filter_with_holes_looks_at_every_other_pixel(planes):
+    weights = np.array([0.2, 0.5, 0.3], np.float32)
+    expected = planes.astype(np.float64)
+    for axis in (0, 1):
+        expected = convolve1d(expected, [0.3, 0, 0.5, 0, 0.2], axis=axis, mode="reflect")
+    np.testing.assert_allclose(filtered(planes, Filter(weights, step=2)), expected, atol=1e-6)
+    assert reach(Filter(weights, step=2)) == 2
+
+
+def test_filters_follow_one_another_and_their_reaches_add_up(planes):
+    np.testing.assert_allclose(filtered(planes, box(3), box(5, step=3)), filtered(planes, box(15)), atol=1e-6)
+    assert reach(box(3), box(5, step=3)) == reach(box(15)) == 7
 
 
 def test_the_order_of_the_axes_in_memory_does_not_matter(planes):
     np.testing.assert_array_equal(filtered(np.asfortranarray(planes), box(3)), filtered(planes, box(3)))
 
 
-def test_a_part_gives_the_same_bits_as_the_whole(planes):
-    weights = gaussian(2.0)
-    r = reach(weights)
-    part = filtered(np.ascontiguousarray(planes[7:33, 9:41]), weights)
-    np.testing.assert_array_equal(part[r:-r, r:-r], filtered(planes, weights)[7 + r : 33 - r, 9 + r : 41 - r])
+@pytest.mark.parametrize("window", [gaussian(2.0), gaussian(2.5, step=2), box(5)])
+def test_a_part_gives_the_same_bits_as_the_whole(planes, window):
+    r = reach(window)
+    part = filtered(planes[7:33, 9:41], window)
+    np.testing.assert_array_equal(part[r:-r, r:-r], filtered(planes, window)[7 + r : 33 - r, 9 + r : 41 - r])

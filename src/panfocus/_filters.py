@@ -1,6 +1,7 @@
 """Filters that leave a map as large as it is; beyond its borders it is mirrored."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,31 +9,42 @@ from panfocus._float import FloatArray
 from panfocus._kernel_filters import filter_both_ways
 
 
-def gaussian(width: float, *, cut: float = 3.0) -> FloatArray:
-    """Weights of a Gaussian with a standard deviation of `width` pixels, cut off at `cut` times that."""
-    radius = math.ceil(cut * width)
-    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / width) ** 2)
-    return np.asarray(weights / weights.sum(), np.float32)
+class Filter(NamedTuple):
+    """Weights of an odd number of places, `step` pixels apart, the middle one being the pixel itself.
+
+    What is smooth already need not be looked at pixel by pixel: a filter with holes takes a fraction of the
+    work, and no tile can tell where the holes begin.
+    """
+
+    weights: FloatArray
+    step: int = 1
 
 
-def box(side: int) -> FloatArray:
-    """Weights of a mean over an odd number of pixels."""
-    return np.full(side, 1 / side, np.float32)
+def gaussian(width: float, *, cut: float = 3.0, step: int = 1) -> Filter:
+    """Gaussian with a standard deviation of `width` pixels, cut off at `cut` times that."""
+    radius = math.ceil(cut * width / step)
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) * step / width) ** 2)
+    return Filter(np.asarray(weights / weights.sum(), np.float32), step)
 
 
-def reach(weights: FloatArray) -> int:
-    """Pixels to each side that a filter looks at."""
-    return len(weights) // 2
+def box(side: int, *, step: int = 1) -> Filter:
+    """Mean over an odd number of places."""
+    return Filter(np.full(side, 1 / side, np.float32), step)
 
 
-def filtered(planes: FloatArray, weights: FloatArray) -> FloatArray:
-    """Correlate float32 planes (h, w) or (h, w, c) with the weights, down and across.
+def reach(*filters: Filter) -> int:
+    """Pixels to each side that filters, one after the other, look at."""
+    return sum(len(weights) // 2 * step for weights, step in filters)
+
+
+def filtered(planes: FloatArray, *filters: Filter) -> FloatArray:
+    """Correlate planes (h, w) or (h, w, c) with the filters, one after the other, down and across.
 
     A pixel far enough from the borders depends on what is around it alone, bit for bit.
     """
-    margin = (reach(weights), reach(weights))
-    stacked = planes.reshape(*planes.shape[:2], -1)
-    extended = np.ascontiguousarray(np.pad(stacked, (margin, margin, (0, 0)), mode="symmetric"))
-    result = np.empty(stacked.shape, stacked.dtype)
-    filter_both_ways(extended, weights, result)
-    return result.reshape(planes.shape)
+    stacked = np.ascontiguousarray(planes.reshape(*planes.shape[:2], -1))
+    for weights, step in filters:
+        result = np.empty_like(stacked)
+        filter_both_ways(stacked, weights, step, result)
+        stacked = result
+    return stacked.reshape(planes.shape)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import correlate1d, gaussian_filter
 
+from panfocus._filters import Filter, filtered
 from panfocus._float import FloatArray, IntArray
-from panfocus._kernel_filters import filter_both_ways
 from panfocus.methods._kernel_dense_sift import (
     N_CELLS,
     N_ORIENTATIONS,
@@ -64,10 +64,9 @@ def cell_map(gray: FloatArray, cell: int, margin: int = 0) -> FloatArray:
     orientations = np.zeros((*up.shape, N_ORIENTATIONS), gray.dtype)
     share_orientations(up, across, orientations)
     inside = slice(GRADIENT_RADIUS, -GRADIENT_RADIUS)
-    cells = np.empty((*(side - 2 * hem for side in up.shape), N_ORIENTATIONS), gray.dtype)
     weights = _tent(np.arange(-cell, cell + 1) - halfway, cell).astype(gray.dtype)
-    filter_both_ways(np.ascontiguousarray(orientations[inside, inside]), weights, cells)
-    return cells
+    cells = filtered(orientations[inside, inside], Filter(weights))
+    return np.ascontiguousarray(cells[cell:-cell, cell:-cell])
 
 
 class Searchable(NamedTuple):

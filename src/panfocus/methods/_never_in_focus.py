@@ -7,7 +7,7 @@ atoms, one that is blurred by a pixel and a half or more mostly by blurred ones,
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._filters import filtered, gaussian, reach
+from panfocus._filters import Filter, filtered, gaussian, reach
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods._patchwise import in_blocks, patch_grid
@@ -87,5 +87,5 @@ def _nearest(centres: IntArray, length: int) -> IntArray:
     return np.searchsorted(centres[:-1] + centres[1:], 2 * np.arange(length))
 
 
-def _window() -> FloatArray:
+def _window() -> Filter:
     return gaussian(WIDTH / STRIDE)

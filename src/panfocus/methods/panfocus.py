@@ -32,12 +32,17 @@ LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell
 # more, so that no seam shows and a wrong border costs less.
 SEAM, WIDE_SEAM, WIDE_SHARE = gaussian(0.5), gaussian(5.0, cut=2), np.float32(0.1)
 
-# Labels come from evidence gathered over these windows together, standard deviations in pixels. The narrow
-# ones follow the borders of things, the wide ones decide for places that have too little to show.
-GATHER = tuple(gaussian(width, cut=2) for width in (3.0, 8.0, 20.0))
+# Labels come from evidence gathered over windows of these standard deviations, in pixels, together. The
+# narrow one follows the borders of things, the wide ones decide for places that have too little to show; they
+# are made of the narrow one, in steps.
+NARROW, WIDE = 3.0, {8.0: 3, 20.0: 6}
+GATHER = gaussian(NARROW, cut=2)
+GATHER_MORE = tuple(
+    gaussian(float(np.sqrt(width**2 - NARROW**2)), cut=2, step=step) for width, step in WIDE.items()
+)
 MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote among many, not a veto
 # And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
-COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2)
+COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +107,7 @@ class _Surveyed:
     def halo(self) -> int:
         """What decides on a pixel's label, or on the picture that its verdict of focus is read from."""
         decided_by = log_odds_reach(self.noise)
-        labels = decided_by + max(reach(window) for window in GATHER) + reach(SURROUNDINGS)
+        labels = decided_by + max(reach(GATHER, more, SURROUNDINGS) for more in GATHER_MORE)
         picture = decided_by + max(reach(SEAM), reach(WIDE_SEAM))
         return max(labels, picture + never_in_focus_reach(self.settings.dictionary.patch_size))
 
@@ -151,9 +156,10 @@ def _coherent(odds: FloatArray) -> FloatArray:
     gathered = np.empty_like(odds)
     for k, plane in enumerate(odds):
         limited = np.clip(plane, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        gathered[k] = filtered(limited, GATHER[0])
-        for window in GATHER[1:]:
-            gathered[k] += filtered(limited, window)
+        narrow = filtered(limited, GATHER)
+        gathered[k] = narrow
+        for more in GATHER_MORE:
+            gathered[k] += filtered(narrow, more)
     up_to_k = np.zeros(odds.shape[1:], np.float32)
     for k, chance in enumerate(probabilities(gathered)[:-1]):
         up_to_k += chance

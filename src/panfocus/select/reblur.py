@@ -4,12 +4,18 @@ import numpy as np
 
 from panfocus._filters import box, filtered, gaussian, reach
 from panfocus._float import FloatArray
+from panfocus.select._kernel_reblur import keep_better, mean_squares
 
 # Blurs that may lie between two frames, standard deviations in pixels. A disk of radius r is close to a
-# Gaussian of r / 2: these go up to a radius of 12.
-WIDTHS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-# Which of them does is judged over this many pixels: depth hardly changes within, and one pixel cannot tell.
-SIDE = 15
+# Gaussian of r / 2: these go up to a radius of 12. Each is made of the one before it, which is smooth enough
+# to be looked at in steps.
+WIDTHS = (0.7, 1.5, 3.0, 6.0)
+BLURS = tuple(
+    gaussian(float(np.sqrt(width**2 - before**2)), cut=2, step=step)
+    for before, width, step in zip((0.0, *WIDTHS), WIDTHS, (1, 1, 2, 3), strict=False)
+)
+# Which of them does is judged over 15 x 15 pixels: depth hardly changes within, and one pixel cannot tell.
+NEARBY = (box(3), box(5, step=3))
 
 # Errors below this, in squared levels of 255, mean little: rounding to 8 bit alone leaves 1/6 between two
 # frames, and JPEG files some levels.
@@ -40,23 +46,18 @@ def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> FloatArray:
 
 def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
     """Mean squared error (h, w) of taking `blurred` (h, w, c) for `sharp`, blurred as suits best nearby."""
-    error = np.empty(sharp.shape[:2], np.float32)
+    error, attempt = (np.empty(sharp.shape[:2], np.float32) for _ in range(2))
     least = np.full(sharp.shape[:2], np.inf, np.float32)
-    for width in WIDTHS:
-        difference = filtered(sharp, gaussian(width)) - blurred
-        attempt = np.square(difference[..., 0])
-        for channel in range(1, difference.shape[2]):  # in a fixed order
-            attempt += np.square(difference[..., channel])
-        attempt /= np.float32(difference.shape[2])
-        nearby = filtered(attempt, box(SIDE))
-        better = nearby < least
-        error[better], least[better] = attempt[better], nearby[better]
+    for blur in BLURS:
+        sharp = filtered(sharp, blur)
+        mean_squares(sharp, blurred, attempt)
+        keep_better(attempt, filtered(attempt, *NEARBY), error, least)
     return error
 
 
 def log_odds_reach(noise: float) -> int:
     """Pixels around one that its `log_odds` depend on."""
-    return reach(gaussian(max(WIDTHS))) + reach(box(SIDE)) + reach(gaussian(_window(noise)))
+    return reach(*BLURS, *NEARBY, gaussian(_window(noise)))
 
 
 def noise_level(gray: FloatArray) -> float:
