@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "panfocus"
 BASE = (
     "errors",
     "_compile",
+    "_kernel_compose",
     "_kernel_filters",
     "_progress",
     "_float",

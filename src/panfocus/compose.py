@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray
+from panfocus._kernel_compose import average_by_votes
 
 VOTES = 1 << 14  # a weight of one: finer steps would not show in 16 bit, and sums stay exact
 
@@ -18,14 +19,14 @@ def by_votes(frames: NDArray[Any], votes: IntArray) -> NDArray[Any]:
     averaged exactly and rounded half up. A pixel with unanimous votes is that frame's pixel, bit for bit.
     The order of the frames changes no bit.
     """
+    if frames.dtype.kind == "u":
+        image = np.empty(frames.shape[1:], frames.dtype)
+        planes = (*votes.shape, -1)
+        average_by_votes(frames.reshape(planes), votes, image.reshape(planes[1:]))
+        return image
     if frames.ndim == 4:
         votes = votes[..., None]
     total = votes.sum(axis=0, dtype=np.int64)
-    if frames.dtype.kind == "u":
-        weighted = np.zeros(frames.shape[1:], np.int64)
-        for frame, vote in zip(frames, votes, strict=True):
-            weighted += frame * vote.astype(np.int64)
-        return np.asarray((2 * weighted + total) // (2 * total), frames.dtype)
     # Offsets from the smallest pixel that has votes: nothing to round where all agree, or one has them all.
     base = np.where(votes > 0, frames, np.inf).min(axis=0).astype(np.float64)
     return np.asarray(base + sum_in_any_order(votes * (frames - base)) / total, frames.dtype)
