@@ -104,6 +104,17 @@ def test_a_metric_that_no_scene_can_have_is_refused_if_it_was_typed(compare, sce
     assert (small.code, "no scene is large enough for VIFF" in small.out) == (0, True)
 
 
+def test_psnr_of_colour_is_given_where_there_is_colour(compare, scenes_dir, average_dir):
+    arguments = ("--results", "average=average", "--metrics", "PSNR,PSNR_RGB")
+    assert "no scene" not in compare(*arguments).out
+    assert [row["metric"] for row in rows()] == ["PSNR", "PSNR_RGB"] * 3
+    for path in (*scenes_dir.iterdir(), *average_dir.iterdir()):
+        write_image(path, read_image(path)[..., 1], force=True)
+    grey = compare(*arguments, "--force")
+    assert (grey.code, "no scene has result and reference in colour for PSNR_RGB" in grey.out) == (0, True)
+    assert [row["metric"] for row in rows()] == ["PSNR"] * 3
+
+
 def test_jpeg_and_crop_move_the_scores(compare, average_dir):
     means = []
     for options in ((), ("--jpeg", 40), ("--crop", 5)):

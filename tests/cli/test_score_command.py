@@ -21,13 +21,10 @@ def pictures(folder, scene):
 
 def expected(*, reference=True, crop=0):
     inner = slice(crop, -crop or None)
-    planes = {
-        name: matlab_gray(read_image(f"{name}.png"))[inner, inner]
-        for name in ("a", "b", "fused", "reference")
-    }
-    return score(
-        [planes["a"], planes["b"]], planes["fused"], reference=planes["reference"] if reference else None
-    )
+    pictures = {name: read_image(f"{name}.png")[inner, inner] for name in ("a", "b", "fused", "reference")}
+    planes = {name: matlab_gray(picture) for name, picture in pictures.items()}
+    against = {"reference": planes["reference"], "colours": (pictures["reference"], pictures["fused"])}
+    return score([planes["a"], planes["b"]], planes["fused"], **(against if reference else {}))
 
 
 def test_json_is_one_flat_object_with_the_catalogues_values(pictures, run):
@@ -35,13 +32,25 @@ def test_json_is_one_flat_object_with_the_catalogues_values(pictures, run):
     assert (ran.code, ran.err) == (0, "")
     values = json.loads(ran.out)
     assert values == expected()
-    assert {"NMI", "QABF", "SSIM", "MSE", "PSNR", "SSIM_AF", "MSE_BF"} <= set(values)
+    assert {"NMI", "QABF", "SSIM", "MSE", "PSNR", "PSNR_RGB", "SSIM_AF", "MSE_BF"} <= set(values)
 
 
 def test_without_a_reference_nothing_is_compared_with_one(pictures, run):
     values = json.loads(run("score", "fused.png", "a.png", "b.png", "--json").out)
     assert values == expected(reference=False)
     assert "PSNR" not in values
+
+
+def test_psnr_of_colour_needs_colour(pictures, run):
+    for name in ("a", "b", "fused", "reference"):
+        write_image(f"{name}-grey.png", matlab_gray(read_image(f"{name}.png")))
+    grey = ("score", "fused-grey.png", "a-grey.png", "b-grey.png", "--reference", "reference-grey.png")
+    values = json.loads(run(*grey, "--json").out)
+    assert "PSNR" in values
+    assert "PSNR_RGB" not in values
+    ran = run(*grey, "--metrics", "PSNR_RGB")
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert "psnr_rgb needs colour" in ran.err
 
 
 def test_the_table_says_value_direction_meaning_and_grey(pictures, run):

@@ -203,7 +203,7 @@ def test_metrics_are_chosen_for_all_tables_and_plots(page):
 def test_of_many_metrics_those_to_read_first_are_shown(wide_page):
     page = wide_page
     headings = "section > .wide thead tr + tr th + th"
-    assert visible_keys(page, headings) == ["SSIM", "MSE", "PSNR", "NMI", "QABF", "QCB"]
+    assert visible_keys(page, headings) == ["SSIM", "MSE", "PSNR", "PSNR_RGB", "NMI", "QABF", "QCB"]
     assert page.ask(
         "document.querySelector('.wide').scrollWidth <= document.querySelector('.wide').clientWidth"
     )

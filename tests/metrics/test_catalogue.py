@@ -25,17 +25,29 @@ def test_keys_are_unique_and_every_function_is_public():
 
 def test_two_sources_and_a_reference_have_every_value(scene):
     (a, b, reference), fused = scene
-    scores = score([a, b], fused, reference=reference)
+    colours = tuple(np.dstack([a, b, image]) for image in (reference, fused))
+    scores = score([a, b], fused, reference=reference, colours=colours)
     per_source = ["SSIM_AF", "SSIM_BF", "MSE_AF", "MSE_BF"]
     assert sorted(scores) == sorted([metric.key for metric in CATALOGUE] + per_source)
     assert scores["MSE"] == metrics.mse(reference, fused)
+    assert scores["PSNR_RGB"] == metrics.psnr_rgb(*colours)
     assert scores["MSE_BF"] == metrics.mse(b, fused)
     assert scores["QABF_zliu"] == metrics.qabf([a, b], fused, variant="z-liu")
 
 
 def test_without_a_reference_its_metrics_are_left_out(scene):
     (a, b, _), fused = scene
-    assert score([a, b], fused).keys() & {"SSIM", "MSE", "PSNR"} == set()
+    colours = (np.dstack([a] * 3), np.dstack([fused] * 3))
+    assert score([a, b], fused, colours=colours).keys() & {"SSIM", "MSE", "PSNR", "PSNR_RGB"} == set()
+
+
+def test_grey_images_have_no_psnr_rgb(scene):
+    (a, b, reference), fused = scene
+    assert "PSNR_RGB" not in score([a, b], fused, reference=reference)
+    half = (np.dstack([reference] * 3), fused)
+    assert "PSNR_RGB" not in score([a, b], fused, reference=reference, colours=half)
+    with pytest.raises(InputError, match="psnr_rgb needs colour"):
+        score([a, b], fused, reference=reference, keys=["PSNR_RGB"], complete=True)
 
 
 def test_three_sources_have_three_letters_and_no_scd(scene):
@@ -74,6 +86,7 @@ def test_bad_images_are_an_error_not_a_gap(scene):
     ("key", "words"),
     [
         ("PSNR", "PSNR needs a reference"),
+        ("PSNR_RGB", "PSNR_RGB needs a reference"),
         ("SCD", "SCD is defined for two sources only, there are 3"),
         ("SSIM_DF", "SSIM_DF needs 4 sources, there are 3"),
         ("MSE_ZF", "MSE_ZF needs 26 sources"),

@@ -1,10 +1,11 @@
-"""SSIM, MSE and PSNR beside scikit-image's, which are independent."""
+"""SSIM, MSE, PSNR and PSNR_RGB beside scikit-image's, which are independent."""
 
 import numpy as np
 import pytest
 from skimage import metrics as skimage_metrics
 
-from panfocus.metrics import mse, psnr, ssim
+from panfocus.errors import InputError
+from panfocus.metrics import mse, psnr, psnr_rgb, ssim
 
 
 @pytest.fixture
@@ -32,6 +33,51 @@ def test_ssim_is_that_of_scikit_image_over_windows_within_the_image(images):
 def test_mse_and_psnr_are_those_of_scikit_image(images):
     assert mse(*images) == pytest.approx(skimage_metrics.mean_squared_error(*images), rel=1e-14)
     assert psnr(*images) == pytest.approx(skimage_metrics.peak_signal_noise_ratio(*images), rel=1e-14)
+
+
+@pytest.fixture
+def coloured(rng):
+    """A reference and an image whose channels differ from it by 3, 10 and 20 levels and more."""
+    reference = rng.integers(0, 256, (83, 61, 3))
+    noise = rng.normal(0, (3, 10, 20), reference.shape)
+    return [np.clip(np.rint(reference + part), 0, 255).astype(np.uint8) for part in (0, noise)]
+
+
+def test_psnr_rgb_is_that_of_scikit_image_over_all_channels(coloured):
+    expected = skimage_metrics.peak_signal_noise_ratio(*coloured)
+    assert psnr_rgb(*coloured) == pytest.approx(expected, rel=1e-14)
+    wide = [image.astype(np.uint16) * 257 for image in coloured]
+    assert psnr_rgb(*wide) == psnr_rgb(*coloured)
+    floats = [image / 255 for image in coloured]
+    assert psnr_rgb(*floats, data_range=1.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_psnr_rgb_is_of_the_mean_error_and_no_mean_of_decibels():
+    """One channel of three is off by 30 levels: the mean squared error is 300."""
+    reference = np.full((13, 17, 3), 100, np.uint8)
+    image = reference + np.array([0, 30, 0], np.uint8)
+    assert psnr_rgb(reference, image) == pytest.approx(10 * np.log10(255**2 / 300))
+
+
+def test_alpha_does_not_count_in_psnr_rgb(coloured, rng):
+    alphas = [np.dstack([image, rng.integers(0, 256, (83, 61), np.uint8)]) for image in coloured]
+    assert psnr_rgb(*alphas) == psnr_rgb(*coloured) == psnr_rgb(coloured[0], alphas[1])
+
+
+@pytest.mark.parametrize("channels", [(), (1,), (2,)])
+def test_grey_has_no_psnr_rgb(coloured, channels):
+    grey = np.zeros((83, 61, *channels), np.uint8)
+    with pytest.raises(InputError, match=r"psnr_rgb needs colour .*the image has shape \(83, 61"):
+        psnr_rgb(coloured[0], grey)
+    with pytest.raises(InputError, match="the reference has shape"):
+        psnr_rgb(grey, coloured[1])
+
+
+def test_colours_of_another_size_or_type_are_refused(coloured):
+    with pytest.raises(InputError, match="the reference is 60 x 83 pixels, the image is 61 x 83"):
+        psnr_rgb(coloured[0][:, 1:], coloured[1])
+    with pytest.raises(InputError, match="the reference is uint16, the image is uint8"):
+        psnr_rgb(coloured[0].astype(np.uint16), coloured[1])
 
 
 def test_reference_and_image_may_change_places(images):

@@ -97,8 +97,8 @@ def compare(
             write_report(comparison, output, force=force, progress=terminal.progress)
         for notice in comparison.scaled_results():
             terminal.say(notice)
-        if metrics is not None and (empty := [key for key in conditions.metrics if not comparison.has(key)]):
-            terminal.say(f"no scene is large enough for {', '.join(empty)}")
+        if metrics is not None:
+            _report_gaps(terminal, [key for key in conditions.metrics if not comparison.has(key)])
         terminal.say(f"made {_count(len(jobs) - reused, 'result')}, reused {reused} of an earlier run")
         terminal.say(f"wrote {output / 'index.html'}, scores.csv and scores.json beside it")
 
@@ -127,6 +127,15 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
         ]
         if all(reasons):
             raise InputError(f"--metrics: {reasons[0]}, and so it is with every scene")
+
+
+def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:
+    """Say why metrics that were typed have no value on any scene, which could be told only from pictures."""
+    from panfocus.metrics import metric_of
+
+    for key in keys:
+        lacking = "has result and reference in colour" if metric_of(key).colour else "is large enough"
+        terminal.say(f"no scene {lacking} for {key}")
 
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:

@@ -1,4 +1,4 @@
-"""From pictures as they were read to scores: grey, without the border, on the scale of their type."""
+"""From pictures as they were read to scores: mostly grey, without the border, on the scale of their type."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -39,14 +39,14 @@ def score_pictures(
     """
     check_crop(crop, fused)
 
-    def plane(image: NDArray[Any]) -> NDArray[Any]:
-        grey = matlab_gray(image)
-        return grey[crop : grey.shape[0] - crop, crop : grey.shape[1] - crop]
+    def inner(image: NDArray[Any]) -> NDArray[Any]:
+        return image[crop : image.shape[0] - crop, crop : image.shape[1] - crop]
 
     return score(
-        [plane(source) for source in sources],
-        plane(fused),
-        reference=None if reference is None else plane(reference),
+        [matlab_gray(inner(source)) for source in sources],
+        matlab_gray(inner(fused)),
+        reference=None if reference is None else matlab_gray(inner(reference)),
+        colours=None if reference is None else (inner(reference), inner(fused)),
         data_range=scale_of(fused, data_range).white,
         keys=keys,
         complete=complete,

@@ -1,7 +1,8 @@
 """Quality of a fused image, one file per metric: each states its definition, range, direction and weakness.
 
 Metrics compare grey planes; how colour becomes grey is the caller's choice, as it moves the values.
-`matlab_gray` is the formula of the published ones. `score` gives all metrics at once.
+`matlab_gray` is the formula of the published ones. `psnr_rgb` alone compares colours. `score` gives all
+metrics at once.
 """
 
 from panfocus.metrics.ag import ag
@@ -13,6 +14,7 @@ from panfocus.metrics.matlab_gray import matlab_gray
 from panfocus.metrics.mse import mse
 from panfocus.metrics.nmi import nmi
 from panfocus.metrics.psnr import psnr
+from panfocus.metrics.psnr_rgb import psnr_rgb
 from panfocus.metrics.qabf import qabf
 from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
@@ -39,6 +41,7 @@ __all__ = [
     "mse",
     "nmi",
     "psnr",
+    "psnr_rgb",
     "qabf",
     "qc",
     "qcb",

@@ -17,7 +17,7 @@ _ALL_ROWS = slice(None)
 
 
 class UndefinedError(InputError):
-    """The metric has no value for these images, sound as they are: too small, or too many sources."""
+    """The metric has no value for these images, sound as they are: too small, grey, or too many sources."""
 
 
 @dataclass(frozen=True)

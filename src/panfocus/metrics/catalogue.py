@@ -16,6 +16,7 @@ from panfocus.metrics.fmi import fmi
 from panfocus.metrics.mse import mse
 from panfocus.metrics.nmi import nmi
 from panfocus.metrics.psnr import psnr
+from panfocus.metrics.psnr_rgb import psnr_rgb
 from panfocus.metrics.qabf import qabf
 from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
@@ -42,6 +43,7 @@ class Metric:
     says: str  # in one line
     function: Callable[..., float]  # (sources, fused), (reference, fused) or (fused), and data_range=
     pairs_only: bool = False  # more than two sources have no value
+    colour: bool = False  # compares colours (h, w, 3); all others take grey planes
 
 
 CATALOGUE: tuple[Metric, ...] = (
@@ -87,6 +89,8 @@ CATALOGUE: tuple[Metric, ...] = (
            "squared difference, on a scale of 0..255", mse),
     Metric("PSNR", "Peak signal-to-noise ratio", "reference", "larger",
            "squared difference as a ratio to white, in dB", psnr),
+    Metric("PSNR_RGB", "Peak signal-to-noise ratio of colour", "reference", "larger",
+           "the same of red, green and blue together, not of grey", psnr_rgb, colour=True),
 )  # fmt: skip
 
 # Metrics against a reference that are customary between the fused image and each source as well.
@@ -108,7 +112,7 @@ def metric_of(key: str) -> Metric:
 def why_undefined(key: str, *, n_sources: int, reference: bool) -> str | None:
     """Say why a key has no value for so many sources, with or without a reference; None if it has one.
 
-    That the images are too small for its windows, the metric says itself.
+    That the images are too small for its windows, or grey where it compares colours, the metric says itself.
     """
     metric, source = metric_of(key), _source_of(key)
     if source is not None:
@@ -134,6 +138,7 @@ def score(
     fused: ArrayLike,
     *,
     reference: ArrayLike | None = None,
+    colours: tuple[ArrayLike, ArrayLike] | None = None,
     data_range: float | None = None,
     keys: Collection[str] | None = None,
     complete: bool = False,
@@ -148,6 +153,8 @@ def score(
         The grey fused image.
     reference : array (h, w), optional
         The grey image that counts as right. With it, the metrics of kind "reference" are given.
+    colours : pair of arrays (h, w, 3), optional
+        The reference and the fused image in colour, for PSNR_RGB; alpha does not count.
     data_range : float, optional
         The value of white, black being 0. Integers take their type's largest value by default (12-bit
         values in uint16 need 4095); floats must give it.
@@ -161,8 +168,8 @@ def score(
     dict
         Value by key, in the order of the catalogue. `SSIM_AF`, `SSIM_BF`, ... and `MSE_AF`, ... compare the
         fused image with the first source, the second, and so on. What has no value is left out: the
-        likeness to a reference without one, SCD for more than two sources, windows that are larger
-        than the image. PSNR of equal images is infinite.
+        likeness to a reference without one, PSNR_RGB without two pictures in colour, SCD for more than two
+        sources, windows that are larger than the image. PSNR of equal images is infinite.
     """
     wanted = None if keys is None else {key: metric_of(key) for key in keys}.keys()
     if complete and wanted is not None:
@@ -170,7 +177,7 @@ def score(
             if reason := why_undefined(key, n_sources=len(sources), reference=reference is not None):
                 raise UndefinedError(reason)
     scores: dict[str, float] = {}
-    for key, metric, arguments in _comparisons(sources, fused, reference):
+    for key, metric, arguments in _comparisons(sources, fused, reference, colours):
         if wanted is None or key in wanted:
             try:
                 scores[key] = metric.function(*arguments, data_range=data_range)
@@ -181,7 +188,10 @@ def score(
 
 
 def _comparisons(
-    sources: Sequence[ArrayLike], fused: ArrayLike, reference: ArrayLike | None
+    sources: Sequence[ArrayLike],
+    fused: ArrayLike,
+    reference: ArrayLike | None,
+    colours: tuple[ArrayLike, ArrayLike] | None,
 ) -> Iterator[tuple[str, Metric, tuple[ArrayLike | Sequence[ArrayLike], ...]]]:
     """Yield key, metric and what the metric is called with."""
     for metric in CATALOGUE:
@@ -190,7 +200,7 @@ def _comparisons(
         elif metric.kind == "single":
             yield metric.key, metric, (fused,)
         elif reference is not None:
-            yield metric.key, metric, (reference, fused)
+            yield metric.key, metric, colours if metric.colour and colours else (reference, fused)
         if metric.key in _PER_SOURCE:
             for i, source in enumerate(sources):
                 yield f"{metric.key}_{source_letters(i)}F", metric, (source, fused)

@@ -33,13 +33,17 @@ def psnr(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
     uncertain. It also spreads small errors wide: 60 and 70 dB look the same, and one scene that is almost
     perfect lifts the mean of a table.
 
-    *Variants in use.* Over the three colour channels together instead of grey. The mean over scenes of the
-    ratio in decibels, as here, is not the ratio of the mean error.
+    *Variants in use.* Over the three colour channels together instead of grey: `psnr_rgb`. The mean over
+    scenes of the ratio in decibels, as here, is not the ratio of the mean error.
 
     References
     ----------
     Q. Huynh-Thu, M. Ghanbari, "Scope of validity of PSNR in image/video quality assessment", Electronics
     Letters 44(13), 2008.
     """
-    error = mse(reference, image, data_range=data_range)
+    return decibels(mse(reference, image, data_range=data_range))
+
+
+def decibels(error: float) -> float:
+    """Return a mean squared error, on a scale of 0..255, as a ratio to the square of white."""
     return 10 * math.log10(255**2 / error) if error > 0 else math.inf

@@ -7,7 +7,7 @@ const methods = Object.keys(report.methods);
 const KINDS = { reference: "against the reference", sources: "against the sources", single: "of the result alone", time: "cost" };
 const KEYS = Object.keys(report.metrics).sort((a, b) => kindPlace(a) - kindPlace(b));
 // What is shown at first where there are more metrics than fit: the ones to read before the others.
-const FIRST_READ = ["SSIM", "PSNR", "MSE", "QABF", "NMI", "QCB", "s/MP"];
+const FIRST_READ = ["SSIM", "PSNR", "PSNR_RGB", "MSE", "QABF", "NMI", "QCB", "s/MP"];
 const MANY = 8;
 // The pictures of a scene, by kind.
 const ROWS = {
@@ -494,7 +494,7 @@ function groupSection(group, index) {
 
 document.getElementById("conditions").append([
   `panfocus ${report.panfocus}.`,
-  `Colour is scored in grey (${report.grey}), also against a reference.`,
+  `Colour is scored in grey (${report.grey}), also against a reference; PSNR_RGB alone compares colours.`,
   report.crop ? `The scores leave ${counted(report.crop, "border pixel")} out.` : "All pixels count in the scores.",
   report.data_range === null ? "" : `White is ${report.data_range}.`,
   report.jpeg === null ? "" : `Every result went through JPEG of quality ${report.jpeg} and is scored as decoded.`,
