@@ -5,7 +5,7 @@ from scipy.ndimage import gaussian_filter
 import panfocus as pf
 from panfocus.execute import run
 from panfocus.methods import get_method
-from panfocus.simulate import defocused
+from panfocus.simulate import Layer, defocused, render_stack
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -76,6 +76,17 @@ def test_depth_lies_between_two_frames_that_are_equally_sharp():
     near, middle, far = (as_bytes(defocused(sharp, r)) for r in (1.0, 1.0, 4.0))
     depth = pf.fuse(np.stack([near, middle, far]), method="panfocus").depth
     assert depth.mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_depth_of_a_slope_is_no_staircase_of_whole_frames():
+    depth = np.broadcast_to(np.linspace(-0.5, 4.5, 240), (100, 240))
+    slope = Layer(texture(depth.shape)[..., None], np.ones(depth.shape), depth)
+    frames = render_stack([slope], n_frames=5, strength=2.0)
+    result = pf.fuse(frames, method="panfocus")
+    inside = (depth > 0.5) & (depth < 3.5)
+    error, of_labels = (np.abs(found - depth)[inside].mean() for found in (result.depth, result.labels))
+    assert of_labels > 0.24  # the mean distance to the nearest whole number is 1/4
+    assert error < 0.16
 
 
 def test_labels_compose_one_frame_per_pixel():

@@ -20,7 +20,7 @@ from panfocus.methods._method import FusionMethod, FusionResult
 from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile
-from panfocus.select import log_odds, log_odds_reach, mean_depth, most_probable, noise_level, probabilities
+from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 
 Composition = Literal["blend", "labels"]
 
@@ -44,13 +44,17 @@ MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote amon
 # And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
 COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
 
+# Log odds with which a place at the first or the last frame would lose sharpness beyond it: clear, but less
+# than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
+BEYOND = 3.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class PanFocus:
     """Weigh each frame by the probability that it is the sharpest here, from frames that explain each other.
 
-    Labels are those of the surroundings as a whole; confidence is how probable they are, depth the mean of
-    the frame numbers. Neighbours in the stack must be neighbours in depth.
+    Labels are those of the surroundings as a whole; confidence is how probable they are, depth where the
+    odds between frames change sign. Neighbours in the stack must be neighbours in depth.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
@@ -118,8 +122,8 @@ class _Surveyed:
         picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
         relative = (to_gray(picture) - self.dark) / self.span
         unfocused = never_in_focus(relative.astype(np.float32), chances, tile, self.settings.dictionary)
-        steady = probabilities(_coherent(odds))
-        labels, confidence = most_probable(steady)
+        coherent = _coherent(odds)
+        labels, confidence = most_probable(probabilities(coherent))
         if self.settings.composition == "labels":
             picture = by_labels(frames, labels)
         core = tile.core
@@ -127,7 +131,7 @@ class _Surveyed:
             image=picture[core],
             labels=labels[core],
             confidence=confidence[core],
-            depth=mean_depth(steady)[core],
+            depth=depth_between(labels, coherent, beyond=BEYOND)[core],
             never_in_focus=unfocused[core],
             report={"noise": round(self.noise, 3)},
         )

@@ -31,9 +31,23 @@ def most_probable(chances: FloatArray) -> tuple[IntArray, FloatArray]:
     return labels.astype(np.uint8 if len(chances) <= 256 else np.uint16), likely
 
 
-def mean_depth(chances: FloatArray) -> FloatArray:
-    """Mean of the frame numbers under probabilities (n, h, w): depth, also between frames."""
-    depth = np.zeros(chances.shape[1:], np.float32)
-    for k, chance in enumerate(chances):
-        depth += np.float32(k) * chance
-    return depth
+def depth_between(labels: IntArray, log_odds: FloatArray, *, beyond: float) -> FloatArray:
+    """Depth (h, w) in frames, also between them: where log odds (n - 1, h, w) change sign around the label.
+
+    Odds between two frames belong halfway between them; from one to the next they are taken to be straight.
+    Before the first frame and after the last one, a place is taken to lose sharpness with log odds `beyond`.
+    """
+    here, last = labels.astype(np.intp), len(log_odds)
+
+    def between(frame: IntArray) -> FloatArray:
+        found: FloatArray = np.take_along_axis(log_odds, np.clip(frame, 0, last - 1)[None], axis=0)[0]
+        return found
+
+    rising = np.where(here > 0, between(here - 1), np.float32(beyond))
+    falling = np.where(here < last, -between(here), np.float32(beyond))
+    # A label is the likeliest frame: negative is only what rounding hid when it was found.
+    np.maximum(rising, 0, out=rising)
+    np.maximum(falling, 0, out=falling)
+    total = rising + falling
+    share = np.divide(rising, total, out=np.full_like(total, 0.5), where=total > 0)  # 0 / 0: nothing is known
+    return np.asarray(np.clip(here + share - 0.5, 0, last), np.float32)
