@@ -20,25 +20,23 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
 import panfocus as pf
-from benchmarks import rendered_stacks
+from benchmarks import _truth, rendered_stacks
 from benchmarks._data import need_data
+from benchmarks._truth import HALVES, SETS, Frames, colour_psnr, composed_clean, noisy
 from panfocus._filters import Filter, filtered, gaussian
 from panfocus._float import FloatArray, IntArray
 from panfocus.compare import Scene, find_groups
-from panfocus.compose import by_labels, by_votes
+from panfocus.compose import by_labels
 from panfocus.focus import NOISE_GAIN, laplacian_energy
 from panfocus.gray import to_gray
 from panfocus.io.read import read_image, read_stack
 from panfocus.methods import _never_in_focus, panfocus
-from panfocus.methods._tile import Tile
 from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
 from panfocus.select import reblur
 
-BORDER = 8
-NOISE, SEED = 10.0, 5
+NOISE = 10.0
 PROCESSES = 2
 # What stands in for a part is at its best on the scenes on which settings are chosen.
 LAPLACIAN_GAIN = 2.0  # of the logarithm of energies
@@ -47,7 +45,6 @@ NOTHING = Filter(np.ones(1, np.float32))  # a filter that leaves all as it is
 TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
 EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 
-Frames = NDArray[np.uint8]
 Figures = dict[str, float]
 
 
@@ -123,8 +120,8 @@ TABLES = {
     "PSNR, dB": {
         f"{name} {half}{head}": (f"{name} {half}", key, 2)
         for key, head in (("psnr", ""), ("noisy", ", noise"))
-        for name in ("real-mff", "mfi-whu")
-        for half in ("choose", "report")
+        for name in SETS
+        for half in HALVES
     },
     "rendered": {
         f"{half}: {head}": (f"rendered {half}", key, digits)
@@ -144,31 +141,12 @@ TABLES = {
 }
 
 
-def decibels(image: Frames, truth: Frames) -> float:
-    """PSNR of the three channels together, without the border."""
-    inside = np.s_[BORDER:-BORDER, BORDER:-BORDER]
-    return float(10 * np.log10(255**2 / np.mean((image[inside].astype(float) - truth[inside]) ** 2)))
-
-
-def noisy(frames: Frames) -> Frames:
-    """Add noise to every frame, always the same."""
-    noise = np.random.default_rng(SEED).normal(0, NOISE, frames.shape)
-    return np.clip(np.rint(frames + noise), 0, 255).astype(np.uint8)
-
-
-def composed_clean(decided_on: Frames, clean: Frames) -> Frames:
-    """Compose other frames than those that decide."""
-    method = panfocus.PanFocus().survey(decided_on)
-    with patch.object(panfocus, "by_votes", lambda _, votes: by_votes(clean, votes)):
-        return method.fuse(decided_on, Tile.whole(clean.shape[1:3])).image
-
-
 def on_truth(scene: Scene) -> Figures:
     """Compare with the reference."""
     frames, truth = read_stack(scene.sources).frames, read_image(scene.reference)
     return {
-        "psnr": decibels(pf.fuse(frames, threads=1).image, truth),
-        "noisy": decibels(composed_clean(noisy(frames), frames), truth),
+        "psnr": colour_psnr(pf.fuse(frames, threads=1).image, truth),
+        "noisy": colour_psnr(composed_clean("panfocus", noisy(frames, NOISE), frames).image, truth),
     }
 
 
@@ -204,12 +182,11 @@ def of_rendered(group: str, name: str, parts: list[str]) -> dict[str, Figures]:
 def jobs(parts: list[str]) -> dict[tuple[str, str], Callable[[], dict[str, Figures]]]:
     """Name the work: (column group, scene)."""
     found: dict[tuple[str, str], Callable[[], dict[str, Figures]]] = {}
-    for folder in ("groundtruth/real-mff", "groundtruth/mfi-whu", "lytro"):
-        (group,) = find_groups([need_data() / folder])
-        for i, scene in enumerate(group.scenes):
-            half = "" if folder == "lytro" else (" choose", " report")[i % 2]
-            kind = LYTRO if folder == "lytro" else TRUTH
-            found[group.name + half, scene.name] = partial(of_scene, kind, scene, parts)
+    for name, half, scene in _truth.scenes():
+        found[f"{name} {half}", scene.name] = partial(of_scene, TRUTH, scene, parts)
+    (group,) = find_groups([need_data() / "lytro"])
+    for scene in group.scenes:
+        found[group.name, scene.name] = partial(of_scene, LYTRO, scene, parts)
     for group_name, settings in rendered_stacks.SETTINGS.items():
         for name in settings:
             found[f"rendered {group_name}", name] = partial(of_rendered, group_name, name, parts)

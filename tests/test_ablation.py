@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 from benchmarks import ablation
-from benchmarks.ablation import PARTS, composed_clean, decibels, summary
+from benchmarks.ablation import PARTS, summary
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.compose import by_labels
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +54,5 @@ def test_a_part_that_is_off_changes_what_is_said_and_comes_back(name, frames):
     assert not different(whole, maps(pf.fuse(frames)))
 
 
-def test_other_frames_are_composed_than_those_that_decide(frames):
-    np.testing.assert_array_equal(composed_clean(frames, frames), pf.fuse(frames).image)
-    numbers = np.broadcast_to(np.array([10, 20, 30], np.uint8)[:, None, None, None], frames.shape)
-    result = pf.fuse(frames)
-    told = composed_clean(frames, numbers)[..., 0]
-    sure = by_labels(numbers, result.labels)[..., 0]
-    assert np.mean(np.abs(told.astype(int) - sure) <= 5) > 0.7
-
-
-def test_decibels_leave_the_border_out_and_means_are_over_scenes():
-    truth = np.full((30, 40, 3), 100, np.uint8)
-    image = truth + np.uint8(5)
-    image[:8] = 0
-    assert decibels(image, truth) == pytest.approx(20 * np.log10(255 / 5))
+def test_means_are_over_scenes():
     assert summary("lytro", {"a": {"nmi": 1.0}, "b": {"nmi": 2.0}}) == {"nmi": 1.5}

@@ -1,0 +1,53 @@
+"""Scenes with ground truth, their halves, and clean frames composed by what was decided on noisy ones."""
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+import panfocus as pf
+from benchmarks._data import need_data
+from panfocus.compare import Scene, find_groups
+from panfocus.compose import by_votes
+from panfocus.methods import Surveyor, Tile, _patchwise, get_method, panfocus
+from panfocus.metrics import psnr_rgb
+
+Frames = NDArray[np.uint8]
+
+SETS = ("real-mff", "mfi-whu")
+HALVES = ("choose", "report")  # settings are chosen on the 1st, 3rd, ... scene by name
+BORDER = 8
+SEED = 5
+
+# The modules in which methods compose frames by votes.
+COMPOSING = {"panfocus": panfocus, "coupled": _patchwise}
+
+
+def scenes() -> Iterator[tuple[str, str, Scene]]:
+    """Yield set, half and scene."""
+    for name in SETS:
+        (group,) = find_groups([need_data() / "groundtruth" / name])
+        for i, scene in enumerate(group.scenes):
+            yield name, HALVES[i % 2], scene
+
+
+def colour_psnr(image: Frames, truth: Frames) -> float:
+    """PSNR of the three channels together, without the border."""
+    inside = np.s_[BORDER:-BORDER, BORDER:-BORDER]
+    return psnr_rgb(truth[inside], image[inside])
+
+
+def noisy(frames: Frames, sigma: float) -> Frames:
+    """Add noise of so many levels to every frame, always the same."""
+    noise = np.random.default_rng(SEED).normal(0, sigma, frames.shape)
+    return np.clip(np.rint(frames + noise), 0, 255).astype(np.uint8)
+
+
+def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionResult:
+    """Decide by a method's votes and labels, and compose other frames by these votes."""
+    method = get_method(name)
+    if isinstance(method, Surveyor):
+        method = method.survey(decided_on)
+    with patch.object(COMPOSING[name], "by_votes", lambda _, votes: by_votes(clean, votes)):
+        return method.fuse(decided_on, Tile.whole(clean.shape[1:3]))
