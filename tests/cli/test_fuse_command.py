@@ -1,10 +1,12 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 from panfocus.cli._memory import estimate_peak, format_size, parse_size
 from panfocus.dictionary import CoupledDictionary
@@ -34,6 +36,8 @@ def test_the_command_writes_what_the_library_returns(folder, run, scene, diction
         "sure.tif",
         "--depth",
         "depth.tif",
+        "--never-in-focus",
+        "never.png",
         "--report",
         "report.json",
     )
@@ -43,6 +47,7 @@ def test_the_command_writes_what_the_library_returns(folder, run, scene, diction
     np.testing.assert_array_equal(read_image("labels.png"), expected.labels)
     np.testing.assert_array_equal(read_image("sure.tif"), expected.confidence)
     np.testing.assert_array_equal(read_image("depth.tif"), expected.depth)
+    np.testing.assert_array_equal(read_image("never.png"), 255 * expected.never_in_focus.astype(np.uint8))
     assert json.loads((folder / "report.json").read_text())["settings"]["noise"] == 3
 
 
@@ -50,6 +55,58 @@ def test_it_says_what_it_did(folder, run, dictionary):
     out = run("fuse", "a.png", "b.png", "-o", "fused.png", *dictionary).out
     for words in ("2 frames of 33 x 40", " s;", "%", "fused.png"):
         assert words in out
+
+
+@pytest.fixture
+def blurred_frames(folder):
+    """Frames soft-1.png and soft-2.png, whose right half is blurred in both; they are returned."""
+    rng = np.random.default_rng(8)
+    sharp = sum(s * gaussian_filter(rng.normal(size=(80, 160)), s) for s in (0.6, 1.2, 2.5))
+    soft, softer = (gaussian_filter(sharp, s) for s in (2.5, 4))
+    left = np.arange(160) < 80
+    frames = [128 + 60 * np.where(left, *pair) for pair in ((sharp, soft), (soft, softer))]
+    frames = np.clip(np.rint(frames), 0, 255).astype(np.uint8)
+    for i, frame in enumerate(frames, start=1):
+        write_image(f"soft-{i}.png", frame)
+    return frames
+
+
+def test_what_is_never_in_focus_is_written_white_and_said(blurred_frames, run):
+    ran = run("fuse", "soft-1.png", "soft-2.png", "-o", "fused.png", "--never-in-focus", "never.png")
+    assert (ran.code, ran.err) == (0, "")
+    never = read_image("never.png")
+    assert (never.dtype, never.shape, set(np.unique(never))) == (np.uint8, (80, 160), {0, 255})
+    np.testing.assert_array_equal(never > 0, fuse(blurred_frames).never_in_focus)
+    assert (never > 0)[:, 100:].mean() > 0.9
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("fused 2 frames"))
+    assert line.endswith(f"; never in focus: {np.mean(never > 0):.1%}")
+    assert "wrote fused.png, never.png" in ran.out
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.0, None), (0.00002, "under 0.1%"), (0.25, "25.0%")])
+def test_never_in_focus_is_said_when_it_is_more_than_nothing(
+    folder, run, dictionary, monkeypatch, share, said
+):
+    def with_share(*arguments, **options):
+        result = fuse(*arguments, **options)
+        return replace(result, report=result.report | {"never_in_focus_share": share})
+
+    monkeypatch.setattr("panfocus.pipeline.fuse", with_share)
+    out = run("fuse", "a.png", "b.png", "-o", "fused.png", *dictionary).out
+    assert ("never in focus" in out) == (said is not None)
+    assert said is None or f"; never in focus: {said}\n" in out
+
+
+def test_a_map_of_what_is_never_in_focus_is_not_written_over(folder, run, dictionary):
+    (folder / "never.png").write_bytes(b"precious")
+    before = names_in(folder)
+    arguments = ("fuse", "a.png", "b.png", "-o", "fused.png", "--never-in-focus", "never.png", *dictionary)
+    ran = run(*arguments)
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert "never.png exists already" in ran.err
+    assert (names_in(folder), (folder / "never.png").read_bytes()) == (before, b"precious")
+    assert run(*arguments, "--force").code == 0
+    assert read_image("never.png").shape == (40, 33)
 
 
 def test_quiet_prints_nothing(folder, run, dictionary):
@@ -162,12 +219,22 @@ def test_threads_do_not_change_a_byte(folder, run, dictionary):
     assert (folder / "fused1.png").read_bytes() == (folder / "fused2.png").read_bytes()
 
 
-def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
+@pytest.mark.parametrize(
+    ("option", "file", "words"),
+    [
+        ("--depth", "depth.tif", "coupled gives no depth; leave --depth out"),
+        (
+            "--never-in-focus",
+            "never.png",
+            "coupled gives no map of what is never in focus; leave --never-in-focus out",
+        ),
+    ],
+)
+def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary, option, file, words):
     before = names_in(folder)
-    maps = ("--method", "coupled", "--labels", "labels.png", "--depth", "depth.tif")
+    maps = ("--method", "coupled", "--labels", "labels.png", option, file)
     ran = run("fuse", ".", "-o", "fused.png", *maps, *dictionary)
-    assert ran.code == 2
-    assert "gives no depth" in ran.err
+    assert (ran.code, ran.err) == (2, f"panfocus: the method {words}\n")
     assert names_in(folder) == before
 
 
@@ -190,8 +257,10 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary):
         (["--labels", "labels.jpg"], 2, ["labels.jpg", ".png"]),
         (["--confidence", "sure.jpg"], 2, ["sure.jpg", ".tif"]),
         (["--depth", "depth.png"], 2, ["depth.png", ".tif"]),
+        (["--never-in-focus", "never.tif"], 2, ["never.tif", ".png"]),
         (["--report", "report.txt"], 2, ["report.txt", ".json"]),
         (["--labels", "fused.png"], 2, ["same name"]),
+        (["--labels", "map.png", "--never-in-focus", "map.png"], 2, ["same name"]),
         (["--labels", "a.png", "--force"], 1, ["a.png", "one of the inputs"]),
         (["--report", "nowhere/report.json"], 1, ["no folder", "nowhere"]),
         (["--dictionary", "none.npz"], 1, ["none.npz", "no such file"]),

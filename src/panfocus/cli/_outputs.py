@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from panfocus.stack import Stack
 
 
+# What a method may or may not give, and how to say that it does not.
+_MAPS = {
+    "labels": "labels",
+    "confidence": "confidence",
+    "depth": "depth",
+    "never_in_focus": "map of what is never in focus",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where the results of a fusion go; None for what is not wanted."""
@@ -24,6 +33,7 @@ class Outputs:
     labels: Path | None = None
     confidence: Path | None = None
     depth: Path | None = None
+    never_in_focus: Path | None = None
     report: Path | None = None
 
     def paths(self) -> dict[str, Path]:
@@ -34,13 +44,20 @@ class Outputs:
     def check_names(self) -> None:
         """Refuse names that do not say a format which can hold the result, and names given twice."""
         from panfocus.io.files import check_suffix
-        from panfocus.io.write import CONFIDENCE_SUFFIXES, DEPTH_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES
+        from panfocus.io.write import (
+            CONFIDENCE_SUFFIXES,
+            DEPTH_SUFFIXES,
+            IMAGE_SUFFIXES,
+            LABEL_SUFFIXES,
+            MASK_SUFFIXES,
+        )
 
         suffixes = {
             "image": IMAGE_SUFFIXES,
             "labels": LABEL_SUFFIXES,
             "confidence": CONFIDENCE_SUFFIXES,
             "depth": DEPTH_SUFFIXES,
+            "never_in_focus": MASK_SUFFIXES,
             "report": (".json",),
         }
         paths = self.paths()
@@ -51,13 +68,20 @@ class Outputs:
 
     def check_maps(self, method: str, maps: Sequence[str]) -> None:
         """Refuse a map that the method does not give, before it has worked for minutes."""
-        for kind in ("labels", "confidence", "depth"):
+        for kind, words in _MAPS.items():
             if kind in self.paths() and kind not in maps:
-                raise InputError(f"the method {method} gives no {kind}; leave --{kind} out")
+                option = f"--{kind.replace('_', '-')}"
+                raise InputError(f"the method {method} gives no {words}; leave {option} out")
 
     def encode(self, result: "FusionResult", stack: "Stack") -> dict[Path, bytes]:
         """Return what each file is to hold."""
-        from panfocus.io.write import encode_confidence, encode_image, encode_json, encode_labels
+        from panfocus.io.write import (
+            encode_confidence,
+            encode_image,
+            encode_json,
+            encode_labels,
+            encode_mask,
+        )
 
         contents = {self.image: encode_image(self.image, result.image, like=stack)}
         if self.labels:
@@ -66,6 +90,8 @@ class Outputs:
             contents[self.confidence] = encode_confidence(self.confidence, _given(result.confidence))
         if self.depth:
             contents[self.depth] = encode_image(self.depth, _given(result.depth))
+        if self.never_in_focus:
+            contents[self.never_in_focus] = encode_mask(_given(result.never_in_focus))
         if self.report:
             contents[self.report] = encode_json(result.report)
         return contents

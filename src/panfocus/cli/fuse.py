@@ -52,6 +52,9 @@ def fuse(
     depth: Annotated[
         Path | None, typer.Option(help="Write where in the stack each pixel is sharpest (float TIFF).")
     ] = None,
+    never_in_focus: Annotated[
+        Path | None, typer.Option(help="Write what is sharp in no frame, 255 there and 0 elsewhere (PNG).")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write settings and measurements of the run (JSON).")
     ] = None,
@@ -77,7 +80,14 @@ def fuse(
         from panfocus.io.write import check_format
         from panfocus.methods import DEFAULT_METHOD, get_method
 
-        outputs = Outputs(image=output, labels=labels, confidence=confidence, depth=depth, report=report)
+        outputs = Outputs(
+            image=output,
+            labels=labels,
+            confidence=confidence,
+            depth=depth,
+            never_in_focus=never_in_focus,
+            report=report,
+        )
         method = method or DEFAULT_METHOD
         with usage_errors():
             outputs.check_names()
@@ -178,10 +188,12 @@ def _describe(terminal: Console, stack: "Stack", **demands: Any) -> None:
 def _summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> None:
     for notice in stack.notices:
         terminal.say(notice)
-    shares = ", ".join(f"{share:.1%}" for share in report.get("frame_shares", ()))
-    terminal.say(
-        f"fused {_frames(stack)} in {report['seconds']:.1f} s" + (f"; from each: {shares}" if shares else "")
-    )
+    said = [f"fused {_frames(stack)} in {report['seconds']:.1f} s"]
+    if shares := report.get("frame_shares"):
+        said.append(f"from each: {', '.join(f'{share:.1%}' for share in shares)}")
+    if unfocused := report.get("never_in_focus_share"):
+        said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
+    terminal.say("; ".join(said))
     if refined := report.get("refine"):
         terminal.say(
             f"refined with strength {refined['strength']:g}, which changed {refined['changed_share']:.1%} "

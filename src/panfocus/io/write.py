@@ -27,6 +27,7 @@ IMAGE_SUFFIXES = tuple(_ENCODERS)
 LABEL_SUFFIXES = (".png",)
 CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
 DEPTH_SUFFIXES = (".tif", ".tiff")
+MASK_SUFFIXES = (".png",)
 
 
 def check_format(path: Path, image: NDArray[Any]) -> None:
@@ -68,6 +69,11 @@ def encode_confidence(path: Path, confidence: FloatArray) -> bytes:
     if path.suffix.lower() == ".png":
         return encode_png(IntensityScale.of(np.dtype(np.uint16)).from_unit(values))
     return encode_tiff(values)
+
+
+def encode_mask(mask: NDArray[np.bool_]) -> bytes:
+    """Encode where something is true as an 8-bit PNG: 255 there, 0 elsewhere."""
+    return encode_png(np.where(mask, np.uint8(255), np.uint8(0)))
 
 
 def encode_json(content: Mapping[str, Any]) -> bytes:
