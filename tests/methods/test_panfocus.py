@@ -95,6 +95,31 @@ def test_labels_compose_one_frame_per_pixel():
     np.testing.assert_array_equal(result.image, np.where(result.labels == 0, *frames))
 
 
+def test_beside_a_known_front_its_frame_is_preferred():
+    back, front = (np.repeat(texture((140, 140), seed)[..., None], 3, axis=2) for seed in (4, 5))
+    matte = np.zeros((140, 140))
+    matte[40:100, 40:100] = 1
+    layers = [Layer(back, np.ones_like(matte), 1.0), Layer(0.3 * front, matte, 0.0)]
+    frames = render_stack(layers, n_frames=2, strength=7.0)
+    rim = (gaussian_filter(matte, 3) > 0.02) & (matte == 0)
+
+    def haze(front):
+        difference = pf.fuse(frames, method="panfocus", front=front).image - 255 * back
+        return np.abs(gaussian_filter(difference, (2, 2, 0)))[rim].mean()
+
+    assert haze("first") < 0.98 * haze("unknown")
+    assert haze("last") > haze("unknown")
+
+
+def test_the_front_may_be_at_either_end():
+    _, frames, _ = staircase(4)
+    first = pf.fuse(frames, method="panfocus", front="first")
+    last = pf.fuse(frames[::-1], method="panfocus", front="last")
+    # A probability and one less its complement: the same but for rounding.
+    np.testing.assert_allclose(first.image.astype(int), last.image, atol=1)
+    assert np.mean(first.labels == 3 - last.labels) > 0.999
+
+
 def test_what_is_blurred_in_every_frame_is_found():
     sharp = texture((160, 240))
     never = np.arange(240) >= 140
@@ -117,14 +142,14 @@ def test_noise_is_measured_once_for_the_whole_stack():
     assert pf.fuse(noisy, method="panfocus", noise=2.0).report["noise"] == 2
 
 
-@pytest.mark.parametrize("channels", [None, 3])
-def test_tiles_equal_the_whole_where_they_do_not_see_all_of_it(channels):
+@pytest.mark.parametrize(("channels", "front"), [(None, "unknown"), (3, "unknown"), (None, "last")])
+def test_tiles_equal_the_whole_where_they_do_not_see_all_of_it(channels, front):
     rng = np.random.default_rng(2)
-    planes = [staircase(3, shape=(430, 150))[1]] * (channels or 1)
+    planes = [staircase(3, shape=(460, 160))[1]] * (channels or 1)
     frames = planes[0] if channels is None else np.stack(planes, axis=-1)
     frames = np.clip(frames + rng.normal(0, 2, frames.shape), 0, 255).astype(np.uint8)
-    method = get_method("panfocus")
-    assert 2 * method.survey(frames).halo + 180 < 430
+    method = get_method("panfocus", front=front)
+    assert 2 * method.survey(frames).halo + 180 < 460
     whole, tiled = (run(method, frames, side=side) for side in (10**6, 180))
     for name in ("image", *method.maps):
         np.testing.assert_array_equal(getattr(tiled, name), getattr(whole, name), err_msg=name)
@@ -134,6 +159,7 @@ def test_tiles_equal_the_whole_where_they_do_not_see_all_of_it(channels):
     ("settings", "message"),
     [
         ({"composition": "hard"}, "composition must be one of blend, labels, got 'hard'"),
+        ({"front": "top"}, "front must be one of unknown, first, last, got 'top'"),
         ({"noise": -1.0}, "noise must be from 0 to 25 levels, got -1.0"),
         ({"noise": "much"}, "noise must be a number, got 'much'"),
         (

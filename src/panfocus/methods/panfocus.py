@@ -23,6 +23,7 @@ from panfocus.methods._tile import Tile
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 
 Composition = Literal["blend", "labels"]
+Front = Literal["unknown", "first", "last"]
 
 LEVELS = 255  # from dark to bright: the unit in which frames are compared
 DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values: a few extreme pixels do not set the scale
@@ -47,6 +48,9 @@ COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
 # Log odds with which a place at the first or the last frame would lose sharpness beyond it: clear, but less
 # than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
 BEYOND = 3.0
+# Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
+# is, by this width.
+LEAN, BESIDE = np.float32(1.0), gaussian(4.0, cut=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +68,12 @@ class PanFocus:
         default="blend",
         metadata={"help": "blend: mean of the frames by their probabilities; labels: one frame per pixel"},
     )
+    front: Front = field(
+        default="unknown",
+        metadata={
+            "help": "the frame focused nearest, first or last: beside what is in front, it is preferred"
+        },
+    )
     noise: float = field(
         default=0.0,
         metadata={"help": "deviation of the noise, in 255ths of the frames' range; 0: it is measured"},
@@ -75,6 +85,7 @@ class PanFocus:
 
     def __post_init__(self) -> None:
         one_of("composition", self.composition, get_args(Composition))
+        one_of("front", self.front, get_args(Front))
         real_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
             raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels, got {self.noise}")
@@ -111,6 +122,8 @@ class _Surveyed:
     def halo(self) -> int:
         """What decides on a pixel's label, or on the picture that its verdict of focus is read from."""
         decided_by = log_odds_reach(self.noise)
+        if self.settings.front != "unknown":
+            decided_by += reach(GATHER, BESIDE)
         labels = decided_by + max(reach(GATHER, more, SURROUNDINGS) for more in GATHER_MORE)
         picture = decided_by + max(reach(SEAM), reach(WIDE_SEAM))
         return max(labels, picture + never_in_focus_reach(self.settings.dictionary.patch_size))
@@ -118,6 +131,8 @@ class _Surveyed:
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile."""
         odds = self._odds(frames)
+        if self.settings.front != "unknown":
+            _lean_to_front(odds, first=self.settings.front == "first")
         chances = probabilities(odds)
         picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
         relative = (to_gray(picture) - self.dark) / self.span
@@ -164,11 +179,25 @@ def _coherent(odds: FloatArray) -> FloatArray:
         gathered[k] = narrow
         for more in GATHER_MORE:
             gathered[k] += filtered(narrow, more)
-    up_to_k = np.zeros(odds.shape[1:], np.float32)
-    for k, chance in enumerate(probabilities(gathered)[:-1]):
-        up_to_k += chance
+    for k, up_to_k in enumerate(_not_beyond(gathered)):
         gathered[k] += COUPLING * filtered(1 - 2 * up_to_k, SURROUNDINGS)
     return gathered
+
+
+def _lean_to_front(odds: FloatArray, *, first: bool) -> None:
+    """Change log odds (n - 1, h, w) in favour of the front's frames, beside what is probably in front.
+
+    There the blurred front lies over the background in the background's own frame, which is sharp, but wrong.
+    """
+    gathered = np.stack([filtered(np.clip(plane, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER) for plane in odds])
+    for k, up_to_k in enumerate(_not_beyond(gathered)):
+        beside = filtered(up_to_k if first else 1 - up_to_k, BESIDE)
+        odds[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
+
+
+def _not_beyond(log_odds: FloatArray) -> FloatArray:
+    """Probability (n - 1, h, w) that a pixel is sharpest in frame k or one before it."""
+    return np.asarray(np.cumsum(probabilities(log_odds)[:-1], axis=0))
 
 
 def _softened(chance: FloatArray) -> FloatArray:
