@@ -48,13 +48,14 @@ EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 Figures = dict[str, float]
 
 
-def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> FloatArray:
+def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> tuple[FloatArray, FloatArray]:
     """Log odds by the energy of the Laplacian, whose own noise makes small energies mean little."""
     planes = [
         np.mean([laplacian_energy(frame[..., i]) for i in range(frame.shape[2])], axis=0) for frame in (a, b)
     ]
     first, second = (np.log(plane + reblur.FLOOR + NOISE_GAIN * noise**2) for plane in planes)
-    return (LAPLACIAN_GAIN * (second - first)).astype(np.float32)
+    odds = (LAPLACIAN_GAIN * (second - first)).astype(np.float32)
+    return odds, odds
 
 
 def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
@@ -88,7 +89,7 @@ class Part:
 
 
 PICTURE, LABELS = (TRUTH, RENDERED), (RENDERED, LYTRO)
-NOT_GATHERED = ((panfocus, "GATHER", NOTHING), (panfocus, "GATHER_MORE", (NOTHING,)))
+NOT_GATHERED = tuple((panfocus, name, NOTHING) for name in ("GATHER", "GATHER_MORE", "GATHER_MOST"))
 PARTS = {
     "all parts": Part(()),
     "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
@@ -96,12 +97,14 @@ PARTS = {
     "evidence: width judged at the pixel": Part(((reblur, "NEARBY", ()),)),
     "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
+    "picture: no doubt": Part(((reblur, "DOUBT", 0.0),), PICTURE),
+    "picture: no share of the surroundings": Part(((panfocus, "SHARE", np.float32(0)),), PICTURE),
     "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
-    "labels: not gathered": Part(NOT_GATHERED, LABELS),
-    "labels: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),), LABELS),
-    "labels: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
-    "labels: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0))), LABELS),
+    "surroundings: not gathered": Part(NOT_GATHERED),
+    "surroundings: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),)),
+    "surroundings: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
+    "surroundings: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0)))),
     "never in focus: two bands": Part(
         (
             (_never_in_focus, "_activities", two_bands),

@@ -20,7 +20,7 @@ from panfocus._filters import filtered, gaussian
 from panfocus._float import FloatArray
 from panfocus.io.read import find_inputs, read_stack
 from panfocus.methods import get_method
-from panfocus.methods.panfocus import _coherent
+from panfocus.methods.panfocus import _coupled
 from panfocus.select import most_probable, probabilities
 from panfocus.select.reblur import FLOOR, unexplained
 
@@ -36,8 +36,8 @@ def main() -> None:
     with as_file(files("panfocus") / "data" / "sample") as sample:
         frames = read_stack(find_inputs([sample])).frames
     surveyed = get_method("panfocus").survey(frames)
-    odds = surveyed._odds(frames)
-    chances, steady = probabilities(odds), probabilities(_coherent(odds))
+    odds, of_surroundings = surveyed._odds(frames)
+    chances, steady = probabilities(odds), probabilities(_coupled(of_surroundings))
     result = pf.fuse(frames)
     assert (most_probable(steady)[0] == result.labels).all()
 

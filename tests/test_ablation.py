@@ -43,7 +43,7 @@ def test_a_part_that_is_off_changes_what_is_said_and_comes_back(name, frames):
     expected = {
         "evidence": {"image", "confidence", "depth"},
         "picture": {"image"},
-        "labels": {"confidence", "depth"},
+        "surroundings": {"confidence", "depth"},
         "never in focus": {"never_in_focus"},
     }[name.partition(":")[0]]
     assert expected <= changed

@@ -3,7 +3,7 @@ import pytest
 from scipy.ndimage import correlate1d, gaussian_filter, uniform_filter
 
 from panfocus.select import log_odds, log_odds_reach, noise_level
-from panfocus.select.reblur import FLOOR, GAIN, WINDOW
+from panfocus.select.reblur import DOUBT, FLOOR, GAIN, WINDOW
 
 
 def texture(shape=(90, 110, 3), seed=5):
@@ -21,15 +21,15 @@ def blurred(frame, width):
 def test_the_frame_that_gives_the_other_when_blurred_is_the_sharper_one(width):
     sharp = texture()
     soft = blurred(sharp, width)
-    odds = log_odds(soft, sharp, noise=0.0)
-    assert np.mean(odds > 0) > 0.97
-    np.testing.assert_array_equal(log_odds(sharp, soft, noise=0.0), -odds)
+    for odds, other in zip(log_odds(soft, sharp, noise=0.0), log_odds(sharp, soft, noise=0.0), strict=True):
+        assert np.mean(odds > 0) > 0.97
+        np.testing.assert_array_equal(other, -odds)
 
 
 def test_of_two_blurred_frames_the_less_blurred_is_the_sharper_one():
     sharp = texture()
-    odds = log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0)
-    assert np.mean(odds > 0) > 0.9
+    for odds in log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0):
+        assert np.mean(odds > 0) > 0.9
 
 
 def test_more_contrast_is_not_more_focus():
@@ -39,16 +39,17 @@ def test_more_contrast_is_not_more_focus():
     soft = blurred(sharp, 2.0)
     low = 128 + (sharp - 128) / 3
     assert np.var(np.diff(soft, axis=1)) < np.var(np.diff(sharp, axis=1))
-    assert np.mean(log_odds(128 + (soft - 128) / 3, low, noise=0.0) > 0) > 0.95
+    for odds in log_odds(128 + (soft - 128) / 3, low, noise=0.0):
+        assert np.mean(odds > 0) > 0.95
 
 
 @pytest.mark.parametrize("level", [0.0, 0.5])
 def test_flat_places_say_that_they_do_not_know(level):
     rng = np.random.default_rng(6)
     a, b = (np.full((60, 60, 3), 100, np.float32) + level * rng.normal(size=(60, 60, 3)) for _ in range(2))
-    odds = log_odds(a.astype(np.float32), b.astype(np.float32), noise=level)
-    assert np.abs(odds).max() < 1.5  # at most 1 to 4.5 at any of 3600 pixels
-    assert abs(odds.mean()) < 0.02
+    for odds in log_odds(a.astype(np.float32), b.astype(np.float32), noise=level):
+        assert np.abs(odds).max() < 1.5  # at most 1 to 4.5 at any of 3600 pixels
+        assert abs(odds.mean()) < 0.02
 
 
 def test_the_odds_are_those_of_the_formula():
@@ -71,8 +72,18 @@ def test_the_odds_are_those_of_the_formula():
         least = np.take_along_axis(np.array(attempts), best[None], axis=0)[0]
         return gaussian_filter(least, WINDOW, radius=2)
 
-    expected = GAIN * np.log((error(a, b) + FLOOR) / (error(b, a) + FLOOR))
-    assert np.quantile(np.abs(log_odds(a, b, noise=0.0) - expected), 0.999) < 1e-3  # but for even choices
+    either, other = error(a, b), error(b, a)
+    doubt = DOUBT * gaussian_filter(np.minimum(either, other), 5, radius=10)
+    for odds, more in zip(log_odds(a, b, noise=0.0), (0, doubt), strict=True):
+        expected = GAIN * np.log((either + FLOOR + more) / (other + FLOOR + more))
+        assert np.quantile(np.abs(odds - expected), 0.999) < 1e-3  # but for even choices
+
+
+def test_what_no_blur_explains_leaves_a_pixel_on_its_own_in_doubt():
+    # Two pictures of different things: neither is the other, blurred.
+    witness, alone = log_odds(texture(seed=8), texture(seed=9), noise=0.0)
+    assert np.abs(witness).mean() > 2
+    assert np.abs(alone).mean() < np.abs(witness).mean() / 2
 
 
 def test_the_reach_is_as_far_as_odds_depend_on():
@@ -80,7 +91,7 @@ def test_the_reach_is_as_far_as_odds_depend_on():
     reach = log_odds_reach(0.0)
     changed = b.copy()
     changed[:, 100:] += 40
-    difference = log_odds(a, changed, noise=0.0) != log_odds(a, b, noise=0.0)
+    difference = np.not_equal(log_odds(a, changed, noise=0.0), log_odds(a, b, noise=0.0)).any(axis=0)
     first = np.flatnonzero(difference.any(axis=0))[0]
     assert 100 - reach <= first < 100
 

@@ -33,14 +33,13 @@ LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell
 # more, so that no seam shows and a wrong border costs less.
 SEAM, WIDE_SEAM, WIDE_SHARE = gaussian(0.5), gaussian(5.0, cut=2), np.float32(0.1)
 
-# Labels come from evidence gathered over windows of these standard deviations, in pixels, together. The
-# narrow one follows the borders of things, the wide ones decide for places that have too little to show; they
-# are made of the narrow one, in steps.
-NARROW, WIDE = 3.0, {8.0: 3, 20.0: 6}
+# Evidence is gathered over windows of these standard deviations, in pixels, together. The narrow one follows
+# the borders of things, the wider ones decide for places that have too little to show; they are made of the
+# narrow one, in steps.
+NARROW, WIDER, WIDEST = 3.0, 8.0, 20.0
 GATHER = gaussian(NARROW, cut=2)
-GATHER_MORE = tuple(
-    gaussian(float(np.sqrt(width**2 - NARROW**2)), cut=2, step=step) for width, step in WIDE.items()
-)
+GATHER_MORE = gaussian(float(np.sqrt(WIDER**2 - NARROW**2)), cut=2, step=3)
+GATHER_MOST = gaussian(float(np.sqrt(WIDEST**2 - NARROW**2)), cut=2, step=6)
 MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote among many, not a veto
 # And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
 COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
@@ -48,6 +47,9 @@ COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
 # Log odds with which a place at the first or the last frame would lose sharpness beyond it: clear, but less
 # than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
 BEYOND = 3.0
+# Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
+# and the wider window, so that it is not left to chance where its own odds say little.
+SHARE = np.float32(0.1)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
 LEAN, BESIDE = np.float32(1.0), gaussian(4.0, cut=2)
@@ -121,23 +123,25 @@ class _Surveyed:
     @property
     def halo(self) -> int:
         """What decides on a pixel's label, or on the picture that its verdict of focus is read from."""
-        decided_by = log_odds_reach(self.noise)
+        narrow = log_odds_reach(self.noise) + reach(GATHER)
+        surroundings = narrow + reach(GATHER_MOST)
+        pixels = narrow + reach(GATHER_MORE)
         if self.settings.front != "unknown":
-            decided_by += reach(GATHER, BESIDE)
-        labels = decided_by + max(reach(GATHER, more, SURROUNDINGS) for more in GATHER_MORE)
-        picture = decided_by + max(reach(SEAM), reach(WIDE_SEAM))
-        return max(labels, picture + never_in_focus_reach(self.settings.dictionary.patch_size))
+            pixels = surroundings + reach(BESIDE)
+        picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
+        verdict = picture + never_in_focus_reach(self.settings.dictionary.patch_size)
+        return max(verdict, surroundings + reach(SURROUNDINGS))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile."""
-        odds = self._odds(frames)
+        of_pixels, of_surroundings = self._odds(frames)
         if self.settings.front != "unknown":
-            _lean_to_front(odds, first=self.settings.front == "first")
-        chances = probabilities(odds)
+            _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
+        chances = probabilities(of_pixels)
         picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
         relative = (to_gray(picture) - self.dark) / self.span
         unfocused = never_in_focus(relative.astype(np.float32), chances, tile, self.settings.dictionary)
-        coherent = _coherent(odds)
+        coherent = _coupled(of_surroundings)
         labels, confidence = most_probable(probabilities(coherent))
         if self.settings.composition == "labels":
             picture = by_labels(frames, labels)
@@ -151,15 +155,20 @@ class _Surveyed:
             report={"noise": round(self.noise, 3)},
         )
 
-    def _odds(self, frames: NDArray[Any]) -> FloatArray:
-        """Log odds (n - 1, h, w) of each next frame against the one before it."""
-        odds = np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32)
+    def _odds(self, frames: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+        """Log odds (n - 1, h, w) of each next frame against the one before: of pixels and surroundings."""
+        of_pixels = np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32)
+        of_surroundings = np.empty_like(of_pixels)
         before = self._levels(frames[0])
         for k, frame in enumerate(frames[1:]):
             after = self._levels(frame)
-            odds[k] = log_odds(before, after, noise=self.noise)
+            witness, alone = log_odds(before, after, noise=self.noise)
+            narrow = filtered(np.clip(witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
+            near = narrow + filtered(narrow, GATHER_MORE)
+            of_pixels[k] = alone + SHARE * near
+            of_surroundings[k] = near + filtered(narrow, GATHER_MOST)
             before = after
-        return odds
+        return of_pixels, of_surroundings
 
     def _levels(self, frame: NDArray[Any]) -> FloatArray:
         """Colours of a frame (h, w, c) in levels, without alpha."""
@@ -167,32 +176,27 @@ class _Surveyed:
         return ((unit - self.dark) * (LEVELS / self.span)).astype(np.float32)
 
 
-def _coherent(odds: FloatArray) -> FloatArray:
-    """Log odds (n - 1, h, w) by what the surroundings of each pixel show, and by what they decide.
+def _coupled(log_odds: FloatArray) -> FloatArray:
+    """Add to log odds (n - 1, h, w) of surroundings what is decided around each pixel.
 
     A mean-field step of a Markov field: where most around are probably beyond frame k, a pixel is too.
     """
-    gathered = np.empty_like(odds)
-    for k, plane in enumerate(odds):
-        limited = np.clip(plane, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        narrow = filtered(limited, GATHER)
-        gathered[k] = narrow
-        for more in GATHER_MORE:
-            gathered[k] += filtered(narrow, more)
-    for k, up_to_k in enumerate(_not_beyond(gathered)):
-        gathered[k] += COUPLING * filtered(1 - 2 * up_to_k, SURROUNDINGS)
-    return gathered
+    return np.stack(
+        [
+            odds + COUPLING * filtered(1 - 2 * up_to_k, SURROUNDINGS)
+            for odds, up_to_k in zip(log_odds, _not_beyond(log_odds), strict=True)
+        ]
+    )
 
 
-def _lean_to_front(odds: FloatArray, *, first: bool) -> None:
-    """Change log odds (n - 1, h, w) in favour of the front's frames, beside what is probably in front.
+def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
+    """Change log odds (n - 1, h, w) of pixels in favour of the front's frames, beside what is in front.
 
     There the blurred front lies over the background in the background's own frame, which is sharp, but wrong.
     """
-    gathered = np.stack([filtered(np.clip(plane, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER) for plane in odds])
-    for k, up_to_k in enumerate(_not_beyond(gathered)):
+    for k, up_to_k in enumerate(_not_beyond(of_surroundings)):
         beside = filtered(up_to_k if first else 1 - up_to_k, BESIDE)
-        odds[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
+        of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
 
 
 def _not_beyond(log_odds: FloatArray) -> FloatArray:

@@ -20,6 +20,9 @@ NEARBY = (box(3), box(5, step=3))
 # Errors below this, in squared levels of 255, mean little: rounding to 8 bit alone leaves 1/6 between two
 # frames, and JPEG files some levels.
 FLOOR = 4.0
+# For a pixel on its own, so many times what neither frame explains around it comes on top. Motion, highlights
+# and misalignment leave that: they are not blur.
+DOUBT, DOUBTED = 2.0, gaussian(5.0, cut=2)
 GAIN = 4.0  # of the logarithm of the errors' ratio: the samples in the window, halved
 WINDOW = 0.6  # standard deviation in pixels of the window over which errors are averaged; about one pixel
 # What noise, in levels, adds to that: errors of noise alone must average out.
@@ -29,19 +32,27 @@ HIGH_PASS = np.array([1.0, -2.0, 1.0])  # down and across, noise of deviation 1 
 MEDIAN_OF_NORMAL = 0.6745  # the median of absolute values, in standard deviations
 
 
-def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> FloatArray:
+def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> tuple[FloatArray, FloatArray]:
     """Logarithm of the odds (h, w) that frame b is sharper than frame a, which are (h, w, c), in levels.
 
     If b is the sharp one, b blurred gives a, but a blurred does not give b: with E the mean squared error of
     the better attempts around a pixel, the odds are (E_ab / E_ba)^GAIN. Where neither frame has detail, or
     noise hides it, both errors are about FLOOR, and the odds even.
+
+    The first odds are a witness among many. The second are for a pixel on its own: where neither frame
+    explains the other nearby, which of two bad attempts is the better one is chance, and they are near even.
     """
     window = gaussian(_window(noise))
     a_gives_b, b_gives_a = (
-        np.log(filtered(unexplained(sharp, blurred), window) + np.float32(FLOOR))
+        filtered(unexplained(sharp, blurred), window) + np.float32(FLOOR)
         for sharp, blurred in ((a, b), (b, a))
     )
-    return np.asarray(np.float32(GAIN) * (a_gives_b - b_gives_a))
+    either_way = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
+    doubt = np.maximum(either_way - np.float32(FLOOR + noise**2), 0)
+    doubt *= np.float32(DOUBT)
+    witness = np.float32(GAIN) * (np.log(a_gives_b) - np.log(b_gives_a))
+    alone = np.float32(GAIN) * (np.log(a_gives_b + doubt) - np.log(b_gives_a + doubt))
+    return witness, alone
 
 
 def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
@@ -57,7 +68,7 @@ def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
 
 def log_odds_reach(noise: float) -> int:
     """Pixels around one that its `log_odds` depend on."""
-    return reach(*BLURS, *NEARBY, gaussian(_window(noise)))
+    return reach(*BLURS, *NEARBY, gaussian(_window(noise)), DOUBTED)
 
 
 def noise_level(gray: FloatArray) -> float:
