@@ -52,7 +52,7 @@ BEYOND = 3.0
 SHARE = np.float32(0.1)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
-LEAN, BESIDE = np.float32(1.0), gaussian(4.0, cut=2)
+LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
 
 @dataclass(frozen=True, kw_only=True)
