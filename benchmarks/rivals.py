@@ -11,12 +11,14 @@ import argparse
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from panfocus._float import IntensityScale
 from panfocus.compare import Scene, find_groups
+from panfocus.gray import colours
 from panfocus.io.files import make_folder
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
@@ -37,9 +39,12 @@ def pyramid(program: Path, scene: Scene, result: Path) -> None:
 def enfuse(scene: Scene, result: Path) -> None:
     """Have enfuse choose by contrast alone, and copy instead of mixing."""
     settings = ["--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask"]
-    subprocess.run(["enfuse", *settings, "-o", result, *scene.sources], check=True, capture_output=True)
-    image = read_image(result)  # with alpha, which says only that all of it is there
-    write_image(result, image[..., 0] if image.shape[2] == 2 else image[..., :3], force=True)
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "result.tif"  # it cannot write a PNG with the colour profile of some cameras
+        subprocess.run(["enfuse", *settings, "-o", written, *scene.sources], check=True, capture_output=True)
+        image = read_image(written)  # with alpha, which says only that all of it is there
+    image = colours(image)
+    write_image(result, image[..., 0] if image.shape[2] == 1 else image, force=True)
 
 
 def available(pyramid_program: Path | None) -> dict[str, Callable[[Scene, Path], None]]:

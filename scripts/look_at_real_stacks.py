@@ -1,0 +1,174 @@
+"""Make pictures of real stacks to look at: `panfocus` beside enfuse and the pyramid, whole and at the hardest places.
+
+    PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py [--stacks ring,pcb] [--docs]
+
+Run it from the repository's folder. Needed: the image sets, and the Debian packages hugin-tools
+(align_image_stack) and enfuse. For each stack OUT gets a folder with the aligned frames and the results, and
+beside it NAME-whole.png and NAME-places-1.png, NAME-places-2.png, with five places each. What is there of
+aligned frames and of the rivals' results is used again; `panfocus` is always run.
+
+A place is a window of 160 x 160 pixels. The hardest ones are those where the three results differ most: mean
+square of the largest difference between any two of them, over pixels and colours. Where three ways of choosing
+agree, it hardly matters which is taken; where they do not, at least one of them is wrong. No two of the ten overlap.
+
+--docs also makes the picture of docs/panfocus-method.md, from stacks whose licence lets us show them.
+"""
+
+import argparse
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from benchmarks import rivals
+from benchmarks._data import need_data
+from numpy.typing import NDArray
+from PIL import Image
+from scipy.ndimage import uniform_filter
+
+import panfocus as pf
+from make_doc_images import beside, save, stacked, titled
+from panfocus.compare import Scene
+from panfocus.io.files import make_folder
+from panfocus.io.read import read_image, read_stack
+from panfocus.io.write import write_image
+
+# Frames in the order of their focus. Those of mineral-drift are of two sweeps, and their names do not tell.
+STACKS = {
+    "amber-flies": "flies_*.jpg",
+    "algae-20mp": "algae_*.jpg",
+    "pcb": "pcb_*.jpg",
+    "ring": "step*.jpg",
+    "mineral-drift": [f"frame_{number:04}.jpg" for number in (9, 15, 6, 20, 25, 3)],
+}
+TO_ALIGN = ("pcb", "ring", "mineral-drift")
+# Scale changes with focus (-m); what all frames cover is kept (-C). The rest finds control points in blurred
+# frames too: more of them (-c), in frames of a quarter of the size (-s 2), that agree less well (--corr).
+ALIGNMENT = ["-m", "-C", "--use-given-order", "-c", "20", "-s", "2", "--corr=0.7"]
+
+SIDE = 160
+STEP = 8  # windows begin at multiples of this
+PLACES = 10
+PER_SHEET = 5
+ZOOM = 2
+WHOLE_WIDTH = 900
+RAMP = np.array([[40, 20, 100], [30, 120, 180], [90, 200, 120], [250, 230, 60]])  # first frame to last
+
+# What the docs show: stack, top, left, what it is.
+SHOWN: tuple[tuple[str, int, int, str], ...] = ()
+SHOWN_SIDE = 120
+
+
+@dataclass(frozen=True)
+class Look:
+    """A stack, fused by three programs, and the labels of ours."""
+
+    name: str
+    pictures: dict[str, NDArray[np.uint8]]
+    labels: NDArray[np.uint8]  # a picture
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Give the corners, row and column, of the windows where the pictures differ most."""
+        hardness = self._hardness()
+        for _ in range(PLACES):
+            row, col = np.unravel_index(hardness.argmax(), hardness.shape)
+            if hardness[row, col] < 0:  # all of the picture is taken
+                return
+            yield int(row) * STEP, int(col) * STEP
+            apart = -(-SIDE // STEP)
+            hardness[max(0, row - apart + 1) : row + apart, max(0, col - apart + 1) : col + apart] = -1
+
+    def _hardness(self) -> NDArray[np.float32]:
+        """Return for every window, by row and column of its corner in steps, how much the pictures differ."""
+        pictures = list(self.pictures.values())
+        most, least = np.maximum.reduce(pictures), np.minimum.reduce(pictures)
+        square = np.square((most - least).astype(np.float32)).mean(axis=2)
+        means = uniform_filter(square, SIDE, origin=-(SIDE // 2))  # of the window that begins at a pixel
+        height, width = square.shape
+        return means[: height - SIDE + 1 : STEP, : width - SIDE + 1 : STEP]
+
+    def row(self, top: int, left: int, side: int = SIDE, title: str = "") -> Image.Image:
+        """Show a window of all pictures and of the labels, enlarged."""
+        cut = slice(top, top + side), slice(left, left + side)
+        return beside(
+            [
+                titled(enlarged(picture[cut]), f"{title or f'row {top}, column {left}'}: {name}")
+                for name, picture in (self.pictures | {"labels": self.labels}).items()
+            ]
+        )
+
+    def whole(self) -> Image.Image:
+        """Show everything, reduced."""
+        tiles = []
+        for name, picture in (self.pictures | {"labels": self.labels}).items():
+            small = Image.fromarray(picture)
+            small = small.resize((WHOLE_WIDTH, WHOLE_WIDTH * small.height // small.width), Image.LANCZOS)
+            tiles.append(titled(small, name))
+        return stacked([beside(tiles[:2]), beside(tiles[2:])])
+
+
+def main() -> None:
+    """Fuse, find the places, write the sheets."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
+    parser.add_argument("--pyramid", type=Path, metavar="FILE", required=True, help="the pyramid's program")
+    parser.add_argument("--stacks", default=",".join(STACKS), help="which ones; all by default")
+    parser.add_argument("--docs", action="store_true", help="also make the picture of the docs")
+    given = parser.parse_args()
+
+    look = cache(lambda name: fused(name, given.output, given.pyramid))
+    for name in given.stacks.split(","):
+        look(name).whole().save(given.output / f"{name}-whole.png")
+        rows = [look(name).row(*place) for place in look(name).places()]
+        for first in range(0, len(rows), PER_SHEET):
+            sheet = stacked(rows[first : first + PER_SHEET])
+            sheet.save(given.output / f"{name}-places-{first // PER_SHEET + 1}.png")
+        print(f"{name}: looked at {len(rows)} places")
+    if given.docs:
+        rows = [look(name).row(top, left, SHOWN_SIDE, title) for name, top, left, title in SHOWN]
+        save("panfocus-real.jpg", stacked(rows))
+
+
+def fused(name: str, output: Path, pyramid_program: Path) -> Look:
+    """Have a stack fused by all three."""
+    folder = output / name
+    make_folder(folder)
+    scene = Scene(name, frames_of(name, folder))
+    frames = read_stack(scene.sources).frames[..., :3]
+    ours = pf.fuse(frames)
+    write_image(folder / "panfocus.png", ours.image, force=True)
+    depths = np.linspace(0, len(RAMP) - 1, len(frames))
+    colours = np.stack([np.interp(depths, range(len(RAMP)), channel) for channel in RAMP.T], axis=1)
+    labels = np.rint(colours).astype(np.uint8)[ours.labels]
+    write_image(folder / "labels.png", labels, force=True)
+    if not (enfused := folder / "enfuse.png").exists():
+        rivals.enfuse(scene, enfused)
+    if not (pyramid := folder / "pyramid.png").exists():
+        rivals.pyramid(pyramid_program, scene, pyramid)
+    pictures = {"panfocus": ours.image, "enfuse": read_image(enfused), "pyramid": read_image(pyramid)}
+    return Look(name, pictures, labels)
+
+
+def frames_of(name: str, folder: Path) -> tuple[Path, ...]:
+    """Return the files of a stack's frames, aligned where they need it."""
+    source, names = need_data() / "stacks" / name, STACKS[name]
+    files = sorted(source.glob(names)) if isinstance(names, str) else [source / file for file in names]
+    if name not in TO_ALIGN:
+        return tuple(files)
+    if len(list(folder.glob("aligned-*.tif"))) != len(files):
+        command = ["align_image_stack", *ALIGNMENT, "-a", folder / "aligned-", *files]
+        subprocess.run(command, check=True, capture_output=True)
+    return tuple(sorted(folder.glob("aligned-*.tif")))
+
+
+def enlarged(piece: NDArray[np.uint8]) -> Image.Image:
+    """Show every pixel as a square."""
+    return Image.fromarray(piece.repeat(ZOOM, axis=0).repeat(ZOOM, axis=1))
+
+
+if __name__ == "__main__":
+    main()
