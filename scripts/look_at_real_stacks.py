@@ -1,15 +1,15 @@
-"""Make pictures of real stacks to look at: `panfocus` beside enfuse and the pyramid, whole and at the hardest places.
+"""Make pictures of real stacks to look at: `panfocus` beside enfuse and the pyramid.
 
-    PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py [--stacks ring,pcb] [--docs]
+    PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py
 
 Run it from the repository's folder. Needed: the image sets, and the Debian packages hugin-tools
 (align_image_stack) and enfuse. For each stack OUT gets a folder with the aligned frames and the results, and
 beside it NAME-whole.png and NAME-places-1.png, NAME-places-2.png, with five places each. What is there of
 aligned frames and of the rivals' results is used again; `panfocus` is always run.
 
-A place is a window of 160 x 160 pixels. The hardest ones are those where the three results differ most: mean
-square of the largest difference between any two of them, over pixels and colours. Where three ways of choosing
-agree, it hardly matters which is taken; where they do not, at least one of them is wrong. No two of the ten overlap.
+A place is a window of 160 x 160 pixels. The ten hardest, no two of which overlap, are those where the three
+results differ most: mean square of the largest difference between any two of them, over pixels and colours.
+Where three ways of choosing agree, it hardly matters which is taken; where they do not, one of them is wrong.
 
 --docs also makes the picture of docs/panfocus-method.md, from stacks whose licence lets us show them.
 """
@@ -43,10 +43,12 @@ STACKS = {
     "ring": "step*.jpg",
     "mineral-drift": [f"frame_{number:04}.jpg" for number in (9, 15, 6, 20, 25, 3)],
 }
-TO_ALIGN = ("pcb", "ring", "mineral-drift")
-# Scale changes with focus (-m); what all frames cover is kept (-C). The rest finds control points in blurred
-# frames too: more of them (-c), in frames of a quarter of the size (-s 2), that agree less well (--corr).
-ALIGNMENT = ["-m", "-C", "--use-given-order", "-c", "20", "-s", "2", "--corr=0.7"]
+# Settings of align_image_stack for those that need it. Scale changes with focus (-m); what all frames cover
+# is kept (-C). The rest finds control points in blurred frames too: more of them (-c), in frames halved two
+# or three times (-s), that agree less well (--corr); and keeps those that are off by some pixels (-t).
+ALIGNMENT = ["-m", "-C", "--use-given-order"]
+FINE, COARSE = ["-c", "20", "-s", "2", "--corr=0.7"], ["-c", "40", "-s", "3", "--corr=0.6", "-t", "6"]
+TO_ALIGN = {"pcb": FINE, "ring": FINE, "mineral-drift": COARSE}
 
 SIDE = 160
 STEP = 8  # windows begin at multiples of this
@@ -56,8 +58,8 @@ ZOOM = 2
 WHOLE_WIDTH = 900
 RAMP = np.array([[40, 20, 100], [30, 120, 180], [90, 200, 120], [250, 230, 60]])  # first frame to last
 
-# What the docs show: stack, top, left, what it is.
-SHOWN: tuple[tuple[str, int, int, str], ...] = ()
+# What the docs show, of the hardest places: stack, top, left.
+SHOWN = (("pcb", 984, 1824), ("mineral-drift", 28, 640), ("algae-20mp", 624, 3520))
 SHOWN_SIDE = 120
 
 
@@ -89,7 +91,7 @@ class Look:
         height, width = square.shape
         return means[: height - SIDE + 1 : STEP, : width - SIDE + 1 : STEP]
 
-    def row(self, top: int, left: int, side: int = SIDE, title: str = "") -> Image.Image:
+    def row(self, top: int, left: int, *, side: int = SIDE, title: str = "") -> Image.Image:
         """Show a window of all pictures and of the labels, enlarged."""
         cut = slice(top, top + side), slice(left, left + side)
         return beside(
@@ -129,7 +131,7 @@ def main() -> None:
             sheet.save(given.output / f"{name}-places-{first // PER_SHEET + 1}.png")
         print(f"{name}: looked at {len(rows)} places")
     if given.docs:
-        rows = [look(name).row(top, left, SHOWN_SIDE, title) for name, top, left, title in SHOWN]
+        rows = [look(name).row(top, left, side=SHOWN_SIDE, title=name) for name, top, left in SHOWN]
         save("panfocus-real.jpg", stacked(rows))
 
 
@@ -160,7 +162,7 @@ def frames_of(name: str, folder: Path) -> tuple[Path, ...]:
     if name not in TO_ALIGN:
         return tuple(files)
     if len(list(folder.glob("aligned-*.tif"))) != len(files):
-        command = ["align_image_stack", *ALIGNMENT, "-a", folder / "aligned-", *files]
+        command = ["align_image_stack", *ALIGNMENT, *TO_ALIGN[name], "-a", folder / "aligned-", *files]
         subprocess.run(command, check=True, capture_output=True)
     return tuple(sorted(folder.glob("aligned-*.tif")))
 
