@@ -48,14 +48,14 @@ EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 Figures = dict[str, float]
 
 
-def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> tuple[FloatArray, FloatArray]:
+def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> reblur.LogOdds:
     """Log odds by the energy of the Laplacian, whose own noise makes small energies mean little."""
     planes = [
         np.mean([laplacian_energy(frame[..., i]) for i in range(frame.shape[2])], axis=0) for frame in (a, b)
     ]
     first, second = (np.log(plane + reblur.FLOOR + NOISE_GAIN * noise**2) for plane in planes)
     odds = (LAPLACIAN_GAIN * (second - first)).astype(np.float32)
-    return odds, odds
+    return reblur.LogOdds(odds, odds, np.zeros_like(odds))
 
 
 def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
@@ -98,7 +98,10 @@ PARTS = {
     "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
     "picture: no doubt": Part(((reblur, "DOUBT", 0.0),), PICTURE),
-    "picture: no share of the surroundings": Part(((panfocus, "SHARE", np.float32(0)),), PICTURE),
+    "picture: no share of the surroundings": Part(
+        ((panfocus, "SHARE", np.float32(0)), (panfocus, "SHARE_IN_DOUBT", np.float32(0))), PICTURE
+    ),
+    "picture: no larger share in doubt": Part(((panfocus, "SHARE_IN_DOUBT", np.float32(0)),), PICTURE),
     "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
     "surroundings: not gathered": Part(NOT_GATHERED),

@@ -21,14 +21,17 @@ def blurred(frame, width):
 def test_the_frame_that_gives_the_other_when_blurred_is_the_sharper_one(width):
     sharp = texture()
     soft = blurred(sharp, width)
-    for odds, other in zip(log_odds(soft, sharp, noise=0.0), log_odds(sharp, soft, noise=0.0), strict=True):
-        assert np.mean(odds > 0) > 0.97
-        np.testing.assert_array_equal(other, -odds)
+    odds, other = log_odds(soft, sharp, noise=0.0), log_odds(sharp, soft, noise=0.0)
+    assert np.mean(odds.witness > 0) > 0.97
+    assert np.mean(odds.alone > 0) > 0.97
+    np.testing.assert_array_equal(other.witness, -odds.witness)
+    np.testing.assert_array_equal(other.alone, -odds.alone)
+    np.testing.assert_array_equal(other.doubt, odds.doubt)
 
 
 def test_of_two_blurred_frames_the_less_blurred_is_the_sharper_one():
     sharp = texture()
-    for odds in log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0):
+    for odds in log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0)[:2]:
         assert np.mean(odds > 0) > 0.9
 
 
@@ -39,7 +42,7 @@ def test_more_contrast_is_not_more_focus():
     soft = blurred(sharp, 2.0)
     low = 128 + (sharp - 128) / 3
     assert np.var(np.diff(soft, axis=1)) < np.var(np.diff(sharp, axis=1))
-    for odds in log_odds(128 + (soft - 128) / 3, low, noise=0.0):
+    for odds in log_odds(128 + (soft - 128) / 3, low, noise=0.0)[:2]:
         assert np.mean(odds > 0) > 0.95
 
 
@@ -47,7 +50,7 @@ def test_more_contrast_is_not_more_focus():
 def test_flat_places_say_that_they_do_not_know(level):
     rng = np.random.default_rng(6)
     a, b = (np.full((60, 60, 3), 100, np.float32) + level * rng.normal(size=(60, 60, 3)) for _ in range(2))
-    for odds in log_odds(a.astype(np.float32), b.astype(np.float32), noise=level):
+    for odds in log_odds(a.astype(np.float32), b.astype(np.float32), noise=level)[:2]:
         assert np.abs(odds).max() < 1.5  # at most 1 to 4.5 at any of 3600 pixels
         assert abs(odds.mean()) < 0.02
 
@@ -74,16 +77,19 @@ def test_the_odds_are_those_of_the_formula():
 
     either, other = error(a, b), error(b, a)
     doubt = DOUBT * gaussian_filter(np.minimum(either, other), 5, radius=10)
-    for odds, more in zip(log_odds(a, b, noise=0.0), (0, doubt), strict=True):
+    found = log_odds(a, b, noise=0.0)
+    np.testing.assert_allclose(found.doubt, doubt / (doubt + 1000), atol=1e-3)
+    for odds, more in ((found.witness, 0), (found.alone, doubt)):
         expected = GAIN * np.log((either + FLOOR + more) / (other + FLOOR + more))
         assert np.quantile(np.abs(odds - expected), 0.999) < 1e-3  # but for even choices
 
 
 def test_what_no_blur_explains_leaves_a_pixel_on_its_own_in_doubt():
     # Two pictures of different things: neither is the other, blurred.
-    witness, alone = log_odds(texture(seed=8), texture(seed=9), noise=0.0)
-    assert np.abs(witness).mean() > 2
-    assert np.abs(alone).mean() < np.abs(witness).mean() / 2
+    odds = log_odds(texture(seed=8), texture(seed=9), noise=0.0)
+    assert np.abs(odds.witness).mean() > 2
+    assert np.abs(odds.alone).mean() < np.abs(odds.witness).mean() / 2
+    assert odds.doubt.min() > 0.3
 
 
 def test_the_reach_is_as_far_as_odds_depend_on():

@@ -48,8 +48,8 @@ COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
 # than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
 BEYOND = 3.0
 # Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
-# and the wider window, so that it is not left to chance where its own odds say little.
-SHARE = np.float32(0.1)
+# and the wider window, so that it is not left to chance where its own odds say little; and more in doubt.
+SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
@@ -162,10 +162,10 @@ class _Surveyed:
         before = self._levels(frames[0])
         for k, frame in enumerate(frames[1:]):
             after = self._levels(frame)
-            witness, alone = log_odds(before, after, noise=self.noise)
-            narrow = filtered(np.clip(witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
+            odds = log_odds(before, after, noise=self.noise)
+            narrow = filtered(np.clip(odds.witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
             near = narrow + filtered(narrow, GATHER_MORE)
-            of_pixels[k] = alone + SHARE * near
+            of_pixels[k] = odds.alone + (SHARE + SHARE_IN_DOUBT * odds.doubt) * near
             of_surroundings[k] = near + filtered(narrow, GATHER_MOST)
             before = after
         return of_pixels, of_surroundings

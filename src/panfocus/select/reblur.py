@@ -1,5 +1,7 @@
 """Which of two frames is the sharper at each pixel: the one that, blurred some more, gives the other."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from panfocus._filters import box, filtered, gaussian, reach
@@ -23,6 +25,7 @@ FLOOR = 4.0
 # For a pixel on its own, so many times what neither frame explains around it comes on top. Motion, highlights
 # and misalignment leave that: they are not blur.
 DOUBT, DOUBTED = 2.0, gaussian(5.0, cut=2)
+HALF_IN_DOUBT = 1000.0  # squared levels that come on top where doubt is a half
 GAIN = 4.0  # of the logarithm of the errors' ratio: the samples in the window, halved
 WINDOW = 0.6  # standard deviation in pixels of the window over which errors are averaged; about one pixel
 # What noise, in levels, adds to that: errors of noise alone must average out.
@@ -32,15 +35,21 @@ HIGH_PASS = np.array([1.0, -2.0, 1.0])  # down and across, noise of deviation 1 
 MEDIAN_OF_NORMAL = 0.6745  # the median of absolute values, in standard deviations
 
 
-def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> tuple[FloatArray, FloatArray]:
+class LogOdds(NamedTuple):
+    """Logarithms of odds (h, w) that one of two frames is the sharper."""
+
+    witness: FloatArray  # a pixel among many
+    alone: FloatArray  # a pixel on its own: near even where neither frame explains the other
+    doubt: FloatArray  # how far that is so, 0 to 1
+
+
+def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> LogOdds:
     """Logarithm of the odds (h, w) that frame b is sharper than frame a, which are (h, w, c), in levels.
 
     If b is the sharp one, b blurred gives a, but a blurred does not give b: with E the mean squared error of
     the better attempts around a pixel, the odds are (E_ab / E_ba)^GAIN. Where neither frame has detail, or
-    noise hides it, both errors are about FLOOR, and the odds even.
-
-    The first odds are a witness among many. The second are for a pixel on its own: where neither frame
-    explains the other nearby, which of two bad attempts is the better one is chance, and they are near even.
+    noise hides it, both errors are about FLOOR, and the odds even. Where neither frame explains the other
+    nearby, which of two bad attempts is the better one is chance, and a pixel on its own is in doubt.
     """
     window = gaussian(_window(noise))
     a_gives_b, b_gives_a = (
@@ -48,11 +57,10 @@ def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> tuple[FloatArray,
         for sharp, blurred in ((a, b), (b, a))
     )
     either_way = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
-    doubt = np.maximum(either_way - np.float32(FLOOR + noise**2), 0)
-    doubt *= np.float32(DOUBT)
+    grave = np.float32(DOUBT) * np.maximum(either_way - np.float32(FLOOR + noise**2), 0)
     witness = np.float32(GAIN) * (np.log(a_gives_b) - np.log(b_gives_a))
-    alone = np.float32(GAIN) * (np.log(a_gives_b + doubt) - np.log(b_gives_a + doubt))
-    return witness, alone
+    alone = np.float32(GAIN) * (np.log(a_gives_b + grave) - np.log(b_gives_a + grave))
+    return LogOdds(witness, alone, grave / (grave + np.float32(HALF_IN_DOUBT)))
 
 
 def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
