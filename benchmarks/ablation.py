@@ -40,7 +40,7 @@ NOISE = 10.0
 PROCESSES = 2
 # What stands in for a part is at its best on the scenes on which settings are chosen.
 LAPLACIAN_GAIN = 2.0  # of the logarithm of energies
-SHARP = 5.0  # how much more of its detail a sharp place loses by a blur of 2 pixels
+SHARP, LEAST_DETAIL = 5.0, 0.001  # how much more detail a sharp place has than a blur of 2 pixels leaves
 NOTHING = Filter(np.ones(1, np.float32))  # a filter that leaves all as it is
 TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
 EVERYWHERE = (TRUTH, RENDERED, LYTRO)
@@ -65,11 +65,14 @@ def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
     )
 
 
-def two_bands(gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: pf.CoupledDictionary):
-    """Stand for the activities: fine detail, and detail that a blur of 2 pixels leaves."""
+def two_bands(
+    gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: pf.CoupledDictionary, noise: float
+) -> FloatArray:
+    """Tell blurred patches by fine detail, and by detail that a blur of 2 pixels leaves."""
     fine, left = (np.sqrt(laplacian_energy(plane)) for plane in (gray, filtered(gray, gaussian(2.0))))
+    blurred = (fine < SHARP * left) & (left > LEAST_DETAIL)
     at = np.ix_(rows + dictionary.patch_size // 2, cols + dictionary.patch_size // 2)
-    return (fine[at] / SHARP).astype(np.float32), (2 * left[at]).astype(np.float32)
+    return blurred[at].astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -104,20 +107,15 @@ PARTS = {
     "picture: no larger share in doubt": Part(((panfocus, "SHARE_IN_DOUBT", np.float32(0)),), PICTURE),
     "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
+    "picture: not filled": Part(((panfocus, "FILL", np.float32(0)),), PICTURE),
     "surroundings: not gathered": Part(NOT_GATHERED),
     "surroundings: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),)),
     "surroundings: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
     "surroundings: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0)))),
-    "never in focus: two bands": Part(
-        (
-            (_never_in_focus, "_activities", two_bands),
-            (_never_in_focus, "FLAT", 0.003),
-            (_never_in_focus, "LEAST_ACTIVITY", 0.003),
-        ),
-        (RENDERED,),
-    ),
+    "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), PICTURE),
+    "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), PICTURE),
     "never in focus: all depths together": Part(
-        ((_never_in_focus, "_with_neighbours", np.ones_like),), (RENDERED,)
+        ((_never_in_focus, "_with_neighbours", np.ones_like),), PICTURE
     ),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-LARGEST_TILE = 1_000_000  # pixels, with the halo
+LARGEST_TILE = 2_100_000  # pixels, with the halo
 
 
 def parse_size(text: str) -> int:

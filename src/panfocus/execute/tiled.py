@@ -11,6 +11,7 @@ from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 8  # a wide halo takes wide tiles, or most of the work would be done twice
+MAX_SIDE = 1000  # but every thread holds one
 
 
 def run(
@@ -28,7 +29,8 @@ def run(
         result = method.fuse(frames, Tile.whole((height, width)))
         progress("fuse", 1.0)
         return result
-    tiles = cover((height, width), side or max(MIN_SIDE, HALOS_PER_SIDE * method.halo), method.halo)
+    side = side or min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * method.halo))
+    tiles = cover((height, width), side, method.halo)
     image = np.empty(frames.shape[1:], frames.dtype)
     maps: dict[str, NDArray[Any]] = {}
     report: dict[str, Any] = {}

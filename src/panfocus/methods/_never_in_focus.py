@@ -1,76 +1,183 @@
 """Places that are blurred in every frame: what the coupled dictionary tells of a fused picture.
 
 Its focused and its blurred atoms are learned from the same places. A sharp patch is coded mostly by focused
-atoms, one that is blurred by a pixel and a half or more mostly by blurred ones, whatever its contrast.
+atoms, one that is blurred by a pixel and a half or more mostly by blurred ones, whatever its contrast. Where
+not even the sharpest places of the frames look sharp to it, the picture is looked at reduced.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._filters import Filter, filtered, gaussian, reach
+from panfocus._filters import filtered, gaussian, reach
 from panfocus._float import FloatArray, IntArray
 from panfocus.dictionary import CoupledDictionary
+from panfocus.gray import to_gray
 from panfocus.methods._patchwise import in_blocks, patch_grid
 from panfocus.methods._tile import Tile
 from panfocus.patches import centred_patches
 from panfocus.sparse import Pursuit
 
 STRIDE = 4  # pixels from patch to patch
-EPS = 0.1  # squared error of the codes, relative to the patch: that of the paper
-WIDTH = 12.0  # standard deviation, in pixels, of the window whose codes are added up
-# Activities of a patch, in unit range: below the first nothing is to be told, and this much more counts as
-# blurred, since the codes of faint patches are those of noise, which is sharp.
-FLAT = 0.05
-LEAST_ACTIVITY = 0.05
+WINDOW = gaussian(6.0, cut=2)  # of the mean over patches, counted in patches
+
+# Codes are exact to this part of a patch's energy, or to its noise if that is more: noise is sharp. A pursuit
+# has one bound; each patch gets the first of these that will do. If none does, there is only noise to see.
+BOUNDS = (0.03, 0.06, 0.12, 0.25, 0.5)
+NOISE_LEFT = 0.5  # of the energy of the frames' noise: the picture is their mean
+LEAST_NOISE = 0.29 / 255  # in unit range: that of rounding to 8 bit, a 12th of a squared level
+
+# A patch is blurred if focused atoms have less than this part of its code. A little is added to what they
+# have, which decides in patches that show next to nothing: nothing tells that a flat place is blurred.
+FOCUSED_SHARE, DOUBT = np.float32(0.5), np.float32(0.005)
+# A pixel is never in focus if so many of the patches around it are blurred. Less than half: sharp things
+# reach into the patches of a blurred surface around them, and not the other way round.
+BLURRED_SHARE = np.float32(0.36)
+
+# The scale of frames is measured in blocks, at most so many each way, each so many patches wide. Artefacts of
+# compression are sharp; they do not count, since blocks have to be active and codes are rough.
+BLOCKS, PATCHES = 12, 3
+ACTIVE, ROUGH_BOUND = 0.2, 0.1
+SHARPEST, SHARP_ENOUGH = 95, 0.78  # percentile of the blocks' shares of focused atoms; what it has to reach
+LEAST_BLOCKS, LARGEST_SCALE = 4, 4  # each way: smaller frames are not reduced; none more than this
 
 
-def never_in_focus_reach(size: int) -> int:
+def never_in_focus_reach(size: int, scale: int) -> int:
     """Pixels around one that its verdict depends on, with patches of this side."""
-    return STRIDE * reach(_window()) + size + STRIDE
+    return scale * (STRIDE * reach(WINDOW) + size + STRIDE + 1)
 
 
 def never_in_focus(
-    gray: FloatArray, chances: FloatArray, tile: Tile, dictionary: CoupledDictionary
+    gray: FloatArray,
+    chances: FloatArray,
+    tile: Tile,
+    dictionary: CoupledDictionary,
+    *,
+    noise: float,
+    scale: int,
 ) -> NDArray[np.bool_]:
     """Find the pixels (h, w) of a tile's outer part whose surroundings are blurred in a fused picture.
 
-    `gray` (h, w) is the picture, unit range; `chances` (n, h, w) the probability of every frame. Codes count
-    as far as their patch lies at the same depth as the pixel, which is how likely both are from one frame:
-    a sharp object does not speak for the background beside it.
+    `gray` (h, w) is the picture, unit range; `chances` (n, h, w) the probability of every frame; `noise` that
+    of the frames, unit range. Patches are those of the picture, reduced by the whole factor `scale`. They
+    count more than twice as much if they are at the pixel's own depth, which is how likely both are from one
+    frame: a sharp object speaks less for the background beside it.
     """
     size = dictionary.patch_size
-    rows, cols = patch_grid(tile, size, STRIDE)
-    focused, all_levels = _activities(gray, rows, cols, dictionary)
-    centres = rows + size // 2, cols + size // 2
-    window = _window()
-    in_focus: FloatArray = np.zeros(focused.shape, np.float32)
-    total, weight = np.zeros_like(in_focus), np.zeros_like(in_focus)
-    for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
-        in_focus += chance * filtered(chance * focused, window)
-        total += chance * filtered(chance * all_levels, window)
-        weight += chance * filtered(chance, window)
-    blurred = (total > np.float32(FLAT) * weight) & (
-        2 * in_focus < total + np.float32(LEAST_ACTIVITY) * weight
+    (rows_inside, used_rows), (cols_inside, used_cols) = (_reduced_part(span, scale) for span in tile.outer)
+    inside = (rows_inside, cols_inside)
+    rows, cols = patch_grid(
+        Tile(inside, inside, (tile.shape[0] // scale, tile.shape[1] // scale)), size, STRIDE
     )
+    small = _reduced(gray[used_rows, used_cols], scale)
+    blurred = _blurred_patches(small, rows, cols, dictionary, noise / scale)
+    centres = [
+        used.start + scale * (origins + size // 2) + scale // 2
+        for used, origins in ((used_rows, rows), (used_cols, cols))
+    ]
+    total, weight = filtered(blurred, WINDOW), np.ones_like(blurred)
+    for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
+        total += chance * filtered(chance * blurred, WINDOW)
+        weight += chance * filtered(chance, WINDOW)
+    never = total > BLURRED_SHARE * weight
     nearest_row, nearest_col = (
         _nearest(centre, length) for centre, length in zip(centres, gray.shape, strict=True)
     )
-    return blurred[nearest_row[:, None], nearest_col]
+    return never[nearest_row[:, None], nearest_col]
 
 
-def _activities(
-    gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: CoupledDictionary
-) -> tuple[FloatArray, FloatArray]:
-    """Return the l1 norms, on focused atoms and on all, of the codes of patches (len(rows), len(cols))."""
-    pursuit = Pursuit(dictionary.matrix, max_atoms=len(dictionary.matrix), max_sq_error=EPS)
+def own_scale(frames: NDArray[Any], dictionary: CoupledDictionary, *, dark: float, span: float) -> int:
+    """Find the whole factor by which frames (n, h, w[, c]) have to be reduced to look sharp somewhere.
+
+    `dark` and `span` are their range, unit range. If no factor is enough, it is the one that comes nearest.
+    """
+    smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
+    best, largest_share = 1, 0.0
+    for scale in range(1, min(LARGEST_SCALE, min(frames.shape[1:3]) // smallest_side) + 1):
+        share = _share_of_sharpest(frames, dictionary, scale, dark=dark, span=span)
+        if share > largest_share:
+            best, largest_share = scale, share
+        if share >= SHARP_ENOUGH:
+            break
+    return best
+
+
+def _share_of_sharpest(
+    frames: NDArray[Any], dictionary: CoupledDictionary, scale: int, *, dark: float, span: float
+) -> float:
+    """Return the part of focused atoms in the sharpest blocks, each in the frame that is most active there.
+
+    Blocks are spread evenly over the frames, however large they are. 0 if nothing is to be seen in any.
+    """
+    size = dictionary.patch_size
+    side = scale * PATCHES * size
+    rows, cols = (_spread_out(length, side) for length in frames.shape[1:3])
+    pursuit = Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=ROUGH_BOUND)
+    in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
+    focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
+    for frame in frames:
+        gray = ((to_gray(frame[np.ix_(rows, cols)]) - dark) / span).astype(np.float32)
+        patches, _ = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
+        l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1
+        of_levels = l1.reshape(len(l1), len(activity), PATCHES, -1, PATCHES).mean(axis=(2, 4))
+        total = of_levels.sum(axis=0)
+        focused = np.where(total > activity, of_levels[0], focused)
+        activity = np.maximum(total, activity)
+    seen = activity > ACTIVE
+    return float(np.percentile(focused[seen] / activity[seen], SHARPEST)) if seen.any() else 0.0
+
+
+def _spread_out(length: int, side: int) -> IntArray:
+    """Pixels of blocks of one side, spread evenly over a length."""
+    starts = np.linspace(0, length - side, min(BLOCKS, length // side)).astype(np.intp)
+    return (starts[:, None] + np.arange(side)).ravel()
+
+
+def _blurred_patches(
+    gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: CoupledDictionary, noise: float
+) -> FloatArray:
+    """Return 1 for patches (len(rows), len(cols)) that are coded by blurred atoms, 0 for the others."""
+    size = dictionary.patch_size
+    pursuits = [
+        Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=bound) for bound in BOUNDS
+    ]
+    energy_of_noise = NOISE_LEFT * size**2 * max(noise, LEAST_NOISE) ** 2
 
     def of_block(rows: IntArray) -> FloatArray:
-        patches, _ = centred_patches(gray, rows, cols, dictionary.patch_size)
-        l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1
-        return np.stack([l1[0], l1[1:].sum(axis=0)], axis=1)
+        patches, energies = centred_patches(gray, rows, cols, size)
+        blurred = np.zeros(len(energies), np.float32)
+        left = energies > 0
+        for pursuit in pursuits:
+            now = left & (pursuit.max_sq_error * energies >= energy_of_noise)
+            l1 = pursuit.summaries(patches[:, now], segments=dictionary.n_levels).l1
+            blurred[now] = l1[0] + DOUBT < FOCUSED_SHARE * (l1.sum(axis=0) + DOUBT)
+            left &= ~now
+        return blurred
 
-    focused, blurred = in_blocks(of_block, rows, len(cols)).T.reshape(2, len(rows), len(cols))
-    return np.ascontiguousarray(focused), focused + blurred
+    return in_blocks(of_block, rows, len(cols)).reshape(len(rows), len(cols))
+
+
+def _reduced_part(span: slice, scale: int) -> tuple[slice, slice]:
+    """Return the whole squares of pixels, counted from the image's first pixel, that lie in a span of it.
+
+    As places in the reduced image, and as pixels counted from the span's first one.
+    """
+    part = slice(-(-span.start // scale), span.stop // scale)
+    return part, slice(part.start * scale - span.start, part.stop * scale - span.start)
+
+
+def _most_atoms(size: int) -> int:
+    """Atoms in a code at most: a quarter of the numbers in a patch. More cost time and tell little."""
+    return size**2 // 4
+
+
+def _reduced(gray: FloatArray, scale: int) -> FloatArray:
+    """Take means of squares of pixels, each summed in one order; both sides are multiples of theirs."""
+    total = gray[::scale, ::scale].copy()
+    for place in range(1, scale**2):
+        total += gray[place // scale :: scale, place % scale :: scale]
+    return total / np.float32(scale**2)
 
 
 def _with_neighbours(chances: FloatArray) -> FloatArray:
@@ -85,7 +192,3 @@ def _with_neighbours(chances: FloatArray) -> FloatArray:
 def _nearest(centres: IntArray, length: int) -> IntArray:
     """Index of the nearest of some ascending places, the lower one on a tie, for 0 ... length - 1."""
     return np.searchsorted(centres[:-1] + centres[1:], 2 * np.arange(length))
-
-
-def _window() -> Filter:
-    return gaussian(WIDTH / STRIDE)

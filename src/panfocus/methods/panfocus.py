@@ -17,7 +17,7 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import colours, to_gray
 from panfocus.methods._method import FusionMethod, FusionResult
-from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach
+from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
@@ -50,6 +50,9 @@ BEYOND = 3.0
 # Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
 # and the wider window, so that it is not left to chance where its own odds say little; and more in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
+# Where no frame is in focus, and pixels can hardly tell which one is the least blurred, they take this share
+# of what surroundings say, all windows together.
+FILL = np.float32(0.2)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
@@ -102,7 +105,8 @@ class PanFocus:
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = bright - dark or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
-        return _Surveyed(self, dark, span, min(LARGEST_NOISE, float(noise)))
+        scale = own_scale(frames, self.dictionary, dark=dark, span=span)
+        return _Surveyed(self, dark, span, min(LARGEST_NOISE, float(noise)), scale)
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
@@ -111,7 +115,7 @@ class PanFocus:
 
 @dataclass(frozen=True)
 class _Surveyed:
-    """The method, with what it must know of the whole frames: their range, in unit range, and their noise."""
+    """The method, with what it must know of the whole frames: their range, in unit range, noise and scale."""
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
 
@@ -119,18 +123,19 @@ class _Surveyed:
     dark: float
     span: float
     noise: float  # in levels
+    scale: int  # by which frames must be reduced for their sharpest places to look sharp
 
     @property
     def halo(self) -> int:
-        """What decides on a pixel's label, or on the picture that its verdict of focus is read from."""
+        """What decides on a pixel's label, or on whether it is filled, the picture being blurred there."""
         narrow = log_odds_reach(self.noise) + reach(GATHER)
         surroundings = narrow + reach(GATHER_MOST)
         pixels = narrow + reach(GATHER_MORE)
         if self.settings.front != "unknown":
             pixels = surroundings + reach(BESIDE)
         picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
-        verdict = picture + never_in_focus_reach(self.settings.dictionary.patch_size)
-        return max(verdict, surroundings + reach(SURROUNDINGS))
+        verdict = picture + never_in_focus_reach(self.settings.dictionary.patch_size, self.scale)
+        return max(verdict + reach(WIDE_SEAM), surroundings + reach(SURROUNDINGS))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile."""
@@ -138,9 +143,20 @@ class _Surveyed:
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
         chances = probabilities(of_pixels)
-        picture = by_votes(frames, as_votes(np.stack([_softened(chance) for chance in chances])))
+        weights = _softened(chances)
+        picture = by_votes(frames, as_votes(weights))
         relative = (to_gray(picture) - self.dark) / self.span
-        unfocused = never_in_focus(relative.astype(np.float32), chances, tile, self.settings.dictionary)
+        unfocused = never_in_focus(
+            relative.astype(np.float32),
+            chances,
+            tile,
+            self.settings.dictionary,
+            noise=self.noise / LEVELS,
+            scale=self.scale,
+        )
+        if unfocused.any():
+            least_blurred = _softened(probabilities(of_pixels + FILL * of_surroundings))
+            picture = by_votes(frames, as_votes(_filled(weights, least_blurred, unfocused)))
         coherent = _coupled(of_surroundings)
         labels, confidence = most_probable(probabilities(coherent))
         if self.settings.composition == "labels":
@@ -152,7 +168,7 @@ class _Surveyed:
             confidence=confidence[core],
             depth=depth_between(labels, coherent, beyond=BEYOND)[core],
             never_in_focus=unfocused[core],
-            report={"noise": round(self.noise, 3)},
+            report={"noise": round(self.noise, 3), "scale": self.scale},
         )
 
     def _odds(self, frames: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
@@ -204,5 +220,17 @@ def _not_beyond(log_odds: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(probabilities(log_odds)[:-1], axis=0))
 
 
-def _softened(chance: FloatArray) -> FloatArray:
-    return (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
+def _softened(chances: FloatArray) -> FloatArray:
+    """Weights (n, h, w) of frames with these probabilities."""
+    return np.stack(
+        [
+            (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
+            for chance in chances
+        ]
+    )
+
+
+def _filled(weights: FloatArray, least_blurred: FloatArray, unfocused: NDArray[np.bool_]) -> FloatArray:
+    """Replace weights (n, h, w) where no frame is in focus; the seam lies inside of such a place."""
+    inside = np.maximum(2 * filtered(unfocused.astype(np.float32), WIDE_SEAM) - 1, 0)
+    return weights + inside * (least_blurred - weights)
