@@ -62,6 +62,20 @@ def test_a_halo_that_is_too_small_shows(rng):
     assert (run(Blurred(halo=1), frames, side=8).image != whole.image).any()
 
 
+@pytest.mark.parametrize(("halo", "side"), [(2, 320), (60, 480), (300, 1000)])
+def test_tiles_grow_with_the_halo_up_to_a_limit(rng, halo, side):
+    """With 8 halos a side, the halo is 9/16 of the work; of what is asked for, every thread holds one."""
+    sizes = []
+
+    class Recording(Blurred):
+        def fuse(self, frames, tile):
+            sizes.append(tile.inner[1].stop - tile.inner[1].start)
+            return super().fuse(frames, tile)
+
+    run(Recording(halo), rng.integers(0, 256, (2, 3, 4000), dtype=np.uint8))
+    assert side / 1.2 < max(sizes) <= side
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_do_not_change_a_bit(rng, threads):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
