@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-LARGEST_TILE = 2_100_000  # pixels, with the halo
+LARGEST_TILE = 2_800_000  # pixels, with the halo
 
 
 def parse_size(text: str) -> int:
@@ -38,7 +38,7 @@ def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool, n_atoms
     # The program with its compiled code; the frames, one more that is decoded, and the fused image; per pixel
     # the maps; for each thread a tile, with a few numbers per pixel and frame: measured.
     fusing = 300_000_000 + (n_frames + 2) * frame.nbytes + 16 * pixels
-    fusing += thread_count() * min(pixels, LARGEST_TILE) * 16 * n_frames
+    fusing += thread_count() * min(pixels, LARGEST_TILE) * 24 * n_frames
     gram_matrix = 4 * n_atoms**2
     # The solver's image, gradients, multipliers and their transforms, in float64: measured.
     refining = 136 * frame.size if refine else 0

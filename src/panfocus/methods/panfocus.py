@@ -155,7 +155,7 @@ class _Surveyed:
             scale=self.scale,
         )
         if unfocused.any():
-            least_blurred = _softened(probabilities(of_pixels + FILL * of_surroundings))
+            least_blurred = probabilities(of_pixels + FILL * of_surroundings)
             picture = by_votes(frames, as_votes(_filled(weights, least_blurred, unfocused)))
         coherent = _coupled(of_surroundings)
         labels, confidence = most_probable(probabilities(coherent))
@@ -222,15 +222,13 @@ def _not_beyond(log_odds: FloatArray) -> FloatArray:
 
 def _softened(chances: FloatArray) -> FloatArray:
     """Weights (n, h, w) of frames with these probabilities."""
-    return np.stack(
-        [
-            (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
-            for chance in chances
-        ]
-    )
+    weights = np.empty_like(chances)
+    for weight, chance in zip(weights, chances, strict=True):
+        weight[:] = (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
+    return weights
 
 
-def _filled(weights: FloatArray, least_blurred: FloatArray, unfocused: NDArray[np.bool_]) -> FloatArray:
-    """Replace weights (n, h, w) where no frame is in focus; the seam lies inside of such a place."""
+def _filled(weights: FloatArray, chances: FloatArray, unfocused: NDArray[np.bool_]) -> FloatArray:
+    """Weigh frames by other probabilities where none is in focus; the seam lies inside of such a place."""
     inside = np.maximum(2 * filtered(unfocused.astype(np.float32), WIDE_SEAM) - 1, 0)
-    return weights + inside * (least_blurred - weights)
+    return weights + inside * (_softened(chances) - weights)
