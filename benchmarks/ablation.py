@@ -107,15 +107,14 @@ PARTS = {
     "picture: no larger share in doubt": Part(((panfocus, "SHARE_IN_DOUBT", np.float32(0)),), PICTURE),
     "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
-    "picture: not filled": Part(((panfocus, "FILL", np.float32(0)),), PICTURE),
     "surroundings: not gathered": Part(NOT_GATHERED),
     "surroundings: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),)),
     "surroundings: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
     "surroundings: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0)))),
-    "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), PICTURE),
-    "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), PICTURE),
+    "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), (RENDERED,)),
+    "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), (RENDERED,)),
     "never in focus: all depths together": Part(
-        ((_never_in_focus, "_with_neighbours", np.ones_like),), PICTURE
+        ((_never_in_focus, "_with_neighbours", np.ones_like),), (RENDERED,)
     ),
 }  # fmt: skip
 

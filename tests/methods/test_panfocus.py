@@ -89,6 +89,12 @@ def test_depth_of_a_slope_is_no_staircase_of_whole_frames():
     assert error < 0.16
 
 
+@pytest.mark.parametrize("n_frames", [2, 3, 7])
+def test_where_nothing_is_known_every_frame_is_as_likely(n_frames):
+    result = pf.fuse(np.full((n_frames, 60, 60), 128, np.uint8), method="panfocus")
+    np.testing.assert_allclose(result.confidence, 1 / n_frames, rtol=1e-5)
+
+
 def test_labels_compose_one_frame_per_pixel():
     _, frames = halves()
     result = pf.fuse(frames, method="panfocus", composition="labels")

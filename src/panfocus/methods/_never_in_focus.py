@@ -65,6 +65,8 @@ def never_in_focus(
     frame: a sharp object speaks less for the background beside it.
     """
     size = dictionary.patch_size
+    if min(tile.shape) < size * scale:
+        return np.zeros(gray.shape, dtype=bool)  # too small a picture to tell anything
     (rows_inside, used_rows), (cols_inside, used_cols) = (_reduced_part(span, scale) for span in tile.outer)
     inside = (rows_inside, cols_inside)
     rows, cols = patch_grid(

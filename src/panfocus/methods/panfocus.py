@@ -50,9 +50,6 @@ BEYOND = 3.0
 # Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
 # and the wider window, so that it is not left to chance where its own odds say little; and more in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
-# Where no frame is in focus, and pixels can hardly tell which one is the least blurred, they take this share
-# of what surroundings say, all windows together.
-FILL = np.float32(0.2)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
@@ -127,7 +124,7 @@ class _Surveyed:
 
     @property
     def halo(self) -> int:
-        """What decides on a pixel's label, or on whether it is filled, the picture being blurred there."""
+        """Pixels around one that its label depends on, or the verdict on the picture around it."""
         narrow = log_odds_reach(self.noise) + reach(GATHER)
         surroundings = narrow + reach(GATHER_MOST)
         pixels = narrow + reach(GATHER_MORE)
@@ -135,7 +132,7 @@ class _Surveyed:
             pixels = surroundings + reach(BESIDE)
         picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
         verdict = picture + never_in_focus_reach(self.settings.dictionary.patch_size, self.scale)
-        return max(verdict + reach(WIDE_SEAM), surroundings + reach(SURROUNDINGS))
+        return max(verdict, surroundings + reach(SURROUNDINGS))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile."""
@@ -143,8 +140,7 @@ class _Surveyed:
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
         chances = probabilities(of_pixels)
-        weights = _softened(chances)
-        picture = by_votes(frames, as_votes(weights))
+        picture = by_votes(frames, as_votes(_softened(chances)))
         relative = (to_gray(picture) - self.dark) / self.span
         unfocused = never_in_focus(
             relative.astype(np.float32),
@@ -154,9 +150,6 @@ class _Surveyed:
             noise=self.noise / LEVELS,
             scale=self.scale,
         )
-        if unfocused.any():
-            least_blurred = probabilities(of_pixels + FILL * of_surroundings)
-            picture = by_votes(frames, as_votes(_filled(weights, least_blurred, unfocused)))
         coherent = _coupled(of_surroundings)
         labels, confidence = most_probable(probabilities(coherent))
         if self.settings.composition == "labels":
@@ -192,15 +185,13 @@ class _Surveyed:
         return ((unit - self.dark) * (LEVELS / self.span)).astype(np.float32)
 
 
-def _coupled(log_odds: FloatArray) -> FloatArray:
-    """Add to log odds (n - 1, h, w) of surroundings what is decided around each pixel.
-
-    A mean-field step of a Markov field: where most around are probably beyond frame k, a pixel is too.
-    """
+def _coupled(of_surroundings: FloatArray) -> FloatArray:
+    """Add to log odds (n - 1, h, w) what is decided around each pixel: a mean-field step of a Potts model."""
+    around = [filtered(chance, SURROUNDINGS) for chance in probabilities(of_surroundings)]
     return np.stack(
         [
-            odds + COUPLING * filtered(1 - 2 * up_to_k, SURROUNDINGS)
-            for odds, up_to_k in zip(log_odds, _not_beyond(log_odds), strict=True)
+            odds + COUPLING * (after - before)
+            for odds, before, after in zip(of_surroundings, around[:-1], around[1:], strict=True)
         ]
     )
 
@@ -215,9 +206,9 @@ def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first:
         of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
 
 
-def _not_beyond(log_odds: FloatArray) -> FloatArray:
+def _not_beyond(of_surroundings: FloatArray) -> FloatArray:
     """Probability (n - 1, h, w) that a pixel is sharpest in frame k or one before it."""
-    return np.asarray(np.cumsum(probabilities(log_odds)[:-1], axis=0))
+    return np.asarray(np.cumsum(probabilities(of_surroundings)[:-1], axis=0))
 
 
 def _softened(chances: FloatArray) -> FloatArray:
@@ -226,9 +217,3 @@ def _softened(chances: FloatArray) -> FloatArray:
     for weight, chance in zip(weights, chances, strict=True):
         weight[:] = (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
     return weights
-
-
-def _filled(weights: FloatArray, chances: FloatArray, unfocused: NDArray[np.bool_]) -> FloatArray:
-    """Weigh frames by other probabilities where none is in focus; the seam lies inside of such a place."""
-    inside = np.maximum(2 * filtered(unfocused.astype(np.float32), WIDE_SEAM) - 1, 0)
-    return weights + inside * (_softened(chances) - weights)
