@@ -76,7 +76,11 @@ CASES = {
         ["pickle.npz", "pickle"],
     ),
     "noise out of range": (["a.png", "b.png", "-o", "new.png", "--set", "noise=-2"], 2, ["noise must", "-2"]),
-    "patch larger than the image": (["tiny1.png", "tiny2.png", "-o", "new.png"], 1, ["8 x 8", "5"]),
+    "patch larger than the image": (
+        ["tiny1.png", "tiny2.png", "-o", "new.png", "--method", "coupled"],
+        1,
+        ["8 x 8", "5"],
+    ),
 }
 
 

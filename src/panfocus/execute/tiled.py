@@ -24,7 +24,8 @@ def run(
     height, width = frames.shape[1:3]
     progress("fuse", 0.0)  # before the first tile, which may have to compile
     if isinstance(method, Surveyor):
-        method = method.survey(frames)
+        # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
+        (method,) = map_blocks(method.survey, [frames])
     if method.halo is None:
         result = method.fuse(frames, Tile.whole((height, width)))
         progress("fuse", 1.0)
