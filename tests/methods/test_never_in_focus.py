@@ -80,21 +80,29 @@ def test_an_enlarged_stack_is_judged_as_it_was_before():
     assert run(surveyed, enlarged).never_in_focus.mean() > 0.9  # by its pixels all of it is blurred
 
 
-def test_the_scale_is_that_of_the_sharpest_places_in_any_frame():
+@pytest.mark.parametrize("noise", [0.0, 2.0, 6.0])
+def test_the_scale_is_that_of_the_sharpest_places_in_any_frame_and_not_of_noise(noise):
     sharp = texture((200, 320))
     enlarged = zoom(sharp, 2, order=3)[:200, :320]
     part = enlarged.copy()
     part[:, :80] = sharp[:, :80]
-    assert own_scale(as_bytes([enlarged, enlarged]), DICTIONARY, dark=0.0, span=1.0) == 2
-    assert own_scale(as_bytes([enlarged, part]), DICTIONARY, dark=0.0, span=1.0) == 1
+
+    def scale(*frames):
+        noisy = np.stack(frames) + np.random.default_rng(4).normal(0, noise / 255, (2, 200, 320))
+        return own_scale(as_bytes(noisy), DICTIONARY, dark=0.0, span=1.0, noise=noise / 255)
+
+    assert scale(enlarged, enlarged) == 2
+    assert scale(enlarged, part) == 1
 
 
 def test_frames_without_detail_and_small_frames_are_taken_as_they_are():
     soft = gaussian_filter(texture((400, 400)), 2)
-    assert own_scale(as_bytes([soft, soft]), DICTIONARY, dark=0.0, span=1.0) > 1
-    assert own_scale(as_bytes([soft[:150], soft[:150]]), DICTIONARY, dark=0.0, span=1.0) == 1
-    assert own_scale(np.full((2, 400, 400), 128, np.uint8), DICTIONARY, dark=0.0, span=1.0) == 1
-    assert own_scale(as_bytes(np.stack([soft, soft])[:, :9, :9]), DICTIONARY, dark=0.0, span=1.0) == 1
+    assert own_scale(as_bytes([soft, soft]), DICTIONARY, dark=0.0, span=1.0, noise=0.0) > 1
+    assert own_scale(as_bytes([soft[:150], soft[:150]]), DICTIONARY, dark=0.0, span=1.0, noise=0.0) == 1
+    assert own_scale(np.full((2, 400, 400), 128, np.uint8), DICTIONARY, dark=0.0, span=1.0, noise=0.0) == 1
+    assert (
+        own_scale(as_bytes(np.stack([soft, soft])[:, :9, :9]), DICTIONARY, dark=0.0, span=1.0, noise=0.0) == 1
+    )
 
 
 def test_a_sharp_thing_speaks_less_for_what_is_at_another_depth():

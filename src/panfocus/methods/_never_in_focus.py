@@ -20,7 +20,10 @@ from panfocus.patches import centred_patches
 from panfocus.sparse import Pursuit
 
 STRIDE = 4  # pixels from patch to patch
-WINDOW = gaussian(6.0, cut=2)  # of the mean over patches, counted in patches
+# Windows of the mean over patches, counted in patches: a surface is judged as a whole, and a little more by
+# what is right here.
+WINDOW, HERE = gaussian(8.0, cut=1.5), gaussian(1.0, cut=2)
+MORE_HERE = np.float32(0.15)
 
 # Codes are exact to this part of a patch's energy, or to its noise if that is more: noise is sharp. A pursuit
 # has one bound; each patch gets the first of these that will do. If none does, there is only noise to see.
@@ -33,7 +36,7 @@ LEAST_NOISE = 0.29 / 255  # in unit range: that of rounding to 8 bit, a 12th of 
 FOCUSED_SHARE, DOUBT = np.float32(0.5), np.float32(0.005)
 # A pixel is never in focus if so many of the patches around it are blurred. Less than half: sharp things
 # reach into the patches of a blurred surface around them, and not the other way round.
-BLURRED_SHARE = np.float32(0.36)
+BLURRED_SHARE = np.float32(0.345)
 
 # The scale of frames is measured in blocks, at most so many each way, each so many patches wide. Artefacts of
 # compression are sharp; they do not count, since blocks have to be active and codes are rough.
@@ -82,22 +85,26 @@ def never_in_focus(
     for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
         total += chance * filtered(chance * blurred, WINDOW)
         weight += chance * filtered(chance, WINDOW)
-    never = total > BLURRED_SHARE * weight
+    share = (total / weight + MORE_HERE * filtered(blurred, HERE)) / (1 + MORE_HERE)
+    never = share > BLURRED_SHARE
     nearest_row, nearest_col = (
         _nearest(centre, length) for centre, length in zip(centres, gray.shape, strict=True)
     )
     return never[nearest_row[:, None], nearest_col]
 
 
-def own_scale(frames: NDArray[Any], dictionary: CoupledDictionary, *, dark: float, span: float) -> int:
+def own_scale(
+    frames: NDArray[Any], dictionary: CoupledDictionary, *, dark: float, span: float, noise: float
+) -> int:
     """Find the whole factor by which frames (n, h, w[, c]) have to be reduced to look sharp somewhere.
 
-    `dark` and `span` are their range, unit range. If no factor is enough, it is the one that comes nearest.
+    `dark` and `span` are their range, in unit range, and `noise` is a part of it. If no factor is enough, it
+    is the one that comes nearest.
     """
     smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
     best, largest_share = 1, 0.0
     for scale in range(1, min(LARGEST_SCALE, min(frames.shape[1:3]) // smallest_side) + 1):
-        share = _share_of_sharpest(frames, dictionary, scale, dark=dark, span=span)
+        share = _share_of_sharpest(frames, dictionary, scale, dark=dark, span=span, noise=noise)
         if share > largest_share:
             best, largest_share = scale, share
         if share >= SHARP_ENOUGH:
@@ -106,21 +113,30 @@ def own_scale(frames: NDArray[Any], dictionary: CoupledDictionary, *, dark: floa
 
 
 def _share_of_sharpest(
-    frames: NDArray[Any], dictionary: CoupledDictionary, scale: int, *, dark: float, span: float
+    frames: NDArray[Any],
+    dictionary: CoupledDictionary,
+    scale: int,
+    *,
+    dark: float,
+    span: float,
+    noise: float,
 ) -> float:
     """Return the part of focused atoms in the sharpest blocks, each in the frame that is most active there.
 
-    Blocks are spread evenly over the frames, however large they are. 0 if nothing is to be seen in any.
+    Blocks are spread evenly over the frames, however large they are. Patches with more noise than the codes
+    leave out do not count. 0 if nothing is to be seen in any block.
     """
     size = dictionary.patch_size
     side = scale * PATCHES * size
     rows, cols = (_spread_out(length, side) for length in frames.shape[1:3])
     pursuit = Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=ROUGH_BOUND)
+    energy_of_noise = (size * noise / scale) ** 2
     in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
     focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
     for frame in frames:
         gray = ((to_gray(frame[np.ix_(rows, cols)]) - dark) / span).astype(np.float32)
-        patches, _ = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
+        patches, energies = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
+        patches[:, ROUGH_BOUND * energies < energy_of_noise] = 0
         l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1
         of_levels = l1.reshape(len(l1), len(activity), PATCHES, -1, PATCHES).mean(axis=(2, 4))
         total = of_levels.sum(axis=0)

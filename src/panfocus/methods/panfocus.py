@@ -102,8 +102,9 @@ class PanFocus:
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = bright - dark or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
-        scale = own_scale(frames, self.dictionary, dark=dark, span=span)
-        return _Surveyed(self, dark, span, min(LARGEST_NOISE, float(noise)), scale)
+        noise = min(LARGEST_NOISE, float(noise))
+        scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
+        return _Surveyed(self, dark, span, noise, scale)
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
