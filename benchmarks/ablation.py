@@ -10,11 +10,12 @@ frames composed. Rendered stacks: as in docs/simulate.md. Lytro: the frames comp
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -48,21 +49,18 @@ EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 Figures = dict[str, float]
 
 
-def by_laplacian(a: FloatArray, b: FloatArray, *, noise: float) -> reblur.LogOdds:
+def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[reblur.LogOdds]:
     """Log odds by the energy of the Laplacian, whose own noise makes small energies mean little."""
-    planes = [
-        np.mean([laplacian_energy(frame[..., i]) for i in range(frame.shape[2])], axis=0) for frame in (a, b)
-    ]
-    first, second = (np.log(plane + reblur.FLOOR + NOISE_GAIN * noise**2) for plane in planes)
-    odds = (LAPLACIAN_GAIN * (second - first)).astype(np.float32)
-    return reblur.LogOdds(odds, odds, np.zeros_like(odds))
+    energies = (np.mean([laplacian_energy(plane) for plane in frame], axis=0) for frame in frames)
+    logs = (np.log(energy + reblur.FLOOR + NOISE_GAIN * noise**2) for energy in energies)
+    for before, after in pairwise(logs):
+        odds = (LAPLACIAN_GAIN * (after - before)).astype(np.float32)
+        yield reblur.LogOdds(odds, odds, np.zeros_like(odds))
 
 
 def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
     """Give the evidence luma alone."""
-    return ((to_gray(frame)[..., None] - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(
-        np.float32
-    )
+    return ((to_gray(frame)[None] - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
 
 
 def two_bands(
@@ -215,7 +213,7 @@ def print_table(head: str, means: Mapping[str, Mapping[str, Figures]]) -> None:
 
 
 def main() -> None:
-    """Measure all, print two tables."""
+    """Measure all, print three tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -20,8 +20,8 @@ from panfocus._filters import filtered, gaussian
 from panfocus._float import FloatArray
 from panfocus.io.read import find_inputs, read_stack
 from panfocus.methods import get_method
-from panfocus.methods.panfocus import _coupled
-from panfocus.select import most_probable, probabilities
+from panfocus.methods.panfocus import _decided
+from panfocus.select import log_odds, most_probable, probabilities
 from panfocus.select.reblur import FLOOR, unexplained
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
@@ -36,12 +36,13 @@ def main() -> None:
     with as_file(files("panfocus") / "data" / "sample") as sample:
         frames = read_stack(find_inputs([sample])).frames
     surveyed = get_method("panfocus").survey(frames)
-    odds, of_surroundings = surveyed._odds(frames)
-    chances, steady = probabilities(odds), probabilities(_coupled(of_surroundings))
+    odds, of_surroundings = (np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32) for _ in range(2))
+    surveyed._gather_odds(frames, odds, of_surroundings)
+    chances = probabilities(odds)
     result = pf.fuse(frames)
-    assert (most_probable(steady)[0] == result.labels).all()
+    assert (_decided(of_surroundings, out=chances.copy())[0] == result.labels).all()
 
-    save("panfocus-evidence.jpg", evidence([surveyed._levels(frame) for frame in frames[:2]], odds[0]))
+    save("panfocus-evidence.jpg", evidence([surveyed._levels(frame) for frame in frames[:2]], surveyed.noise))
     save(
         "panfocus-labels.jpg",
         row(
@@ -68,14 +69,15 @@ def main() -> None:
     save("panfocus-haze.jpg", haze(pair))
 
 
-def evidence(levels: list[FloatArray], odds: FloatArray) -> Image.Image:
+def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
     """Show how badly each of two frames, blurred, gives the other, and the log odds."""
     first, second = levels
     errors = [
-        np.sqrt(filtered(unexplained(*pair), gaussian(0.6)) + FLOOR)
-        for pair in ((first, second), (second, first))
+        np.sqrt(filtered(unexplained(sharp, [other])[0], gaussian(0.6)) + FLOOR)
+        for sharp, other in ((first, second), (second, first))
     ]
-    strength = np.clip(odds / ODDS_SHOWN, -1, 1)[..., None]
+    (odds,) = log_odds(levels, noise=noise)
+    strength = np.clip(odds.witness / ODDS_SHOWN, -1, 1)[..., None]
     colours = 255 + np.where(strength > 0, strength * (FOR - 255.0), -strength * (AGAINST - 255.0))
     return row(
         {

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from panfocus._float import FloatArray
-from panfocus._kernel_filters import filter_both_ways
+from panfocus._kernel_filters import AT_ONCE, filter_both_ways
 
 
 class Filter(NamedTuple):
@@ -42,9 +42,23 @@ def filtered(planes: FloatArray, *filters: Filter) -> FloatArray:
 
     A pixel far enough from the borders depends on what is around it alone, bit for bit.
     """
+    for one in filters:
+        result = np.empty(planes.shape, planes.dtype)
+        filter_into(planes, one, result)
+        planes = result
+    return planes
+
+
+def filtered_rows(plane: FloatArray, one: Filter, rows: slice) -> FloatArray:
+    """Return some rows of a filtered plane (h, w), made from all of the plane that they depend on."""
+    result = np.empty((rows.stop - rows.start, plane.shape[1]), plane.dtype)
+    filter_into(plane, one, result, top=rows.start)
+    return result
+
+
+def filter_into(planes: FloatArray, one: Filter, out: FloatArray, *, top: int = 0) -> None:
+    """Put rows of filtered planes (h, w) or (h, w, c), from `top` on, into all of a contiguous array."""
+    weights, step = one
+    n = len(weights) % AT_ONCE
     stacked = np.ascontiguousarray(planes.reshape(*planes.shape[:2], -1))
-    for weights, step in filters:
-        result = np.empty_like(stacked)
-        filter_both_ways(stacked, weights, step, result)
-        stacked = result
-    return stacked.reshape(planes.shape)
+    filter_both_ways(stacked, tuple(weights[:n]), weights[n:], step, top, out.reshape(*out.shape[:2], -1))

@@ -30,6 +30,11 @@ class IntensityScale:
         white = float(np.iinfo(dtype).max) if np.issubdtype(dtype, np.integer) else 1.0
         return cls(black=0.0, white=white, dtype=dtype)
 
+    @property
+    def step(self) -> float:
+        """The smallest difference of two whole-numbered values, in unit range; 0 for floats."""
+        return 1 / (self.white - self.black) if np.issubdtype(self.dtype, np.integer) else 0.0
+
     def to_unit(self, values: NDArray[Any]) -> FloatArray:
         """Bring values to 0..1: float64 stays float64, everything else becomes float32."""
         working = np.float64 if values.dtype == np.float64 else np.float32

@@ -9,50 +9,73 @@ from panfocus._compile import compiled
 
 Array = NDArray[Any]
 
+AT_ONCE = (
+    8  # weights in a sum that stays in registers; a tuple's length is known to the compiler, an array's not
+)
+
 
 @compiled(fastmath={"contract"})
-def filter_both_ways(maps: Array, weights: Array, step: int, out: Array) -> None:
-    """Correlate maps (h, w, n), mirrored beyond their borders, down and across with weights `step` apart."""
+def filter_both_ways(
+    maps: Array, head: tuple[float, ...], rest: Array, step: int, top: int, out: Array
+) -> None:
+    """Correlate maps (h, w, n), mirrored beyond their borders, down and across with weights `step` apart.
+
+    The first weights are in `head`, less than `AT_ONCE` of them, the others, a multiple of it, in `rest`.
+    `out` has as many rows as are wanted, from the row `top` on.
+    """
     height, width, n = maps.shape
-    rows, results = maps.reshape(height, -1), out.reshape(height, -1)
-    half = len(weights) // 2
-    margin = half * step
-    line = np.empty((width + 2 * margin) * n, maps.dtype)  # a row, filtered down, with its mirrored ends
-    within = line[margin * n : (margin + width) * n]
-    for y in range(height):
-        for i in range(0, len(weights), 4):  # four rows at once: sums go to memory and back less often
-            places = [mirrored(y + (min(i + j, len(weights) - 1) - half) * step, height) for j in range(4)]
-            a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
-            _add_four(a, b, c, d, weights[i:], within, i == 0)
+    pixels, results = maps.reshape(-1), out.reshape(-1)
+    half = (len(head) + len(rest)) // 2
+    margin, row = half * step, width * n
+    line = np.empty(row + 2 * margin * n, maps.dtype)  # a row, filtered down, with its mirrored ends
+    within = line[margin * n : margin * n + row]
+    for y in range(top, top + len(out)):
+        if margin <= y < height - margin:
+            _sums(pixels, (y - margin) * row, step * row, head, rest, line, margin * n, row)
+        else:
+            for i in range(len(head) + len(rest)):
+                weight = head[i] if i < len(head) else rest[i - len(head)]
+                start = mirrored(y + (i - half) * step, height) * row
+                _add(pixels[start : start + row], weight, within, i == 0)
         for k in range(margin):
             before, behind = mirrored(-1 - k, width), mirrored(width + k, width)
             for j in range(n):
                 line[(margin - 1 - k) * n + j] = within[before * n + j]
                 line[(margin + width + k) * n + j] = within[behind * n + j]
-        for i in range(0, len(weights), 4):
-            starts = [min(i + j, len(weights) - 1) * step * n for j in range(4)]
-            a, b, c, d = (
-                line[starts[0] : starts[0] + width * n],
-                line[starts[1] : starts[1] + width * n],
-                line[starts[2] : starts[2] + width * n],
-                line[starts[3] : starts[3] + width * n],
-            )
-            _add_four(a, b, c, d, weights[i:], results[y], i == 0)
+        _sums(line, 0, step * n, head, rest, results, (y - top) * row, row)
 
 
 @compiled(fastmath={"contract"})
-def _add_four(a: Array, b: Array, c: Array, d: Array, weights: Array, out: Array, first: bool) -> None:
-    """Add up to four rows, weighted, to those before them; where fewer weights are left, fewer."""
-    u = weights[0]
-    v = weights[1] if len(weights) > 1 else weights.dtype.type(0)
-    w = weights[2] if len(weights) > 2 else weights.dtype.type(0)
-    z = weights[3] if len(weights) > 3 else weights.dtype.type(0)
+def _sums(
+    values: Array, start: int, stride: int, head: tuple[float, ...], rest: Array, out: Array, at: int, n: int
+) -> None:
+    """Put n weighted sums, of values `stride` apart, one after the other into `out`."""
+    # Unsigned: where an index might be negative, and count from the end, loops are not made into vectors.
+    first, apart, to = np.uintp(start), np.uintp(stride), np.uintp(at)
+    for x in range(np.uintp(n)):
+        total = head[0] * values[first + x]
+        for i in range(1, len(head)):
+            total += head[i] * values[first + np.uintp(i) * apart + x]
+        out[to + x] = total
+    for j in range(0, len(rest), AT_ONCE):
+        w = rest[j : j + AT_ONCE]
+        weights = (w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7])
+        begin = first + np.uintp(len(head) + j) * apart
+        for x in range(np.uintp(n)):
+            total = out[to + x]
+            for i in range(AT_ONCE):
+                total += weights[i] * values[begin + np.uintp(i) * apart + x]
+            out[to + x] = total
+
+
+@compiled(fastmath={"contract"})
+def _add(row: Array, weight: float, out: Array, first: bool) -> None:
+    """Add a weighted row to the sums so far."""
     if first:
-        for x in range(len(out)):
-            out[x] = u * a[x] + v * b[x] + w * c[x] + z * d[x]
+        out[:] = weight * row
     else:
         for x in range(len(out)):
-            out[x] += u * a[x] + v * b[x] + w * c[x] + z * d[x]
+            out[x] += weight * row[x]
 
 
 @compiled()

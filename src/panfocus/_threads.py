@@ -58,3 +58,9 @@ def map_blocks(work: Callable[[Block], Result], blocks: Iterable[Block]) -> Iter
                 yield under_way.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def for_all(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:
+    """Do `work(block)` for every block, on all cores, and wait for the last."""
+    for _ in map_blocks(work, blocks):
+        pass

@@ -112,11 +112,11 @@ def test_a_sharp_thing_speaks_less_for_what_is_at_another_depth():
     gray = np.where(striped, defocused(sharp, 3.0), sharp).astype(np.float32)
     chances = np.broadcast_to([~striped[None], striped[None]], (2, 160, 320)).astype(np.float32)
     of_one_depth, of_two = (
-        never_in_focus(gray, depths, Tile.whole((160, 320)), DICTIONARY, noise=0.0, scale=1)
+        never_in_focus(gray, depths, Tile.whole((160, 320)), DICTIONARY, stride=4, noise=0.0, scale=1)
         for depths in (np.full_like(chances, 0.5), chances)
     )
     assert of_one_depth[:, striped].mean() < 0.7
-    assert of_two[:, striped].mean() > 0.9
+    assert of_two[:, striped].mean() > 0.85
     assert of_two[:, ~striped].mean() < 0.1
 
 

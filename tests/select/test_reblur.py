@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.ndimage import correlate1d, gaussian_filter, uniform_filter
@@ -17,11 +19,17 @@ def blurred(frame, width):
     return gaussian_filter(frame, (width, width, 0))
 
 
+def between(a, b, *, noise):
+    """Log odds of two frames (h, w, c)."""
+    (odds,) = log_odds([np.ascontiguousarray(np.moveaxis(frame, 2, 0)) for frame in (a, b)], noise=noise)
+    return odds
+
+
 @pytest.mark.parametrize("width", [0.7, 1.5, 2.5, 5.0])
 def test_the_frame_that_gives_the_other_when_blurred_is_the_sharper_one(width):
     sharp = texture()
     soft = blurred(sharp, width)
-    odds, other = log_odds(soft, sharp, noise=0.0), log_odds(sharp, soft, noise=0.0)
+    odds, other = between(soft, sharp, noise=0.0), between(sharp, soft, noise=0.0)
     assert np.mean(odds.witness > 0) > 0.97
     assert np.mean(odds.alone > 0) > 0.97
     np.testing.assert_array_equal(other.witness, -odds.witness)
@@ -31,7 +39,7 @@ def test_the_frame_that_gives_the_other_when_blurred_is_the_sharper_one(width):
 
 def test_of_two_blurred_frames_the_less_blurred_is_the_sharper_one():
     sharp = texture()
-    for odds in log_odds(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0)[:2]:
+    for odds in between(blurred(sharp, 3.0), blurred(sharp, 2.0), noise=0.0)[:2]:
         assert np.mean(odds > 0) > 0.9
 
 
@@ -42,7 +50,7 @@ def test_more_contrast_is_not_more_focus():
     soft = blurred(sharp, 2.0)
     low = 128 + (sharp - 128) / 3
     assert np.var(np.diff(soft, axis=1)) < np.var(np.diff(sharp, axis=1))
-    for odds in log_odds(128 + (soft - 128) / 3, low, noise=0.0)[:2]:
+    for odds in between(128 + (soft - 128) / 3, low, noise=0.0)[:2]:
         assert np.mean(odds > 0) > 0.95
 
 
@@ -50,7 +58,7 @@ def test_more_contrast_is_not_more_focus():
 def test_flat_places_say_that_they_do_not_know(level):
     rng = np.random.default_rng(6)
     a, b = (np.full((60, 60, 3), 100, np.float32) + level * rng.normal(size=(60, 60, 3)) for _ in range(2))
-    for odds in log_odds(a.astype(np.float32), b.astype(np.float32), noise=level)[:2]:
+    for odds in between(a.astype(np.float32), b.astype(np.float32), noise=level)[:2]:
         assert np.abs(odds).max() < 1.5  # at most 1 to 4.5 at any of 3600 pixels
         assert abs(odds.mean()) < 0.02
 
@@ -77,16 +85,23 @@ def test_the_odds_are_those_of_the_formula():
 
     either, other = error(a, b), error(b, a)
     doubt = DOUBT * gaussian_filter(np.minimum(either, other), 5, radius=10)
-    found = log_odds(a, b, noise=0.0)
+    found = between(a, b, noise=0.0)
     np.testing.assert_allclose(found.doubt, doubt / (doubt + 1000), atol=1e-3)
     for odds, more in ((found.witness, 0), (found.alone, doubt)):
         expected = GAIN * np.log((either + FLOOR + more) / (other + FLOOR + more))
         assert np.quantile(np.abs(odds - expected), 0.999) < 1e-3  # but for even choices
 
 
+def test_the_odds_of_a_stack_are_those_of_its_neighbours():
+    frames = [blurred(texture(), width) for width in (0.5, 1.0, 3.0, 2.0)]
+    of_stack = log_odds([np.ascontiguousarray(np.moveaxis(frame, 2, 0)) for frame in frames], noise=1.0)
+    for odds, pair in zip(of_stack, pairwise(frames), strict=True):
+        np.testing.assert_array_equal(odds, between(*pair, noise=1.0))
+
+
 def test_what_no_blur_explains_leaves_a_pixel_on_its_own_in_doubt():
     # Two pictures of different things: neither is the other, blurred.
-    odds = log_odds(texture(seed=8), texture(seed=9), noise=0.0)
+    odds = between(texture(seed=8), texture(seed=9), noise=0.0)
     assert np.abs(odds.witness).mean() > 2
     assert np.abs(odds.alone).mean() < np.abs(odds.witness).mean() / 2
     assert odds.doubt.min() > 0.3
@@ -97,7 +112,7 @@ def test_the_reach_is_as_far_as_odds_depend_on():
     reach = log_odds_reach(0.0)
     changed = b.copy()
     changed[:, 100:] += 40
-    difference = np.not_equal(log_odds(a, changed, noise=0.0), log_odds(a, b, noise=0.0)).any(axis=0)
+    difference = np.not_equal(between(a, changed, noise=0.0), between(a, b, noise=0.0)).any(axis=0)
     first = np.flatnonzero(difference.any(axis=0))[0]
     assert 100 - reach <= first < 100
 
@@ -107,8 +122,8 @@ def test_noise_is_measured_in_spite_of_edges(level):
     rng = np.random.default_rng(7)
     picture = 100 * (gaussian_filter(rng.normal(size=(200, 200)), 20) > 0)
     noisy = (picture + rng.normal(0, level, picture.shape)).astype(np.float32)
-    assert noise_level(noisy) == pytest.approx(level, rel=0.1)
+    assert noise_level([noisy]) == pytest.approx(level, rel=0.1)
 
 
 def test_a_picture_too_small_to_measure_has_no_noise():
-    assert noise_level(np.zeros((2, 9), np.float32)) == 0
+    assert noise_level([np.zeros((2, 9), np.float32)]) == 0

@@ -39,7 +39,8 @@ def run(
     def fuse(tile: Tile) -> tuple[Tile, FusionResult]:
         return tile, method.fuse(frames[:, *tile.outer], tile)
 
-    for i, (tile, part) in enumerate(map_blocks(fuse, tiles)):
+    parts = map(fuse, tiles) if getattr(method, "threaded", False) else map_blocks(fuse, tiles)
+    for i, (tile, part) in enumerate(parts):
         image[tile.inner] = part.image
         for name in method.maps:
             values = getattr(part, name)

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._filters import filtered, gaussian, reach
+from panfocus._filters import Filter, filtered, gaussian, reach
 from panfocus._float import FloatArray, IntArray
+from panfocus._threads import map_blocks
 from panfocus.dictionary import CoupledDictionary
 from panfocus.gray import to_gray
-from panfocus.methods._patchwise import in_blocks, patch_grid
+from panfocus.methods._patchwise import patch_grid, row_blocks
 from panfocus.methods._tile import Tile
 from panfocus.patches import centred_patches
 from panfocus.sparse import Pursuit
 
-STRIDE = 4  # pixels from patch to patch
-# Windows of the mean over patches, counted in patches: a surface is judged as a whole, and a little more by
-# what is right here.
-WINDOW, HERE = gaussian(8.0, cut=1.5), gaussian(1.0, cut=2)
-MORE_HERE = np.float32(0.15)
+# Windows of the mean over patches, standard deviations in pixels: a surface is judged as a whole, and a
+# little more by what is right here.
+WINDOW, HERE, MORE_HERE = 32.0, 4.0, np.float32(0.15)
 
 # Codes are exact to this part of a patch's energy, or to its noise if that is more: noise is sharp. A pursuit
 # has one bound; each patch gets the first of these that will do. If none does, there is only noise to see.
@@ -31,6 +30,8 @@ BOUNDS = (0.03, 0.06, 0.12, 0.25, 0.5)
 NOISE_LEFT = 0.5  # of the energy of the frames' noise: the picture is their mean
 LEAST_NOISE = 0.29 / 255  # in unit range: that of rounding to 8 bit, a 12th of a squared level
 
+# Codes as rough as this tell most sharp patches, which then need no better one.
+ROUGH = 0.2
 # A patch is blurred if focused atoms have less than this part of its code. A little is added to what they
 # have, which decides in patches that show next to nothing: nothing tells that a flat place is blurred.
 FOCUSED_SHARE, DOUBT = np.float32(0.5), np.float32(0.005)
@@ -46,9 +47,9 @@ SHARPEST, SHARP_ENOUGH = 95, 0.78  # percentile of the blocks' shares of focused
 LEAST_BLOCKS, LARGEST_SCALE = 4, 4  # each way: smaller frames are not reduced; none more than this
 
 
-def never_in_focus_reach(size: int, scale: int) -> int:
-    """Pixels around one that its verdict depends on, with patches of this side."""
-    return scale * (STRIDE * reach(WINDOW) + size + STRIDE + 1)
+def never_in_focus_reach(size: int, stride: int, scale: int) -> int:
+    """Pixels around one that its verdict depends on, with patches of this side, so many pixels apart."""
+    return scale * (stride * reach(_window(stride)) + stride + size + 1)
 
 
 def never_in_focus(
@@ -57,15 +58,16 @@ def never_in_focus(
     tile: Tile,
     dictionary: CoupledDictionary,
     *,
+    stride: int,
     noise: float,
     scale: int,
 ) -> NDArray[np.bool_]:
     """Find the pixels (h, w) of a tile's outer part whose surroundings are blurred in a fused picture.
 
     `gray` (h, w) is the picture, unit range; `chances` (n, h, w) the probability of every frame; `noise` that
-    of the frames, unit range. Patches are those of the picture, reduced by the whole factor `scale`. They
-    count more than twice as much if they are at the pixel's own depth, which is how likely both are from one
-    frame: a sharp object speaks less for the background beside it.
+    of the frames, unit range. Patches are those of the picture, reduced by the whole factor `scale`, `stride`
+    pixels of it apart. They count more than twice as much if they are at the pixel's own depth, which is how
+    likely both are from one frame: a sharp object speaks less for the background beside it.
     """
     size = dictionary.patch_size
     if min(tile.shape) < size * scale:
@@ -73,7 +75,7 @@ def never_in_focus(
     (rows_inside, used_rows), (cols_inside, used_cols) = (_reduced_part(span, scale) for span in tile.outer)
     inside = (rows_inside, cols_inside)
     rows, cols = patch_grid(
-        Tile(inside, inside, (tile.shape[0] // scale, tile.shape[1] // scale)), size, STRIDE
+        Tile(inside, inside, (tile.shape[0] // scale, tile.shape[1] // scale)), size, stride
     )
     small = _reduced(gray[used_rows, used_cols], scale)
     blurred = _blurred_patches(small, rows, cols, dictionary, noise / scale)
@@ -81,16 +83,15 @@ def never_in_focus(
         used.start + scale * (origins + size // 2) + scale // 2
         for used, origins in ((used_rows, rows), (used_cols, cols))
     ]
-    total, weight = filtered(blurred, WINDOW), np.ones_like(blurred)
+    window = _window(stride)
+    total, weight = filtered(blurred, window), np.ones_like(blurred)
     for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
-        total += chance * filtered(chance * blurred, WINDOW)
-        weight += chance * filtered(chance, WINDOW)
-    share = (total / weight + MORE_HERE * filtered(blurred, HERE)) / (1 + MORE_HERE)
-    never = share > BLURRED_SHARE
-    nearest_row, nearest_col = (
-        _nearest(centre, length) for centre, length in zip(centres, gray.shape, strict=True)
+        total += chance * filtered(chance * blurred, window)
+        weight += chance * filtered(chance, window)
+    here = filtered(blurred, gaussian(HERE / stride, cut=2))
+    return (
+        _between(centres, (total / weight + MORE_HERE * here) / (1 + MORE_HERE), gray.shape) > BLURRED_SHARE
     )
-    return never[nearest_row[:, None], nearest_col]
 
 
 def own_scale(
@@ -157,23 +158,31 @@ def _blurred_patches(
 ) -> FloatArray:
     """Return 1 for patches (len(rows), len(cols)) that are coded by blurred atoms, 0 for the others."""
     size = dictionary.patch_size
-    pursuits = [
-        Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=bound) for bound in BOUNDS
-    ]
+    rough, *pursuits = (
+        Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=bound)
+        for bound in (ROUGH, *BOUNDS)
+    )
     energy_of_noise = NOISE_LEFT * size**2 * max(noise, LEAST_NOISE) ** 2
 
     def of_block(rows: IntArray) -> FloatArray:
         patches, energies = centred_patches(gray, rows, cols, size)
+
+        def look_blurred(chosen: NDArray[np.bool_], pursuit: Pursuit) -> NDArray[np.bool_]:
+            l1 = pursuit.summaries(patches[:, chosen], segments=dictionary.n_levels).l1
+            return np.asarray(l1[0] + DOUBT < FOCUSED_SHARE * (l1.sum(axis=0) + DOUBT))
+
+        left = rough.max_sq_error * energies >= energy_of_noise
+        left[left] = look_blurred(left, rough)
+        left |= (energies > 0) & (rough.max_sq_error * energies < energy_of_noise)
         blurred = np.zeros(len(energies), np.float32)
-        left = energies > 0
         for pursuit in pursuits:
             now = left & (pursuit.max_sq_error * energies >= energy_of_noise)
-            l1 = pursuit.summaries(patches[:, now], segments=dictionary.n_levels).l1
-            blurred[now] = l1[0] + DOUBT < FOCUSED_SHARE * (l1.sum(axis=0) + DOUBT)
+            blurred[now] = look_blurred(now, pursuit)
             left &= ~now
         return blurred
 
-    return in_blocks(of_block, rows, len(cols)).reshape(len(rows), len(cols))
+    blocks = (rows[block] for block in row_blocks(len(rows), len(cols)))
+    return np.concatenate(list(map_blocks(of_block, blocks))).reshape(len(rows), len(cols))
 
 
 def _reduced_part(span: slice, scale: int) -> tuple[slice, slice]:
@@ -207,6 +216,18 @@ def _with_neighbours(chances: FloatArray) -> FloatArray:
     return widened
 
 
-def _nearest(centres: IntArray, length: int) -> IntArray:
-    """Index of the nearest of some ascending places, the lower one on a tie, for 0 ... length - 1."""
-    return np.searchsorted(centres[:-1] + centres[1:], 2 * np.arange(length))
+def _window(stride: int) -> Filter:
+    """Window of the mean over patches that are so many pixels apart."""
+    return gaussian(WINDOW / stride, cut=1.5)
+
+
+def _between(places: list[IntArray], values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Interpolate values at ascending places, down and across, for every pixel; beyond them they go on."""
+    for axis, (at, length) in enumerate(zip(places, shape, strict=True)):
+        pixels = np.clip(np.arange(length), at[0], at[-1])
+        before = np.clip(np.searchsorted(at, pixels, side="right") - 1, 0, max(0, len(at) - 2))
+        behind = np.minimum(before + 1, len(at) - 1)
+        share = ((pixels - at[before]) / np.maximum(at[behind] - at[before], 1)).astype(np.float32)
+        share = share[:, None] if axis == 0 else share
+        values = (1 - share) * values.take(before, axis) + share * values.take(behind, axis)
+    return values

@@ -3,15 +3,18 @@
 docs/panfocus-method.md has the model, its equations and the reason of every constant.
 """
 
+import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import one_of, real_number
-from panfocus._filters import filtered, gaussian, reach
-from panfocus._float import FloatArray, IntensityScale
+from panfocus._filters import filtered, filtered_rows, gaussian, reach
+from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus._threads import for_all
 from panfocus.compose import as_votes, by_labels, by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
@@ -19,14 +22,17 @@ from panfocus.gray import colours, to_gray
 from panfocus.methods._method import FusionMethod, FusionResult
 from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
-from panfocus.methods._tile import Tile
+from panfocus.methods._tile import Tile, cover
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 
 Composition = Literal["blend", "labels"]
 Front = Literal["unknown", "first", "last"]
+Quality = Literal["exact", "high", "fast"]
 
 LEVELS = 255  # from dark to bright: the unit in which frames are compared
 DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values: a few extreme pixels do not set the scale
+LEAST_STEPS = 64  # from dark to bright, of whole-numbered frames: their rounding must not look like detail
+MOST_LEVELS = np.float32(1e6)  # far outside of what the percentiles leave; squares must not overflow
 LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
 
 # Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
@@ -54,6 +60,10 @@ SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
+SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
+# What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
+BLOCK_SIDE, BAND_VALUES = 800, 1 << 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class PanFocus:
@@ -69,6 +79,13 @@ class PanFocus:
     composition: Composition = field(
         default="blend",
         metadata={"help": "blend: mean of the frames by their probabilities; labels: one frame per pixel"},
+    )
+    quality: Quality = field(
+        default="high",
+        metadata={
+            "help": "exact: patches overlap where it is told what is never in focus; high: they do not; "
+            "fast: and frames are compared in grey"
+        },
     )
     front: Front = field(
         default="unknown",
@@ -87,20 +104,28 @@ class PanFocus:
 
     def __post_init__(self) -> None:
         one_of("composition", self.composition, get_args(Composition))
+        one_of("quality", self.quality, get_args(Quality))
         one_of("front", self.front, get_args(Front))
         real_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
             raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels, got {self.noise}")
         check_dictionary("panfocus", self.dictionary, coupled=True)
 
+    @property
+    def patch_stride(self) -> int:
+        """Pixels from patch to patch where it is told what is never in focus."""
+        size = self.dictionary.patch_size
+        return max(1, size // 2) if self.quality == "exact" else size
+
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
         limits, noises = [], []
-        for gray in map(to_gray, frames):  # one at a time
-            limits.append(np.percentile(gray, (DARK, BRIGHT)))
-            noises.append(noise_level(gray))
+        for frame in frames:  # one at a time
+            parts = [to_gray(part) for part in _spread_over(frame)]
+            limits.append(np.percentile(np.concatenate(parts), (DARK, BRIGHT)))
+            noises.append(noise_level(parts))
         dark, bright = float(np.min(limits)), float(np.max(limits))
-        span = bright - dark or 1.0
+        span = max(bright - dark, IntensityScale.of(frames.dtype).step * LEAST_STEPS) or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
         scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
@@ -117,6 +142,8 @@ class _Surveyed:
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
 
+    threaded: ClassVar[bool] = True
+
     settings: PanFocus
     dark: float
     span: float
@@ -132,27 +159,24 @@ class _Surveyed:
         if self.settings.front != "unknown":
             pixels = surroundings + reach(BESIDE)
         picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
-        verdict = picture + never_in_focus_reach(self.settings.dictionary.patch_size, self.scale)
+        verdict = picture + never_in_focus_reach(
+            self.settings.dictionary.patch_size, self.settings.patch_stride, self.scale
+        )
         return max(verdict, surroundings + reach(SURROUNDINGS))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
-        """Fuse a tile."""
-        of_pixels, of_surroundings = self._odds(frames)
+        """Fuse a tile, on all threads."""
+        shape = frames.shape[:3]
+        chances, of_surroundings = (
+            np.empty(shape, np.float32),
+            np.empty((shape[0] - 1, *shape[1:]), np.float32),
+        )
+        of_pixels = chances[1:]  # until they are probabilities
+        self._gather_odds(frames, of_pixels, of_surroundings)
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
-        chances = probabilities(of_pixels)
-        picture = by_votes(frames, as_votes(_softened(chances)))
-        relative = (to_gray(picture) - self.dark) / self.span
-        unfocused = never_in_focus(
-            relative.astype(np.float32),
-            chances,
-            tile,
-            self.settings.dictionary,
-            noise=self.noise / LEVELS,
-            scale=self.scale,
-        )
-        coherent = _coupled(of_surroundings)
-        labels, confidence = most_probable(probabilities(coherent))
+        picture, unfocused = self._picture(frames, tile, chances)
+        labels, confidence, depth = _decided(of_surroundings, out=chances)
         if self.settings.composition == "labels":
             picture = by_labels(frames, labels)
         core = tile.core
@@ -160,41 +184,100 @@ class _Surveyed:
             image=picture[core],
             labels=labels[core],
             confidence=confidence[core],
-            depth=depth_between(labels, coherent, beyond=BEYOND)[core],
+            depth=depth[core],
             never_in_focus=unfocused[core],
             report={"noise": round(self.noise, 3), "scale": self.scale},
         )
 
-    def _odds(self, frames: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-        """Log odds (n - 1, h, w) of each next frame against the one before: of pixels and surroundings."""
-        of_pixels = np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32)
-        of_surroundings = np.empty_like(of_pixels)
-        before = self._levels(frames[0])
-        for k, frame in enumerate(frames[1:]):
-            after = self._levels(frame)
-            odds = log_odds(before, after, noise=self.noise)
-            narrow = filtered(np.clip(odds.witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
-            near = narrow + filtered(narrow, GATHER_MORE)
-            of_pixels[k] = odds.alone + (SHARE + SHARE_IN_DOUBT * odds.doubt) * near
-            of_surroundings[k] = near + filtered(narrow, GATHER_MOST)
-            before = after
-        return of_pixels, of_surroundings
+    def _gather_odds(self, frames: NDArray[Any], of_pixels: FloatArray, of_surroundings: FloatArray) -> None:
+        """Find the log odds (n - 1, h, w) of each next frame against the one before."""
+        doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths: it is there to weigh with, roughly
+        narrow = of_surroundings  # first
+
+        def in_block(block: Tile) -> None:
+            parts = (self._levels(frame[block.outer]) for frame in frames)
+            for k, odds in enumerate(log_odds(parts, noise=self.noise)):
+                of_pixels[k][block.inner] = odds.alone[block.core]
+                gathered = filtered(np.clip(odds.witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
+                narrow[k][block.inner] = gathered[block.core]
+                doubt[k][block.inner] = np.rint(255 * odds.doubt[block.core])
+
+        halo = log_odds_reach(self.noise) + reach(GATHER)
+        for_all(in_block, cover(frames.shape[1:3], BLOCK_SIDE, halo))
+        for k, before in enumerate(narrow):
+            narrow_k = before.copy()
+
+            def in_rows(rows: slice, k: int = k, narrow_k: FloatArray = narrow_k) -> None:
+                near = narrow_k[rows] + filtered_rows(narrow_k, GATHER_MORE, rows)
+                of_pixels[k, rows] += (SHARE + SHARE_IN_DOUBT / 255 * doubt[k, rows]) * near
+                of_surroundings[k, rows] = near + filtered_rows(narrow_k, GATHER_MOST, rows)
+
+            for_all(in_rows, _bands(narrow_k.shape))
+
+    def _picture(
+        self, frames: NDArray[Any], tile: Tile, chances: FloatArray
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Compose frames by log odds that lie in `chances[1:]`, and say where the picture is not in focus."""
+        picture = np.empty(frames.shape[1:], frames.dtype)
+        gray = np.empty(frames.shape[1:3], np.float32)
+
+        def normalise(rows: slice) -> None:
+            probabilities(chances[1:, rows], out=chances[:, rows])
+
+        def compose(rows: slice) -> None:
+            picture[rows] = by_votes(frames[:, rows], as_votes(_softened(chances, rows)))
+            gray[rows] = (to_gray(picture[rows]) - self.dark) / self.span
+
+        for work in (normalise, compose):
+            for_all(work, _bands(chances.shape))
+        unfocused = never_in_focus(
+            gray,
+            chances,
+            tile,
+            self.settings.dictionary,
+            stride=self.settings.patch_stride,
+            noise=self.noise / LEVELS,
+            scale=self.scale,
+        )
+        return picture, unfocused
 
     def _levels(self, frame: NDArray[Any]) -> FloatArray:
-        """Colours of a frame (h, w, c) in levels, without alpha."""
-        unit = IntensityScale.of(frame.dtype).to_unit(colours(frame))
-        return ((unit - self.dark) * (LEVELS / self.span)).astype(np.float32)
+        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
+        gain, grey = LEVELS / self.span, self.settings.quality == "fast"
+        planes = to_gray(frame)[None] if grey else np.moveaxis(colours(frame), 2, 0)
+        scale = IntensityScale.of(planes.dtype)
+        levels = np.empty(planes.shape, np.float32)
+        np.multiply(planes, gain / (scale.white - scale.black), out=levels, casting="same_kind")
+        levels -= np.float32(gain * self.dark)
+        return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
-def _coupled(of_surroundings: FloatArray) -> FloatArray:
-    """Add to log odds (n - 1, h, w) what is decided around each pixel: a mean-field step of a Potts model."""
-    around = [filtered(chance, SURROUNDINGS) for chance in probabilities(of_surroundings)]
-    return np.stack(
-        [
-            odds + COUPLING * (after - before)
-            for odds, before, after in zip(of_surroundings, around[:-1], around[1:], strict=True)
-        ]
-    )
+def _decided(of_surroundings: FloatArray, out: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Labels, confidence and depth (h, w) by log odds (n - 1, h, w), coupled; `out` (n, h, w) is overwritten.
+
+    What is decided around each pixel adds to its odds: a mean-field step of a Potts model.
+    """
+    n, *shape = out.shape
+    labels: IntArray = np.empty(shape, np.uint8 if n <= 256 else np.uint16)
+    confidence, depth = np.empty(shape, np.float32), np.empty(shape, np.float32)
+
+    def normalise(rows: slice) -> None:
+        probabilities(of_surroundings[:, rows], out=out[:, rows])
+
+    def decide(rows: slice) -> None:
+        around = [filtered_rows(chance, SURROUNDINGS, rows) for chance in out]
+        odds = np.stack(
+            [
+                own + COUPLING * (after - before)
+                for own, before, after in zip(of_surroundings[:, rows], around[:-1], around[1:], strict=True)
+            ]
+        )
+        labels[rows], confidence[rows] = most_probable(probabilities(odds))
+        depth[rows] = depth_between(labels[rows], odds, beyond=BEYOND)
+
+    for work in (normalise, decide):
+        for_all(work, _bands(out.shape))
+    return labels, confidence, depth
 
 
 def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
@@ -212,9 +295,29 @@ def _not_beyond(of_surroundings: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(probabilities(of_surroundings)[:-1], axis=0))
 
 
-def _softened(chances: FloatArray) -> FloatArray:
-    """Weights (n, h, w) of frames with these probabilities."""
-    weights = np.empty_like(chances)
-    for weight, chance in zip(weights, chances, strict=True):
-        weight[:] = (1 - WIDE_SHARE) * filtered(chance, SEAM) + WIDE_SHARE * filtered(chance, WIDE_SEAM)
-    return weights
+def _softened(chances: FloatArray, rows: slice) -> FloatArray:
+    """Weights (n, rows, w) of frames with these probabilities (n, h, w)."""
+    return np.stack(
+        [
+            (1 - WIDE_SHARE) * filtered_rows(chance, SEAM, rows)
+            + WIDE_SHARE * filtered_rows(chance, WIDE_SEAM, rows)
+            for chance in chances
+        ]
+    )
+
+
+def _spread_over(frame: NDArray[Any]) -> list[NDArray[Any]]:
+    """All of a frame, or strips of a large one, evenly spread: enough for its statistics."""
+    height, width = frame.shape[:2]
+    n_strips = max(1, SAMPLED // (STRIP * width))
+    if n_strips * STRIP >= height:
+        return [frame]
+    starts = np.linspace(0, height - STRIP, n_strips).astype(np.intp)
+    return [frame[start : start + STRIP] for start in starts]
+
+
+def _bands(shape: tuple[int, ...]) -> list[slice]:
+    """Rows of maps (h, w) or (n, h, w), few enough at once to take little memory."""
+    height, n_bands = shape[-2], -(-math.prod(shape) // BAND_VALUES)
+    ends = [height * i // n_bands for i in range(n_bands + 1)]
+    return [slice(*span) for span in pairwise(ends) if span[0] < span[1]]

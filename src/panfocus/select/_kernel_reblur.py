@@ -12,16 +12,16 @@ Array = NDArray[Any]
 
 @compiled(fastmath={"contract"})
 def mean_squares(a: Array, b: Array, out: Array) -> None:
-    """Mean over the channels of the squared difference of two pictures (h, w, c): out (h, w)."""
-    height, width, n = a.shape
+    """Mean over the channels of the squared difference of two pictures (c, h, w): out (h, w)."""
+    n, height, width = a.shape
     share = np.float32(1 / n)
     for y in range(height):
-        for x in range(width):
-            total = np.float32(0)
-            for i in range(n):  # in a fixed order
-                difference = a[y, x, i] - b[y, x, i]
-                total += difference * difference
-            out[y, x] = share * total
+        for i in range(n):  # in a fixed order
+            of_a, of_b, total = a[i, y], b[i, y], out[y]
+            for x in range(width):
+                difference = of_a[x] - of_b[x]
+                square = difference * difference * share
+                total[x] = square if i == 0 else total[x] + square
 
 
 @compiled()

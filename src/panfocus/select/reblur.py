@@ -1,10 +1,11 @@
 """Which of two frames is the sharper at each pixel: the one that, blurred some more, gives the other."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from panfocus._filters import box, filtered, gaussian, reach
+from panfocus._filters import box, filter_into, filtered, gaussian, reach
 from panfocus._float import FloatArray
 from panfocus.select._kernel_reblur import keep_better, mean_squares
 
@@ -14,7 +15,7 @@ from panfocus.select._kernel_reblur import keep_better, mean_squares
 WIDTHS = (0.7, 1.5, 3.0, 6.0)
 BLURS = tuple(
     gaussian(float(np.sqrt(width**2 - before**2)), cut=2, step=step)
-    for before, width, step in zip((0.0, *WIDTHS), WIDTHS, (1, 1, 2, 3), strict=False)
+    for before, width, step in zip((0.0, *WIDTHS[:-1]), WIDTHS, (1, 1, 2, 3), strict=True)
 )
 # Which of them does is judged over 15 x 15 pixels: depth hardly changes within, and one pixel cannot tell.
 NEARBY = (box(3), box(5, step=3))
@@ -43,19 +44,49 @@ class LogOdds(NamedTuple):
     doubt: FloatArray  # how far that is so, 0 to 1
 
 
-def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> LogOdds:
-    """Logarithm of the odds (h, w) that frame b is sharper than frame a, which are (h, w, c), in levels.
+def log_odds(frames: Iterable[FloatArray], *, noise: float) -> Iterator[LogOdds]:
+    """Yield, for every two neighbours of frames (c, h, w) in levels, the log odds that the later is sharper.
 
     If b is the sharp one, b blurred gives a, but a blurred does not give b: with E the mean squared error of
     the better attempts around a pixel, the odds are (E_ab / E_ba)^GAIN. Where neither frame has detail, or
     noise hides it, both errors are about FLOOR, and the odds even. Where neither frame explains the other
     nearby, which of two bad attempts is the better one is chance, and a pixel on its own is in doubt.
+
+    Only three frames are held at a time, and each is blurred once, to be compared with both neighbours.
     """
     window = gaussian(_window(noise))
-    a_gives_b, b_gives_a = (
-        filtered(unexplained(sharp, blurred), window) + np.float32(FLOOR)
-        for sharp, blurred in ((a, b), (b, a))
-    )
+    coming = iter(frames)
+    before: FloatArray | None = None
+    here: FloatArray | None = next(coming)
+    forward = None  # error of taking `here` for `before`, blurred
+    while here is not None:
+        after = next(coming, None)
+        neighbours = [frame for frame in (before, after) if frame is not None]
+        errors = [filtered(error, window) + np.float32(FLOOR) for error in unexplained(here, neighbours)]
+        if forward is not None:
+            yield _odds(forward, errors[0], noise)
+        before, here, forward = here, after, errors[-1]
+
+
+def unexplained(sharp: FloatArray, others: Sequence[FloatArray]) -> list[FloatArray]:
+    """Mean squared errors (h, w) of taking others (c, h, w) for `sharp`, blurred as suits each best there."""
+    shape = sharp.shape[1:]
+    errors = [np.empty(shape, np.float32) for _ in others]
+    least = [np.full(shape, np.inf, np.float32) for _ in others]
+    attempt = np.empty(shape, np.float32)
+    for blur in BLURS:
+        again = np.empty_like(sharp)
+        for plane, blurred in zip(sharp, again, strict=True):
+            filter_into(plane, blur, blurred)
+        sharp = again
+        for other, error, smallest in zip(others, errors, least, strict=True):
+            mean_squares(sharp, other, attempt)
+            keep_better(attempt, filtered(attempt, *NEARBY), error, smallest)
+    return errors
+
+
+def _odds(a_gives_b: FloatArray, b_gives_a: FloatArray, noise: float) -> LogOdds:
+    """Log odds that b is the sharper one, from errors with their FLOOR."""
     either_way = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
     grave = np.float32(DOUBT) * np.maximum(either_way - np.float32(FLOOR + noise**2), 0)
     witness = np.float32(GAIN) * (np.log(a_gives_b) - np.log(b_gives_a))
@@ -63,33 +94,25 @@ def log_odds(a: FloatArray, b: FloatArray, *, noise: float) -> LogOdds:
     return LogOdds(witness, alone, grave / (grave + np.float32(HALF_IN_DOUBT)))
 
 
-def unexplained(sharp: FloatArray, blurred: FloatArray) -> FloatArray:
-    """Mean squared error (h, w) of taking `blurred` (h, w, c) for `sharp`, blurred as suits best nearby."""
-    error, attempt = (np.empty(sharp.shape[:2], np.float32) for _ in range(2))
-    least = np.full(sharp.shape[:2], np.inf, np.float32)
-    for blur in BLURS:
-        sharp = filtered(sharp, blur)
-        mean_squares(sharp, blurred, attempt)
-        keep_better(attempt, filtered(attempt, *NEARBY), error, least)
-    return error
-
-
 def log_odds_reach(noise: float) -> int:
     """Pixels around one that its `log_odds` depend on."""
     return reach(*BLURS, *NEARBY, gaussian(_window(noise)), DOUBTED)
 
 
-def noise_level(gray: FloatArray) -> float:
-    """Measure the standard deviation of the noise of a frame (h, w), in its unit.
+def noise_level(parts: Iterable[FloatArray]) -> float:
+    """Measure the standard deviation of the noise of a frame in some parts (h, w) of it, in their unit.
 
     Second differences down and across leave little of a picture but its noise. Half of them are smaller than
     the median: edges and texture, as long as they are less than half, hardly move it.
     """
-    if min(gray.shape) < len(HIGH_PASS):
+    differences = []
+    for gray in parts:
+        across = gray[:, :-2] - 2 * gray[:, 1:-1] + gray[:, 2:]
+        differences.append(np.abs(across[:-2] - 2 * across[1:-1] + across[2:]).ravel())
+    measured = np.concatenate(differences)
+    if not measured.size:
         return 0.0
-    across = gray[:, :-2] - 2 * gray[:, 1:-1] + gray[:, 2:]
-    both = across[:-2] - 2 * across[1:-1] + across[2:]
-    return float(np.median(np.abs(both))) / (MEDIAN_OF_NORMAL * float(np.sum(HIGH_PASS**2)))
+    return float(np.median(measured)) / (MEDIAN_OF_NORMAL * float(np.sum(HIGH_PASS**2)))
 
 
 def _window(noise: float) -> float:
