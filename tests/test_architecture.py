@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "panfocus"
 # The parts, from the ground up. Of the base, each module may import those before it.
 BASE = (
     "errors",
+    "stack",
     "_compile",
     "_kernel_compose",
     "_kernel_filters",
@@ -25,7 +26,6 @@ BASE = (
     "_filters",
     "_checks",
     "_threads",
-    "stack",
 )
 STAGES = (
     "align",

@@ -62,3 +62,26 @@ def test_values_that_are_no_numbers(value, dtype):
     frames = np.zeros((3, 13, 17), dtype)
     frames[2, 12, 16] = value
     refused(frames, "frame 2 holds NaN or infinite values; replace them first")
+
+
+def test_an_array_that_is_not_in_memory_is_looked_through_a_frame_at_a_time():
+    class OnDisk:
+        shape, dtype, ndim = (3, 13, 17), np.dtype(np.float32), 3
+        asked = ()
+
+        def __len__(self):
+            return 3
+
+        def __iter__(self):
+            raise AssertionError("all frames at once")
+
+        def __getitem__(self, key):
+            self.asked += (key,)
+            return np.full((13, 17), np.nan if key == 2 else 0.5, np.float32)
+
+    frames = OnDisk()
+    refused(frames, "frame 2 holds NaN or infinite values; replace them first")
+    assert frames.asked == (0, 1, 2)
+    frames.dtype, frames.asked = np.dtype(np.uint8), ()
+    assert frames_array(frames) is frames
+    assert frames.asked == ()  # whole numbers are all finite

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
+from panfocus.stack import Frames
 
 FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
 
@@ -36,20 +37,38 @@ def one_of(name: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
-def frames_array(frames: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
-    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack."""
-    if isinstance(frames, np.ndarray) and frames.ndim not in (3, 4):
-        raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
+def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
+    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
+
+    What has a shape and a type is an array already, in memory or not; it is looked through frame by frame.
+    """
+    if isinstance(frames, Frames):
+        if frames.ndim not in (3, 4):
+            raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
+        _check_count(len(frames))
+        alike = blank(frames.shape[1:], frames.dtype)
+        check_like(alike, "frame 0", alike, "frame 0")
+        if frames.dtype.kind == "f":
+            for i in range(len(frames)):
+                check_like(np.asarray(frames[i]), f"frame {i}", alike, "frame 0")
+        return frames
     if not isinstance(frames, Iterable):
         raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
     arrays = [np.asarray(frame) for frame in frames]
-    if len(arrays) < 2:
-        raise InputError(f"fusion needs at least two frames, got {len(arrays) or 'none'}")
+    _check_count(len(arrays))
     for i, array in enumerate(arrays):
         check_like(array, f"frame {i}", arrays[0], "frame 0")
-    if isinstance(frames, np.ndarray):
-        return frames
     return np.stack(arrays)
+
+
+def blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array of zeros that takes no memory: something of this kind, for checks."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def _check_count(n_frames: int) -> None:
+    if n_frames < 2:
+        raise InputError(f"fusion needs at least two frames, got {n_frames or 'none'}")
 
 
 def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 from panfocus._checks import whole_number
@@ -40,18 +40,21 @@ def limit_threads(n: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-def map_blocks(work: Callable[[Block], Result], blocks: Iterable[Block]) -> Iterator[Result]:
+def map_blocks(
+    work: Callable[[Block], Result], blocks: Iterable[Block], *, threads: int | None = None
+) -> Iterator[Result]:
     """Yield `work(block)` for every block, in order. The work must release the GIL to gain from threads.
 
-    Only two blocks a thread are under way at once, so that memory does not grow with the number of
+    So many blocks at once as there are threads, or `threads` of them; each may use threads of its own, within
+    the limit. Only two blocks a thread are under way at once, so that memory does not grow with the number of
     blocks. Leaving early, by an exception or Ctrl-C, drops the blocks that have not begun.
     """
-    threads = thread_count()
+    threads = threads or thread_count()
     under_way: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for block in blocks:
-                under_way.append(pool.submit(work, block))
+                under_way.append(pool.submit(copy_context().run, work, block))
                 if len(under_way) >= 2 * threads:
                     yield under_way.popleft().result()
             while under_way:

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -17,17 +17,20 @@ from panfocus._threads import limit_threads, thread_count
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
 from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
+from panfocus.stack import Frames
 
 logger = logging.getLogger(__name__)
 
 
 def fuse(
-    frames: ArrayLike | Sequence[ArrayLike],
+    frames: ArrayLike | Sequence[ArrayLike] | Frames,
     method: str | FusionMethod = DEFAULT_METHOD,
     *,
     refine: bool = False,
     refine_strength: float = PAPER_STRENGTH,
     threads: int | None = None,
+    max_memory: int | None = None,
+    maps: Collection[str] | None = None,
     progress: Progress = silent,
     **settings: Any,
 ) -> FusionResult:
@@ -36,7 +39,8 @@ def fuse(
     Parameters
     ----------
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-        Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range).
+        Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range). An array that
+        lies on disk, such as `np.memmap` or one of zarr, is read part by part.
     method : str or FusionMethod
         Name of a method, or one made beforehand with its settings.
     refine : bool
@@ -45,6 +49,12 @@ def fuse(
         Weight of the total variation, on unit-range intensities; larger is smoother, 0 changes nothing.
     threads : int, optional
         Most threads to use; by default every core. The result does not depend on it.
+    max_memory : int, optional
+        Most bytes to work with beside the frames and the result; by default as much as is quick. The result
+        does not depend on it.
+    maps : collection of str, optional
+        Which maps to return, such as `("labels",)`; by default all that the method gives. Those left out take
+        no memory.
     progress : callable, optional
         Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
     **settings
@@ -59,13 +69,15 @@ def fuse(
         raise InputError("settings go with a method's name; a method that is made already has its own")
     if refine:
         check_strength(refine_strength)
+    if max_memory is not None:
+        _checks.whole_number("max_memory", max_memory, at_least=1)
     chosen = get_method(method, **settings) if isinstance(method, str) else method
     if not dataclasses.is_dataclass(chosen):
         raise InputError(f"method must be a name or a method, got {method!r}")
     stack = _checks.frames_array(frames)
     started = time.perf_counter()
     with limit_threads(threads):
-        result = execute.run(chosen, stack, progress)
+        result = execute.run(chosen, stack, progress, maps=maps, max_memory=max_memory)
         report = {
             "panfocus": version("panfocus"),
             "method": method if isinstance(method, str) else type(method).__name__.lower(),
@@ -75,7 +87,6 @@ def fuse(
             "dtype": stack.dtype.name,
             "threads": thread_count(),
             **result.report,
-            **_shares(result, len(stack)),
         }
         image = result.image
         if refine:
@@ -98,19 +109,6 @@ def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[
         "changed_share": float(np.mean(refined != image)),
         "largest_change": float(np.max(np.abs(scale.to_unit(refined) - scale.to_unit(image)))),
     }
-
-
-def _shares(result: FusionResult, n_frames: int) -> dict[str, Any]:
-    """Say how much of the picture each frame gave, and how surely, as far as the method knows."""
-    shares: dict[str, Any] = {}
-    if result.labels is not None:
-        counts = np.bincount(result.labels.ravel(), minlength=n_frames)
-        shares["frame_shares"] = [round(float(share), 6) for share in counts / result.labels.size]
-    if result.confidence is not None:
-        shares["mean_confidence"] = round(float(result.confidence.mean(dtype=np.float64)), 6)
-    if result.never_in_focus is not None:
-        shares["never_in_focus_share"] = round(float(result.never_in_focus.mean()), 6)
-    return shares
 
 
 def _plain_settings(method: FusionMethod) -> dict[str, Any]:

@@ -1,9 +1,37 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Frames(Protocol):
+    """An array of frames (n, h, w) or (n, h, w, c), or what can be indexed like one but is not in memory."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of its axes."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of its values."""
+        ...
+
+    @property
+    def ndim(self) -> int:
+        """3 or 4: number of its axes."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[NDArray[Any]]: ...
+
+    def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -12,7 +40,7 @@ class Stack:
 
     Attributes
     ----------
-    frames : ndarray (n, h, w) or (n, h, w, c)
+    frames : ndarray (n, h, w) or (n, h, w, c), or frames in a scratch file
         The frames in the dtype of their files.
     names : tuple of str
         What each frame is called in messages: its file, and its page where the file has several.
@@ -22,7 +50,7 @@ class Stack:
         Sentences on what reading left behind.
     """
 
-    frames: NDArray[Any]
+    frames: Frames
     names: tuple[str, ...]
     icc_profile: bytes | None = None
     notices: tuple[str, ...] = ()

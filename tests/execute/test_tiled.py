@@ -1,6 +1,7 @@
 """Tiles: they cover the image once, and give what the whole image gives."""
 
 import dataclasses
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import uniform_filter
 
-from panfocus._threads import limit_threads
-from panfocus.execute import run
+from panfocus._threads import limit_threads, thread_count
+from panfocus.errors import InputError
+from panfocus.execute import run, tile_bytes
 from panfocus.methods import FusionResult, Tile, cover
 
 
@@ -19,11 +21,15 @@ class Blurred:
     """The mean of 5 x 5 pixels around each of the first frame: halo 2."""
 
     maps: ClassVar = ("labels",)
+    uses_all_threads: ClassVar = False
     halo: int | None = 2
+
+    def working_bytes(self, n_frames, n_channels):
+        return 30
 
     def fuse(self, frames, tile):
         mean = uniform_filter(frames[0].astype(np.int64) * 25, 5, mode="nearest")
-        return FusionResult(mean[tile.core].astype(frames.dtype), labels=mean[tile.core] % 7)
+        return FusionResult(mean[tile.core].astype(frames.dtype), labels=mean[tile.core] % 2)
 
 
 @settings(deadline=None)
@@ -111,3 +117,110 @@ def test_an_error_in_a_callback_stops_the_work(rng):
 
     with pytest.raises(KeyboardInterrupt):
         run(Blurred(), rng.integers(0, 256, (2, 23, 31), np.uint8), stop)
+
+
+@dataclasses.dataclass(frozen=True)
+class Busy(Blurred):
+    """One that uses all threads itself; it records how many there are, and how many tiles are at work."""
+
+    uses_all_threads: ClassVar = True
+    threads: list = dataclasses.field(default_factory=list)
+    at_work: set = dataclasses.field(default_factory=set)
+
+    def fuse(self, frames, tile):
+        assert not self.at_work
+        self.at_work.add(tile.inner[0].start)
+        time.sleep(0.001)
+        self.threads.append(thread_count())
+        self.at_work.clear()
+        return super().fuse(frames, tile)
+
+
+def test_a_method_that_uses_all_threads_has_one_tile_at_a_time_and_the_limit_for_itself(rng):
+    frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
+    method = Busy()
+    with limit_threads(3):
+        result = run(method, frames, side=9)
+    assert set(method.threads) == {3}
+    np.testing.assert_array_equal(result.image, Blurred().fuse(frames, Tile.whole((40, 50))).image)
+
+
+def test_tiles_at_work_fit_into_the_memory(rng):
+    """Blurred works with 30 bytes a pixel, beside two frames of one: 32 in all, for each of two threads."""
+    frames = rng.integers(0, 256, (2, 300, 400), np.uint8)
+    outer = []
+
+    class Recording(Blurred):
+        def fuse(self, frames, tile):
+            outer.append(frames[0].size)
+            return super().fuse(frames, tile)
+
+    assert tile_bytes(Blurred(), frames) == 32
+    assert tile_bytes(Blurred(), frames.astype(np.float64)) == 2 * 30 + 2 * 8
+    expected = Blurred().fuse(frames, Tile.whole((300, 400)))
+    with limit_threads(2):
+        result = run(Recording(), frames, max_memory=2 * 32 * 10_000)
+    assert 5_000 < max(outer) <= 10_000
+    np.testing.assert_array_equal(result.image, expected.image)
+    with limit_threads(2), pytest.raises(InputError, match=r"1 MB are too little .* needed: \d+ MB more"):
+        run(Blurred(halo=200), frames, max_memory=10**6)
+
+
+def test_maps_that_are_not_wanted_are_not_kept_but_counted(rng):
+    frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
+    for halo in (2, None):
+        every, none = run(Blurred(halo), frames, side=8), run(Blurred(halo), frames, maps=(), side=8)
+        assert every.labels is not None
+        assert none.labels is None
+        np.testing.assert_array_equal(none.image, every.image)
+        assert none.report == every.report
+        shares = np.bincount(every.labels.ravel()) / every.labels.size
+        assert every.report["frame_shares"] == pytest.approx(shares, abs=1e-6)
+
+
+def test_shares_do_not_depend_on_the_tiles(rng):
+    frames, confidence = rng.integers(0, 256, (2, 23, 31), np.uint8), rng.random((23, 31), np.float32)
+
+    class Sure(Blurred):
+        maps: ClassVar = ("confidence", "never_in_focus")
+
+        def fuse(self, frames, tile):
+            part = confidence[tile.inner]
+            return FusionResult(frames[0][tile.core], confidence=part, never_in_focus=part < 0.3)
+
+    reports = [run(Sure(), frames, side=side).report for side in (1, 7, 100)]
+    assert reports[0] == reports[1] == reports[2]
+    assert reports[0] == {
+        "mean_confidence": pytest.approx(confidence.mean(dtype=float), abs=1e-6),
+        "never_in_focus_share": pytest.approx(np.mean(confidence < 0.3), abs=1e-6),
+    }
+
+
+class OnDisk:
+    """An array that is not one: it knows its shape and can be indexed, as those of zarr and h5py."""
+
+    def __init__(self, array):
+        self._array, self.shape, self.dtype, self.ndim = array, array.shape, array.dtype, array.ndim
+        self.largest = 0
+
+    def __len__(self):
+        return len(self._array)
+
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, key):
+        part = self._array[key]
+        self.largest = max(self.largest, part.size)
+        return part.copy()
+
+
+def test_frames_that_are_not_in_memory_are_read_in_parts(rng, tmp_path):
+    frames = rng.integers(0, 256, (5, 90, 110), np.uint8)
+    lazy = OnDisk(frames)
+    expected = run(Blurred(), frames)
+    np.testing.assert_array_equal(run(Blurred(), lazy, side=20).image, expected.image)
+    assert lazy.largest <= 5 * 24 * 24
+    mapped = np.memmap(tmp_path / "frames", np.uint8, "w+", shape=frames.shape)
+    mapped[:] = frames
+    np.testing.assert_array_equal(run(Blurred(), mapped, side=20).image, expected.image)

@@ -1,50 +1,100 @@
 """Tiles on all cores: every pixel is what the method gives for the whole image, bit for bit."""
 
+import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._progress import Progress, silent
-from panfocus._threads import map_blocks
+from panfocus._threads import map_blocks, thread_count
+from panfocus.errors import InputError
+from panfocus.execute._shares import Shares
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
+from panfocus.stack import Frames
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 8  # a wide halo takes wide tiles, or most of the work would be done twice
 MAX_SIDE = 1000  # but every thread holds one
+LEAST_SIDE = 64  # what memory has to suffice for
 
 
 def run(
-    method: FusionMethod, frames: NDArray[Any], progress: Progress = silent, *, side: int | None = None
+    method: FusionMethod,
+    frames: Frames,
+    progress: Progress = silent,
+    *,
+    maps: Collection[str] | None = None,
+    max_memory: int | None = None,
+    side: int | None = None,
 ) -> FusionResult:
-    """Fuse frames (n, h, w) or (n, h, w, c) by a method, in tiles of at most `side` pixels if it has a halo.
+    """Fuse frames (n, h, w) or (n, h, w, c) by a method, tile by tile if it has a halo.
 
-    Neither the side of the tiles nor the number of threads changes the result.
+    Of the method's maps those named are kept, by default all; the report has the shares of all. Tiles have at
+    most `side` pixels, by default as many as are useful and as `max_memory` bytes allow, beside the frames
+    and the result. Neither the tiles nor the number of threads change the result.
     """
     height, width = frames.shape[1:3]
     progress("fuse", 0.0)  # before the first tile, which may have to compile
     if isinstance(method, Surveyor):
         # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
         (method,) = map_blocks(method.survey, [frames])
+    arrays: dict[str, NDArray[Any]]
+    kept = [name for name in method.maps if maps is None or name in maps]
+    shares = Shares(len(frames))
     if method.halo is None:
-        result = method.fuse(frames, Tile.whole((height, width)))
+        result = method.fuse(np.asarray(frames[:]), Tile.whole((height, width)))
+        shares.add(result)
         progress("fuse", 1.0)
-        return result
-    side = side or min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * method.halo))
+        arrays = {name: getattr(result, name) for name in kept}
+        return FusionResult(image=result.image, report=result.report | shares.report(), **arrays)
+    side = side or tile_side(method, frames, max_memory)
     tiles = cover((height, width), side, method.halo)
     image = np.empty(frames.shape[1:], frames.dtype)
-    maps: dict[str, NDArray[Any]] = {}
+    arrays = {}
     report: dict[str, Any] = {}
 
     def fuse(tile: Tile) -> tuple[Tile, FusionResult]:
-        return tile, method.fuse(frames[:, *tile.outer], tile)
+        return tile, method.fuse(np.asarray(frames[:, *tile.outer]), tile)
 
-    parts = map(fuse, tiles) if getattr(method, "threaded", False) else map_blocks(fuse, tiles)
-    for i, (tile, part) in enumerate(parts):
+    for i, (tile, part) in enumerate(map_blocks(fuse, tiles, threads=tiles_at_once(method))):
         image[tile.inner] = part.image
-        for name in method.maps:
+        for name in kept:
             values = getattr(part, name)
-            maps.setdefault(name, np.empty((height, width), values.dtype))[tile.inner] = values
+            arrays.setdefault(name, np.empty((height, width), values.dtype))[tile.inner] = values
+        shares.add(part)
         report = part.report
         progress("fuse", (i + 1) / len(tiles))
-    return FusionResult(image=image, report=report, **maps)
+    return FusionResult(image=image, report=report | shares.report(), **arrays)
+
+
+def tiles_at_once(method: FusionMethod) -> int:
+    """Tiles that are fused beside each other."""
+    return 1 if method.uses_all_threads else thread_count()
+
+
+def tile_side(method: FusionMethod, frames: Frames, max_memory: int | None) -> int:
+    """Choose the side of a method's tiles: as large as is useful, and as memory allows."""
+    assert method.halo is not None
+    useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * method.halo))
+    if max_memory is None:
+        return useful
+    per_pixel = tiles_at_once(method) * tile_bytes(method, frames)
+    fits = math.isqrt(max_memory // per_pixel) - 2 * method.halo
+    if fits < min(LEAST_SIDE, *frames.shape[1:3]):
+        needed = per_pixel * (LEAST_SIDE + 2 * method.halo) ** 2
+        raise InputError(
+            f"{max_memory / 1e6:,.0f} MB are too little memory to fuse even small tiles of these frames; "
+            f"needed: {needed / 1e6:,.0f} MB more than the frames and the result take, or fewer threads"
+        )
+    return min(useful, fits)
+
+
+def tile_bytes(method: FusionMethod, frames: Frames) -> int:
+    """Bytes that one tile takes, per pixel of its outer part: its frames, and what is made of them."""
+    n_channels = frames.shape[3] if frames.ndim == 4 else 1
+    working = method.working_bytes(len(frames), n_channels)
+    if frames.dtype == np.float64:
+        working *= 2  # as are the planes that are made of them
+    return working + len(frames) * n_channels * frames.dtype.itemsize

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray, IntArray
 from panfocus.errors import InputError
 from panfocus.methods._tile import Tile
+from panfocus.stack import Frames
 
 DEFAULT_METHOD = "panfocus"
 
@@ -62,18 +63,26 @@ class FusionMethod(Protocol):
     """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
 
     maps: ClassVar[tuple[str, ...]]  # which maps of the FusionResult this method gives
+    uses_all_threads: ClassVar[bool]  # by itself, for one tile; else tiles are fused beside each other
 
     @property
     def halo(self) -> int | None:
         """Pixels around a tile that decide what is in it; None if all of the image does."""
         ...
 
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Bytes that `fuse` works with at its peak, per pixel of a tile's outer part, beside the frames.
+
+        Its result is among them. Measured with frames of 8 bit, and rounded up.
+        """
+        ...
+
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile from frames (n, h, w) or (n, h, w, c) of its outer part; return its inner part.
 
         The caller has checked the frames: two or more, finite, of one kind. A method without a halo is
-        given the whole image; one with a halo runs on one thread, many tiles beside each other, and its
-        report does not depend on the tile.
+        given the whole image. One with a halo runs on one thread, many tiles beside each other, unless it
+        says that it uses all threads; its report does not depend on the tile.
         """
         ...
 
@@ -82,8 +91,10 @@ class FusionMethod(Protocol):
 class Surveyor(Protocol):
     """A method that must know something of the whole frames before it can fuse a tile of them."""
 
-    def survey(self, frames: NDArray[Any]) -> FusionMethod:
-        """Return the method as it is for these frames."""
+    survey_bytes: int  # that `survey` works with at its peak, per pixel of a frame, whatever their number
+
+    def survey(self, frames: Frames) -> FusionMethod:
+        """Return the method as it is for these frames, which it takes up one at a time."""
         ...
 
 

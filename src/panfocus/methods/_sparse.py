@@ -21,6 +21,7 @@ class SparseMethod(ABC):
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
+    uses_all_threads: ClassVar[bool] = False
 
     stride: int = field(
         default=1,
@@ -53,6 +54,10 @@ class SparseMethod(ABC):
     def halo(self) -> int:
         """All patches over a pixel lie this near to it."""
         return self._size - 1
+
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Activities and votes of every frame; patches and codes are few at a time."""
+        return 30 + 22 * n_frames
 
     def _pursuit(self) -> Pursuit:
         return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)

@@ -48,6 +48,7 @@ class DSIFT:
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels",)
+    uses_all_threads: ClassVar[bool] = False
 
     cell: int = field(
         default=6,
@@ -85,6 +86,10 @@ class DSIFT:
     @property
     def _reach(self) -> int:
         return self.window - 1 + _dense_sift.reach(self.cell)
+
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Activities and votes of every frame; with refinement these are of a block, and a whole decision."""
+        return 10 + 28 * n_frames if self.refinement == "none" else 25 + 4 * n_frames
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile; with refinement, a whole image."""

@@ -36,6 +36,7 @@ class DWT:
     """Fuse wavelet coefficients. What is chosen on the grey plane is taken from every channel."""
 
     maps: ClassVar[tuple[str, ...]] = ()
+    uses_all_threads: ClassVar[bool] = False
 
     wavelet: str = field(
         default="db1",
@@ -78,6 +79,11 @@ class DWT:
         if "window" in (self.details, self.approximation):
             blocks += WINDOW_REACH
         return blocks * self._block
+
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Coefficients of every frame, for grey and for each channel, and what merging them takes."""
+        planes = 1 if n_channels == 1 else 1 + n_channels
+        return (14 + 7 * n_frames) * planes
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, on the part around it that begins and ends with a block of the whole image."""

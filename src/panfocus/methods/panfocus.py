@@ -75,6 +75,8 @@ class PanFocus:
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
+    uses_all_threads: ClassVar[bool] = False
+    survey_bytes: ClassVar[int] = 24
 
     composition: Composition = field(
         default="blend",
@@ -117,6 +119,10 @@ class PanFocus:
         size = self.dictionary.patch_size
         return max(1, size // 2) if self.quality == "exact" else size
 
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Odds of every two neighbours and probabilities of every frame, while one pair is compared."""
+        return 16 + 8 * n_channels + 19 * n_frames
+
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
         limits, noises = [], []
@@ -141,6 +147,7 @@ class _Surveyed:
     """The method, with what it must know of the whole frames: their range, in unit range, noise and scale."""
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
+    uses_all_threads: ClassVar[bool] = PanFocus.uses_all_threads
 
     threaded: ClassVar[bool] = True
 
@@ -163,6 +170,10 @@ class _Surveyed:
             self.settings.dictionary.patch_size, self.settings.patch_stride, self.scale
         )
         return max(verdict, surroundings + reach(SURROUNDINGS))
+
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Those of the method."""
+        return self.settings.working_bytes(n_frames, n_channels)
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, on all threads."""

@@ -27,6 +27,11 @@ class PCA:
 
     maps: ClassVar[tuple[str, ...]] = ()
     halo: ClassVar[None] = None  # the weights are those of the whole image
+    uses_all_threads: ClassVar[bool] = False
+
+    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+        """Grey planes, twice."""
+        return 10 + 8 * n_frames
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
