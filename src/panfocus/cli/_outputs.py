@@ -12,6 +12,7 @@ from panfocus.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from panfocus.io.files import Content
     from panfocus.methods import FusionResult
     from panfocus.stack import Stack
 
@@ -73,7 +74,7 @@ class Outputs:
                 option = f"--{kind.replace('_', '-')}"
                 raise InputError(f"the method {method} gives no {words}; leave {option} out")
 
-    def encode(self, result: "FusionResult", stack: "Stack") -> dict[Path, bytes]:
+    def encode(self, result: "FusionResult", stack: "Stack") -> "dict[Path, Content]":
         """Return what each file is to hold."""
         from panfocus.io.write import (
             encode_confidence,

@@ -152,9 +152,9 @@ def _check_align(align: str) -> None:
 
 
 def _count_frames(paths: Sequence[Path]) -> int:
-    from panfocus.io.read import count_frames
+    from panfocus.io.read import read_headers
 
-    n_frames = count_frames(paths)
+    n_frames = len(read_headers(paths))
     if n_frames < 2:
         raise InputError(f"fusion needs at least two frames, got only {paths[0]}")
     return n_frames

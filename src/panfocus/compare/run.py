@@ -29,7 +29,7 @@ from panfocus.compare.processes import in_processes
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike, score_pictures
 from panfocus.errors import FileError
-from panfocus.io.files import digest, make_folder, read_json, write_files
+from panfocus.io.files import Content, digest, make_folder, read_json, write_files
 from panfocus.io.raster import decode_jpeg, encode_jpeg
 from panfocus.io.read import read_single, read_stack
 from panfocus.io.write import check_format, encode_image, encode_json, encode_labels
@@ -220,7 +220,7 @@ def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
     return reference
 
 
-def _encoded(image: NDArray[Any], job: Job, stack: Stack) -> tuple[NDArray[Any], Path, bytes]:
+def _encoded(image: NDArray[Any], job: Job, stack: Stack) -> tuple[NDArray[Any], Path, Content]:
     """Return the picture as it is scored, the name of its file, and what that holds."""
     like = stack if image.shape == stack.frames.shape[1:] else None  # grey has no use for a colour profile
     path = job.folder / f"{job.scene.name}{'.tif' if image.dtype.kind == 'f' else '.png'}"

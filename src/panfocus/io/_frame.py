@@ -15,9 +15,10 @@ MAX_PIXELS = 500_000_000
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One picture out of a file, turned upright."""
+    """One picture out of a file, turned upright; of a header, blank and without any memory."""
 
     image: NDArray[Any]
+    orientation: int = 1  # that it had in the file
     icc_profile: bytes | None = None
     has_exif: bool = False
 

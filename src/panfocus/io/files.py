@@ -6,15 +6,17 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
 
 _TEMPORARY = ".panfocus-"
+
+Content = bytes | Iterable[bytes] | Callable[[BinaryIO], object]  # what a file is to hold
 
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
@@ -85,12 +87,12 @@ def folder_on_trial(path: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool = False) -> None:
+def write_files(contents: Mapping[Path, Content], *, force: bool = False) -> None:
     """Write several files so that each is complete when it appears and none appears if one fails.
 
     They are written under temporary names in the same folders and renamed at the end, in their order;
     whatever interrupts that, no temporary file stays behind. A large file may come in pieces, each made
-    when it is written.
+    when it is written, or as a function that writes it.
     """
     for path in contents:
         check_destination(path, force=force)
@@ -99,11 +101,16 @@ def write_files(contents: Mapping[Path, bytes | Iterable[bytes]], *, force: bool
     try:
         for temporary, data in zip(renames, contents.values(), strict=True):
             with temporary.open("xb") as file:
-                file.writelines([data] if isinstance(data, bytes) else data)
+                if callable(data):
+                    data(file)
+                else:
+                    file.writelines([data] if isinstance(data, bytes) else data)
         for temporary, path in renames.items():
             temporary.replace(path)
     except OSError as error:
-        raise FileError(f"cannot write {', '.join(map(str, contents))} ({error.strerror})") from error
+        raise FileError(
+            f"cannot write {', '.join(map(str, contents))} ({error.strerror or error})"
+        ) from error
     finally:
         for temporary in renames:
             temporary.unlink(missing_ok=True)

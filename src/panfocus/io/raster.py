@@ -2,6 +2,8 @@
 
 import io
 import re
+from dataclasses import replace
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from PIL.ImageFile import ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
+from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
 
@@ -35,12 +38,19 @@ def decode_jpeg(data: bytes) -> Frame:
     return _decode(JpegImageFile(io.BytesIO(data)))
 
 
+def jpeg_header(file: BinaryIO) -> Frame:
+    """Return what `decode_jpeg` will, with blank pixels."""
+    return _header(JpegImageFile(file))
+
+
 def decode_webp(data: bytes) -> Frame:
     """Decode a still WebP."""
-    picture = WebPImageFile(io.BytesIO(data))
-    if picture.is_animated:
-        raise FileError("animated; save its frames as separate files")
-    return _decode(picture)
+    return _decode(WebPImageFile(io.BytesIO(data)))
+
+
+def webp_header(file: BinaryIO) -> Frame:
+    """Return what `decode_webp` will, with blank pixels."""
+    return _header(WebPImageFile(file))
 
 
 def encode_jpeg(
@@ -75,12 +85,23 @@ def _reaches_end(data: bytes) -> bool:
 
 
 def _decode(picture: ImageFile) -> Frame:
+    header = _header(picture)
+    return replace(header, image=turn_upright(np.asarray(picture), header.orientation))
+
+
+def _header(picture: ImageFile) -> Frame:
+    if isinstance(picture, WebPImageFile) and picture.is_animated:
+        raise FileError("animated; save its frames as separate files")
     check_pixel_count(*picture.size)
     if picture.mode not in ("L", "RGB", "RGBA"):
         raise FileError(f"its colours are {picture.mode}; convert it to grey or RGB")
     exif = picture.getexif()
+    orientation = exif.get(ORIENTATION_TAG, 1)
+    channels = len(picture.mode)  # one letter each
+    shape = picture.size[::-1] if channels == 1 else (*picture.size[::-1], channels)
     return Frame(
-        image=turn_upright(np.asarray(picture), exif.get(ORIENTATION_TAG, 1)),
+        image=turn_upright(blank(shape, np.dtype(np.uint8)), orientation),
+        orientation=orientation,
         icc_profile=picture.info.get("icc_profile"),
         has_exif=bool(exif),
     )

@@ -2,7 +2,8 @@
 
 import glob
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus import _checks
+from panfocus._progress import Progress, silent
+from panfocus._threads import map_blocks
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame
-from panfocus.io.png import PNG_SIGNATURE, decode_png
-from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp
-from panfocus.io.tiff import TIFF_SIGNATURES, count_pages, decode_pages
+from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
+from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
+from panfocus.io.scratch import ScratchFrames
+from panfocus.io.tiff import TIFF_SIGNATURES, decode_page, tiff_headers
 from panfocus.stack import Stack
 
 # What a folder is searched for; a file that the user names is judged by its content alone.
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp")
+_HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
+_DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
 
 def find_inputs(inputs: Sequence[str | Path]) -> list[Path]:
@@ -27,51 +33,84 @@ def find_inputs(inputs: Sequence[str | Path]) -> list[Path]:
     return [path for given in map(Path, inputs) for path in _expand(given)]
 
 
-def count_frames(paths: Iterable[Path]) -> int:
-    """Count frames without decoding them: one a file, one a page of a TIFF."""
-    return sum(_count_frames(path) for path in paths)
+@dataclass(frozen=True, eq=False)
+class Header:
+    """A frame that is not decoded yet."""
+
+    name: str  # what it is called in messages: its file, and its page where the file has several
+    path: Path
+    page: int  # of a TIFF, among all its pages
+    frame: Frame  # what decoding will give, with blank pixels
+
+
+def read_headers(paths: Iterable[Path]) -> list[Header]:
+    """Find out what frames there are, without decoding them: one a file, one a page of a TIFF."""
+    return [header for path in paths for header in _headers(path)]
 
 
 def read_image(path: str | Path) -> NDArray[Any]:
     """Read the picture in a file; of a TIFF with several pages, the first."""
-    _, frame = next(_read_frames(Path(path)))
-    return frame.image
+    return _decode(_headers(Path(path))[0]).image
 
 
 def read_single(path: Path) -> NDArray[Any]:
     """Read a file that is to hold one picture; several pages are refused, as one would be left out."""
-    n = count_frames([path])
-    if n > 1:
-        raise FileError(f"{path} holds {n} pages, one is needed; save that one as a file of its own")
-    return read_image(path)
+    headers = _headers(path)
+    if len(headers) > 1:
+        raise FileError(
+            f"{path} holds {len(headers)} pages, one is needed; save that one as a file of its own"
+        )
+    return _decode(headers[0]).image
+
+
+def check_headers(headers: Sequence[Header]) -> None:
+    """Refuse frames that are no stack: fewer than two, or not of one size and type."""
+    if len(headers) < 2:
+        raise InputError(f"fusion needs at least two frames, got {len(headers) or 'none'}")
+    first = headers[0]
+    for header in headers:
+        _checks.check_like(header.frame.image, header.name, first.frame.image, first.name)
 
 
 def read_stack(paths: Sequence[Path]) -> Stack:
-    """Read two or more frames of one size and type, or say which file does not fit."""
-    n = count_frames(paths)
-    if n < 2:
-        raise InputError(f"fusion needs at least two frames, got {n or 'none'}")
-    frames: NDArray[Any] = np.empty(0)
-    names: list[str] = []
-    profiles: list[bytes | None] = []
-    has_exif = False
-    for name, frame in (read for path in paths for read in _read_frames(path)):
-        if not names:
-            # Filled one by one: a list that is stacked at the end would take the memory twice.
-            frames = np.empty((n, *frame.image.shape), frame.image.dtype)
-        names.append(name)
-        _checks.check_like(frame.image, name, frames[0], names[0])
-        frames[len(names) - 1] = frame.image
-        profiles.append(frame.icc_profile)
-        has_exif |= frame.has_exif
+    """Read two or more frames of one size and type into memory, or say which file does not fit."""
+    headers = read_headers(paths)
+    check_headers(headers)
+    first = headers[0].frame.image
+    return read_into(np.empty((len(headers), *first.shape), first.dtype), headers)
+
+
+def read_into(
+    frames: NDArray[Any] | ScratchFrames,
+    headers: Sequence[Header],
+    *,
+    at_once: int | None = None,
+    progress: Progress = silent,
+) -> Stack:
+    """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores)."""
+
+    def decode(k: int) -> None:
+        header = headers[k]
+        image = _decode(header).image
+        _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
+        frames[k] = image
+
+    for k, _ in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
+        progress("read", (k + 1) / len(headers))
+    profiles = [header.frame.icc_profile for header in headers]
     notices = []
-    if has_exif:
+    if any(header.frame.has_exif for header in headers):
         notices.append("The frames' EXIF data is not carried over.")
     if len(set(profiles)) > 1:
         notices.append(
             "The frames' colour profiles differ: the first frame's is kept, no colour is converted."
         )
-    return Stack(frames=frames, names=tuple(names), icc_profile=profiles[0], notices=tuple(notices))
+    return Stack(
+        frames=frames,
+        names=tuple(header.name for header in headers),
+        icc_profile=profiles[0],
+        notices=tuple(notices),
+    )
 
 
 def _expand(given: Path) -> list[Path]:
@@ -109,26 +148,39 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [*parts, (-1, text)]
 
 
-def _count_frames(path: Path) -> int:
+def _headers(path: Path) -> list[Header]:
     with errors_that_name(path):
-        return count_pages(path) if _head(path).startswith(TIFF_SIGNATURES) else 1
+        kind = _kind(path)
+        if kind == "TIFF":
+            frames = tiff_headers(path)
+            several = len(frames) > 1
+            return [
+                Header(f"{path}, page {number}," if several else str(path), path, page, frame)
+                for number, (page, frame) in enumerate(frames.items(), start=1)
+            ]
+        with path.open("rb") as file:
+            return [Header(str(path), path, 0, _HEADER[kind](file))]
 
 
-def _read_frames(path: Path) -> Iterator[tuple[str, Frame]]:
-    with errors_that_name(path):
-        head = _head(path)
-        if head.startswith(TIFF_SIGNATURES):
-            several = count_pages(path) > 1
-            for number, frame in enumerate(decode_pages(path), start=1):
-                yield (f"{path}, page {number}," if several else str(path)), frame
-        elif head.startswith(PNG_SIGNATURE):
-            yield str(path), decode_png(path.read_bytes())
-        elif head.startswith(JPEG_SIGNATURE):
-            yield str(path), decode_jpeg(path.read_bytes())
-        elif head[:4] == b"RIFF" and head[8:] == b"WEBP":
-            yield str(path), decode_webp(path.read_bytes())
-        else:
-            raise FileError("not a JPEG, PNG, TIFF or WebP image")
+def _decode(header: Header) -> Frame:
+    with errors_that_name(header.path):
+        kind = _kind(header.path)
+        if kind == "TIFF":
+            return decode_page(header.path, header.page)
+        return _DECODE[kind](header.path.read_bytes())
+
+
+def _kind(path: Path) -> str:
+    head = _head(path)
+    if head.startswith(TIFF_SIGNATURES):
+        return "TIFF"
+    if head.startswith(PNG_SIGNATURE):
+        return "PNG"
+    if head.startswith(JPEG_SIGNATURE):
+        return "JPEG"
+    if head[:4] == b"RIFF" and head[8:] == b"WEBP":
+        return "WebP"
+    raise FileError("not a JPEG, PNG, TIFF or WebP image")
 
 
 def _head(path: Path) -> bytes:

@@ -1,16 +1,18 @@
 """TIFF of one or more pages, with the sample type it was stored in."""
 
-import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import tifffile
 from numpy.typing import NDArray
 
+from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
 
@@ -21,37 +23,38 @@ _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}
 _WHOLE_SAMPLES = (8, 16, 32, 64)
 
 
-def count_pages(path: Path) -> int:
-    """Pages of full size that hold a picture."""
+def tiff_headers(path: Path) -> dict[int, Frame]:
+    """Return what `decode_page` will, with blank pixels, for each page of full size that holds a picture."""
     with _open(path) as pages:
-        return len(pages)
+        return {page.index: _header(page) for page in pages}
 
 
-def decode_pages(path: Path) -> Iterator[Frame]:
-    """Decode one page after the other, so that a long stack is never in memory twice."""
-    with _open(path) as pages:
-        for page in pages:
-            yield _decode(page)
+def decode_page(path: Path, index: int) -> Frame:
+    """Decode one page of a TIFF, by its place among all pages."""
+    with tifffile.TiffFile(path) as tiff:
+        page = tiff.pages[index]
+        assert isinstance(page, tifffile.TiffPage)  # as always, unless a file is opened for speed
+        header = _header(page)
+        return replace(header, image=_upright(page.asarray(), page, header.orientation))
 
 
-def encode_tiff(image: NDArray[Any], icc_profile: bytes | None = None) -> bytes:
-    """Encode any supported dtype, (h, w) or (h, w, c) with 2 to 4 channels."""
+def encode_tiff(image: NDArray[Any], icc_profile: bytes | None = None) -> Callable[[BinaryIO], object]:
+    """Encode any supported dtype, (h, w) or (h, w, c) with 2 to 4 channels, into a file that is given later.
+
+    Pixels go from the image into the file as they are, without a copy and without compression, which takes
+    longer than many a fusion: docs/performance.md.
+    """
     channels = image.shape[2] if image.ndim == 3 else 1
-    buffer = io.BytesIO()
-    tifffile.imwrite(
-        buffer,
-        image,
+    return partial(
+        tifffile.imwrite,
+        data=image,
         photometric="rgb" if channels >= 3 else "minisblack",
         planarconfig="contig" if channels > 1 else None,
         extrasamples=["unassalpha"] if channels in (2, 4) else None,
-        # Many programs cannot undo the predictor of floats, and without it they hardly shrink.
-        compression="zlib" if image.dtype.kind == "u" else None,
-        predictor=image.dtype.kind == "u",
         iccprofile=icc_profile,
         software="panfocus",
         metadata=None,
     )
-    return buffer.getvalue()
 
 
 @contextmanager
@@ -89,22 +92,26 @@ def _check_axes(tiff: tifffile.TiffFile) -> None:
             raise FileError(f"its pages are of {size} {name}, not only slices; save one of them as a stack")
 
 
-def _decode(page: tifffile.TiffPage) -> Frame:
+def _header(page: tifffile.TiffPage) -> Frame:
     check_pixel_count(page.imagewidth, page.imagelength)
     _check_pixels(page)
     size = page.parent.filehandle.size
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
         raise FileError("cut off: pixels are missing")
-    image = page.asarray()
-    orientation = page.tags.get(ORIENTATION_TAG)
+    if page.dtype is None:
+        raise FileError("its samples are of no known kind; convert it to 8 or 16 bit")
+    tag = page.tags.get(ORIENTATION_TAG)
+    orientation = tag.value if tag else 1
     return Frame(
-        image=turn_upright(
-            np.moveaxis(image, 0, 2) if page.axes == "SYX" else image,
-            orientation.value if orientation else 1,
-        ),
+        image=_upright(blank(page.shape, page.dtype), page, orientation),
+        orientation=orientation,
         icc_profile=page.iccprofile,
         has_exif="ExifTag" in page.tags,
     )
+
+
+def _upright(image: NDArray[Any], page: tifffile.TiffPage, orientation: int) -> NDArray[Any]:
+    return turn_upright(np.moveaxis(image, 0, 2) if page.axes == "SYX" else image, orientation)
 
 
 def _check_pixels(page: tifffile.TiffPage) -> None:

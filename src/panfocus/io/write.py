@@ -1,7 +1,7 @@
 """From results to the bytes of an image file, and what each format can hold."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray, IntensityScale
 from panfocus.errors import InputError
-from panfocus.io.files import check_suffix, write_files
+from panfocus.io.files import Content, check_suffix, write_files
 from panfocus.io.png import encode_png
 from panfocus.io.raster import MAX_JPEG_SIDE, encode_jpeg
 from panfocus.io.tiff import encode_tiff
 from panfocus.stack import Stack
 
-_ENCODERS = {
+_ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None], Content]] = {
     ".png": encode_png,
     ".tif": encode_tiff,
     ".tiff": encode_tiff,
@@ -50,7 +50,7 @@ def why_no_jpeg(image: NDArray[Any]) -> str | None:
     return None
 
 
-def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) -> bytes:
+def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) -> Content:
     """Encode an image in the format of the name, with the colour profile of the stack that it comes from."""
     check_suffix(path, IMAGE_SUFFIXES)
     check_format(path, image)
@@ -63,7 +63,7 @@ def encode_labels(labels: IntArray, n_frames: int) -> bytes:
     return encode_png(labels.astype(np.uint8 if n_frames <= 255 else np.uint16))
 
 
-def encode_confidence(path: Path, confidence: FloatArray) -> bytes:
+def encode_confidence(path: Path, confidence: FloatArray) -> Content:
     """Encode values of 0 to 1: as float32 in a TIFF, as 16-bit grey in a PNG."""
     values = confidence.astype(np.float32)
     if path.suffix.lower() == ".png":

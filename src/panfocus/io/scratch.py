@@ -1,0 +1,112 @@
+"""Frames in a file of their own while they are worked on: for stacks that are larger than the memory."""
+
+import mmap
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import blank
+from panfocus.errors import FileError
+
+
+class ScratchFrames:
+    """Frames (n, h, w) or (n, h, w, c) on disk that are used like an array; made by `scratch_frames`.
+
+    Every access reads what is asked for, so that memory does not grow with the number of frames. Several
+    threads may read and write frames at once.
+    """
+
+    def __init__(self, file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.ndim = len(shape)
+        self._file = file
+        self._one_at_a_time = threading.Lock()  # the file has one position
+        self._frame_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[k] for k in range(len(self)))
+
+    def __setitem__(self, k: int, frame: NDArray[Any]) -> None:
+        data = np.ascontiguousarray(frame, self.dtype)
+        try:
+            with self._one_at_a_time:
+                self._file.seek(k * self._frame_bytes)
+                self._file.write(data)
+                self._file.flush()  # for those who map it
+        except OSError as error:
+            raise FileError(
+                f"{scratch_folder()}: cannot write a frame there ({error.strerror}); make room, "
+                "or set TMPDIR to another folder"
+            ) from error
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        chosen, *part = key if isinstance(key, tuple) else (key,)
+        if not isinstance(chosen, slice):
+            return self._read(range(len(self))[chosen], tuple(part))
+        numbers = range(len(self))[chosen]
+        of_each = blank(self.shape[1:], self.dtype)[tuple(part)].shape
+        frames = np.empty((len(numbers), *of_each), self.dtype)
+        for place, k in zip(frames, numbers, strict=True):
+            place[...] = self._read(k, tuple(part))
+        return frames
+
+    def _read(self, k: int, part: tuple[Any, ...]) -> NDArray[Any]:
+        if not part:  # by reading: a map would hold the whole frame once more
+            frame = np.empty(self.shape[1:], self.dtype)
+            with self._one_at_a_time:
+                self._file.seek(k * self._frame_bytes)
+                self._file.readinto(frame)
+            return frame
+        start = k * self._frame_bytes
+        beyond = start % mmap.ALLOCATIONGRANULARITY
+        with mmap.mmap(
+            self._file.fileno(), self._frame_bytes + beyond, access=mmap.ACCESS_READ, offset=start - beyond
+        ) as mapped:
+            return np.array(np.ndarray(self.shape[1:], self.dtype, mapped, beyond)[part])
+
+
+@contextmanager
+def scratch_frames(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[ScratchFrames]:
+    """Have room on disk for frames while the block lasts.
+
+    The file has no name, where the system knows such files: it is gone however this process ends.
+    """
+    check_room(scratch_bytes(shape, dtype))
+    with tempfile.TemporaryFile(dir=scratch_folder()) as file:
+        yield ScratchFrames(file, shape, dtype)
+
+
+def scratch_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Room that frames need."""
+    return int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+
+
+def check_room(size: int) -> None:
+    """Refuse what the disk has no room for."""
+    folder = scratch_folder()
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        raise FileError(
+            f"{folder}: {size / 1e6:,.0f} MB are needed there for frames that do not fit into memory, "
+            f"{free / 1e6:,.0f} MB are free; make room, set TMPDIR to another folder, or allow more memory"
+        )
+
+
+def scratch_folder() -> Path:
+    """Return the folder for large temporary files: TMPDIR, else /var/tmp, as /tmp may lie in memory."""
+    large = Path("/var/tmp")
+    if "TMPDIR" not in os.environ and os.access(large, os.W_OK):
+        return large
+    return Path(tempfile.gettempdir())

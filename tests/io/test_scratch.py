@@ -1,0 +1,128 @@
+"""Frames in a scratch file: used like an array, with the same bits, and gone afterwards."""
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from panfocus._checks import frames_array
+from panfocus.errors import FileError
+from panfocus.execute import run
+from panfocus.io.read import read_headers, read_into, read_stack
+from panfocus.io.scratch import scratch_folder, scratch_frames
+from panfocus.io.write import write_image
+from panfocus.methods import get_method
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of scratch files; it is empty, and to be so again."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def frames(rng):
+    return rng.integers(0, 2**16, (5, 70, 90, 3), np.uint16)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        0,
+        -1,
+        np.int64(2),
+        slice(None),
+        slice(1, None, 2),
+        slice(4, 1, -1),
+        slice(3, 3),
+        (2, slice(5, 60)),
+        (slice(None), slice(10, 33), slice(80, None)),
+        (slice(None), slice(0, 1), slice(0, 1), 1),
+        (3, slice(None, None, 7)),
+    ],
+    ids=str,
+)
+def test_it_is_indexed_like_an_array(frames, key):
+    with scratch_frames(frames.shape, frames.dtype) as scratch:
+        for k, frame in enumerate(frames):
+            scratch[k] = np.asfortranarray(frame)  # whatever its order in memory
+        part = scratch[key]
+        assert type(part) is np.ndarray
+        assert part.dtype == frames.dtype
+        np.testing.assert_array_equal(part, frames[key], strict=True)
+
+
+def test_it_has_the_attributes_of_an_array(frames):
+    with scratch_frames(frames.shape, frames.dtype) as scratch:
+        for k, frame in enumerate(frames):
+            scratch[k] = frame
+        assert (scratch.shape, scratch.dtype, scratch.ndim) == (frames.shape, frames.dtype, 4)
+        assert len(scratch) == 5
+        np.testing.assert_array_equal(list(scratch), frames)
+        assert frames_array(scratch) is scratch
+        for beyond in (5, -6):
+            with pytest.raises(IndexError):
+                scratch[beyond]
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("panfocus", {}),
+        ("dwt", {}),
+        ("coupled", {"stride": 4}),
+        ("pca", {}),
+        ("dsift", {"cell": 2, "refinement": "none"}),
+    ],
+)
+def test_fusion_from_it_is_that_from_memory_bit_for_bit(rng, tmp_path, method, settings):
+    paths = [tmp_path / f"{k}.png" for k in range(3)]
+    for path in paths:
+        write_image(path, rng.integers(0, 256, (83, 97, 3), np.uint8))
+    expected = run(get_method(method, **settings), read_stack(paths).frames)
+    headers = read_headers(paths)
+    with scratch_frames((3, 83, 97, 3), np.dtype(np.uint8)) as scratch:
+        stack = read_into(scratch, headers, at_once=1)
+        result = run(get_method(method, **settings), stack.frames, side=40)
+    for name in ("image", *get_method(method, **settings).maps):
+        np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), err_msg=name)
+    assert result.report == expected.report
+
+
+def test_nothing_is_left_after_an_error(frames, folder):
+    with pytest.raises(KeyboardInterrupt), scratch_frames(frames.shape, frames.dtype) as scratch:
+        scratch[0] = frames[0]
+        raise KeyboardInterrupt
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_without_room_is_one_line_before_any_work(frames, folder, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=100_000))
+    words = r"scratch: 0 MB are needed there .* 0 MB are free; make room, set TMPDIR"
+    with pytest.raises(FileError, match=words), scratch_frames(frames.shape, frames.dtype):
+        pytest.fail("there is no room")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_disk_that_is_full_after_all_is_one_line(frames, monkeypatch):
+    words = r"cannot write a frame there \(No space left on device\)"
+    with (
+        scratch_frames(frames.shape, frames.dtype) as scratch,
+        Path("/dev/full").open("r+b", buffering=0) as full,
+        pytest.raises(FileError, match=words),
+    ):
+        monkeypatch.setattr(scratch, "_file", full)
+        scratch[0] = frames[0]
+
+
+def test_large_files_go_to_the_named_folder_or_where_they_belong(folder, monkeypatch):
+    assert scratch_folder() == folder
+    monkeypatch.delenv("TMPDIR")
+    assert scratch_folder() in (Path("/var/tmp"), folder)
