@@ -1,15 +1,8 @@
-"""How much memory a fusion takes, and how people write such sizes."""
+"""How people write sizes of memory."""
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-LARGEST_TILE = 2_800_000  # pixels, with the halo
 
 
 def parse_size(text: str) -> int:
@@ -25,21 +18,3 @@ def parse_size(text: str) -> int:
 def format_size(size: int) -> str:
     """Write a size for people."""
     return f"{size / 1e6:,.0f} MB"
-
-
-def estimate_peak(n_frames: int, frame: "NDArray[Any]", *, refine: bool, n_atoms: int = 0) -> int:
-    """Return the bytes that fusing `n_frames` frames like this one takes at its peak.
-
-    `n_atoms`: those of all levels of the method's dictionary.
-    """
-    from panfocus._threads import thread_count
-
-    pixels = frame.shape[0] * frame.shape[1]
-    # The program with its compiled code; the frames, one more that is decoded, and the fused image; per pixel
-    # the maps; for each thread a tile, with a few numbers per pixel and frame: measured.
-    fusing = 300_000_000 + (n_frames + 2) * frame.nbytes + 16 * pixels
-    fusing += thread_count() * min(pixels, LARGEST_TILE) * 24 * n_frames
-    gram_matrix = 4 * n_atoms**2
-    # The solver's image, gradients, multipliers and their transforms, in float64: measured.
-    refining = 136 * frame.size if refine else 0
-    return int(fusing + gram_matrix + refining)

@@ -42,6 +42,10 @@ class Outputs:
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {kind: path for kind, path in every.items() if path is not None}
 
+    def maps(self) -> list[str]:
+        """Return which maps are wanted."""
+        return [kind for kind in _MAPS if kind in self.paths()]
+
     def check_names(self) -> None:
         """Refuse names that do not say a format which can hold the result, and names given twice."""
         from panfocus.io.files import check_suffix

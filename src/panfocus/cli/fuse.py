@@ -2,19 +2,25 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from panfocus._progress import silent
 from panfocus.cli._console import Console, Debug, Force, Output, Quiet, Threads, console, usage_errors
-from panfocus.cli._memory import estimate_peak, format_size, parse_size
+from panfocus.cli._memory import format_size, parse_size
 from panfocus.cli._outputs import Outputs
+from panfocus.cli._plan import Plan, make_plan
 from panfocus.errors import InputError
 
 if TYPE_CHECKING:
-    from panfocus.methods import FusionMethod
-    from panfocus.stack import Stack
+    from numpy.typing import NDArray
+
+    from panfocus.io.read import Header
+    from panfocus.io.scratch import ScratchFrames
+    from panfocus.stack import Frames, Stack
 
 
 def fuse(
@@ -59,7 +65,10 @@ def fuse(
         Path | None, typer.Option(help="Write settings and measurements of the run (JSON).")
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Do not begin if more would be needed, such as 2GB.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Most memory to use, such as 2GB; by default a quarter of what is free."
+        ),
     ] = None,
     threads: Threads = None,
     dry_run: Annotated[
@@ -75,8 +84,11 @@ def fuse(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import pipeline
+        from panfocus._checks import blank
+        from panfocus._threads import limit_threads
         from panfocus.io.files import check_destination, write_files
-        from panfocus.io.read import find_inputs, read_stack
+        from panfocus.io.read import check_headers, find_inputs, read_headers, read_into
+        from panfocus.io.scratch import check_room
         from panfocus.io.write import check_format
         from panfocus.methods import DEFAULT_METHOD, get_method
 
@@ -98,23 +110,49 @@ def fuse(
             _check_align(align)
             memory_limit = None if max_memory is None else parse_size(max_memory)
             paths = find_inputs(inputs)
-            n_frames = _count_frames(paths)
+            headers = read_headers(paths)
+            if len(headers) < 2:
+                raise InputError(f"fusion needs at least two frames, got only {paths[0]}")
         for path in outputs.paths().values():
             check_destination(path, force=force, inputs=[*paths, dictionary] if dictionary else paths)
-        demands = {"refine": refinement["refine"], "n_atoms": _count_atoms(chosen)}
-        if memory_limit is not None:
-            _check_memory(paths[0], n_frames, memory_limit, **demands)
-        stack = read_stack(paths)
-        check_format(output, stack.frames[0])
-        if dry_run:
-            _describe(terminal, stack, **demands)
-            terminal.say(f"by the method {method} ({_listed(vars(chosen) | refinement)})")
-            terminal.say(f"into {outputs}")
-            return
-        result = pipeline.fuse(
-            stack.frames, method, threads=threads, progress=terminal.progress, **refinement, **options
-        )
-        contents = outputs.encode(result, stack)
+        check_headers(headers)
+        first = headers[0].frame.image
+        check_format(output, first)
+        like_frames = blank((len(headers), *first.shape), first.dtype)
+        with limit_threads(threads):
+            plan = make_plan(
+                method,
+                chosen,
+                like_frames,
+                maps=outputs.maps(),
+                refine=refinement["refine"],
+                max_memory=memory_limit,
+            )
+            if not plan.in_memory:
+                check_room(like_frames.nbytes)
+            if dry_run:
+                _describe(terminal, plan, headers, like_frames)
+                terminal.say(f"by the method {method} ({_listed(vars(chosen) | refinement)})")
+                terminal.say(f"into {outputs}")
+                return
+            with _room_for(like_frames, in_memory=plan.in_memory) as frames:
+                stack = read_into(
+                    frames,
+                    headers,
+                    at_once=plan.decoded_at_once,
+                    progress=silent if plan.in_memory else terminal.progress,
+                )
+                result = pipeline.fuse(
+                    stack.frames,
+                    method,
+                    threads=threads,
+                    max_memory=plan.tile_memory,
+                    maps=outputs.maps(),
+                    progress=terminal.progress,
+                    **refinement,
+                    **options,
+                )
+            contents = outputs.encode(result, stack)
         terminal.finish()
         write_files(contents, force=force)
         _summarise(terminal, stack, result.report)
@@ -151,44 +189,48 @@ def _check_align(align: str) -> None:
         raise InputError(f"--align {align}: this version does not align; register the frames beforehand")
 
 
-def _count_frames(paths: Sequence[Path]) -> int:
-    from panfocus.io.read import read_headers
+def _room_for(
+    like: "NDArray[Any]", *, in_memory: bool
+) -> "AbstractContextManager[NDArray[Any] | ScratchFrames]":
+    """Have a place for frames like these, while the block lasts."""
+    import numpy as np
 
-    n_frames = len(read_headers(paths))
-    if n_frames < 2:
-        raise InputError(f"fusion needs at least two frames, got only {paths[0]}")
-    return n_frames
+    from panfocus.io.scratch import scratch_frames
 
-
-def _count_atoms(method: "FusionMethod") -> int:
-    """Count the atoms of all levels of a method's dictionary, if it has one."""
-    dictionary = getattr(method, "dictionary", None)
-    return dictionary.n_levels * dictionary.n_atoms if dictionary else 0
+    if in_memory:
+        return nullcontext(np.empty(like.shape, like.dtype))
+    return scratch_frames(like.shape, like.dtype)
 
 
-def _check_memory(first: Path, n_frames: int, limit: int, **demands: Any) -> None:
-    """Refuse by the size of the first frame, before all of them are in memory."""
-    from panfocus.io.read import read_image
+def _describe(
+    terminal: Console, plan: Plan, headers: "Sequence[Header]", like_frames: "NDArray[Any]"
+) -> None:
+    from panfocus.io.scratch import scratch_folder
 
-    needed = estimate_peak(n_frames, read_image(first), **demands)
-    if needed > limit:
-        raise InputError(
-            f"about {format_size(needed)} of memory would be needed, more than the {format_size(limit)} "
-            "of --max-memory; use fewer or smaller frames"
-        )
+    kind = f"{_frames(like_frames)}, {like_frames.dtype.name}"
+    terminal.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
+    for header in headers:
+        terminal.say(f"  {header.name}")
+    size = format_size(like_frames.nbytes)
+    terminal.say(
+        f"held in memory, {size}"
+        if plan.in_memory
+        else f"kept in a scratch file in {scratch_folder()}, {size}"
+    )
+    if plan.side:
+        terminal.say(f"in tiles of at most {plan.side} x {plan.side} pixels")
+    if plan.seconds:
+        terminal.say(f"in about {_duration(plan.seconds)}")
 
 
-def _describe(terminal: Console, stack: "Stack", **demands: Any) -> None:
-    needed = format_size(estimate_peak(len(stack.frames), stack.frames[0], **demands))
-    terminal.say(f"would fuse {_frames(stack)}, {stack.frames.dtype.name}, with about {needed} of memory:")
-    for name in stack.names:
-        terminal.say(f"  {name}")
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 120 else f"{round(seconds / 60)} min"
 
 
 def _summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> None:
     for notice in stack.notices:
         terminal.say(notice)
-    said = [f"fused {_frames(stack)} in {report['seconds']:.1f} s"]
+    said = [f"fused {_frames(stack.frames)} in {report['seconds']:.1f} s"]
     if shares := report.get("frame_shares"):
         said.append(f"from each: {', '.join(f'{share:.1%}' for share in shares)}")
     if unfocused := report.get("never_in_focus_share"):
@@ -206,8 +248,8 @@ def _summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> Non
         )
 
 
-def _frames(stack: "Stack") -> str:
-    n_frames, height, width = stack.frames.shape[:3]
+def _frames(frames: "Frames") -> str:
+    n_frames, height, width = frames.shape[:3]
     return f"{n_frames} frames of {width} x {height}"
 
 

@@ -1,5 +1,5 @@
 """Run a method on an image of any size: whole, or tile by tile with the same result."""
 
-from panfocus.execute.tiled import run, tile_bytes, tiles_at_once
+from panfocus.execute.tiled import LEAST_SIDE, run, tile_bytes, tile_side, working_memory
 
-__all__ = ["run", "tile_bytes", "tiles_at_once"]
+__all__ = ["LEAST_SIDE", "run", "tile_bytes", "tile_side", "working_memory"]

@@ -49,7 +49,7 @@ def run(
         progress("fuse", 1.0)
         arrays = {name: getattr(result, name) for name in kept}
         return FusionResult(image=result.image, report=result.report | shares.report(), **arrays)
-    side = side or tile_side(method, frames, max_memory)
+    side = side or tile_side(method, frames, max_memory, halo=method.halo)
     tiles = cover((height, width), side, method.halo)
     image = np.empty(frames.shape[1:], frames.dtype)
     arrays = {}
@@ -74,21 +74,27 @@ def tiles_at_once(method: FusionMethod) -> int:
     return 1 if method.uses_all_threads else thread_count()
 
 
-def tile_side(method: FusionMethod, frames: Frames, max_memory: int | None) -> int:
-    """Choose the side of a method's tiles: as large as is useful, and as memory allows."""
-    assert method.halo is not None
-    useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * method.halo))
+def tile_side(method: FusionMethod, frames: Frames, max_memory: int | None, *, halo: int) -> int:
+    """Choose the side of tiles with this halo: as large as is useful, and as memory allows."""
+    useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * halo))
     if max_memory is None:
         return useful
-    per_pixel = tiles_at_once(method) * tile_bytes(method, frames)
-    fits = math.isqrt(max_memory // per_pixel) - 2 * method.halo
+    fits = math.isqrt(max_memory // (tiles_at_once(method) * tile_bytes(method, frames))) - 2 * halo
     if fits < min(LEAST_SIDE, *frames.shape[1:3]):
-        needed = per_pixel * (LEAST_SIDE + 2 * method.halo) ** 2
+        needed = working_memory(method, frames, LEAST_SIDE, halo=halo)
         raise InputError(
-            f"{max_memory / 1e6:,.0f} MB are too little memory to fuse even small tiles of these frames; "
-            f"needed: {needed / 1e6:,.0f} MB more than the frames and the result take, or fewer threads"
+            f"{max_memory / 1e6:,.0f} MB are too little memory to work on these frames even in small tiles; "
+            f"needed: {needed / 1e6:,.0f} MB beside what the frames and the result take, or fewer threads"
         )
     return min(useful, fits)
+
+
+def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int) -> int:
+    """Bytes that tiles of one side take, so many as are fused at once."""
+    height, width = (min(side + 2 * halo, length) for length in frames.shape[1:3])
+    whole = frames.shape[1] * frames.shape[2]
+    at_once = min(tiles_at_once(method), -(-whole // min(side, whole) ** 2))
+    return at_once * height * width * tile_bytes(method, frames)
 
 
 def tile_bytes(method: FusionMethod, frames: Frames) -> int:

@@ -30,7 +30,7 @@ class ScratchFrames:
         self.ndim = len(shape)
         self._file = file
         self._one_at_a_time = threading.Lock()  # the file has one position
-        self._frame_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+        self._frame_bytes = blank(shape[1:], dtype).nbytes
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -83,14 +83,9 @@ def scratch_frames(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[Scr
 
     The file has no name, where the system knows such files: it is gone however this process ends.
     """
-    check_room(scratch_bytes(shape, dtype))
+    check_room(blank(shape, dtype).nbytes)
     with tempfile.TemporaryFile(dir=scratch_folder()) as file:
         yield ScratchFrames(file, shape, dtype)
-
-
-def scratch_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Room that frames need."""
-    return int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
 
 
 def check_room(size: int) -> None:

@@ -91,6 +91,7 @@ class FusionMethod(Protocol):
 class Surveyor(Protocol):
     """A method that must know something of the whole frames before it can fuse a tile of them."""
 
+    usual_halo: int  # of what `survey` returns for most frames: for plans
     survey_bytes: int  # that `survey` works with at its peak, per pixel of a frame, whatever their number
 
     def survey(self, frames: Frames) -> FusionMethod:

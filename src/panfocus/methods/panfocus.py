@@ -76,6 +76,7 @@ class PanFocus:
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = False
+    usual_halo: ClassVar[int] = 150
     survey_bytes: ClassVar[int] = 24
 
     composition: Composition = field(

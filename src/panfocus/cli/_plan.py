@@ -1,0 +1,125 @@
+"""How a fusion will go about its work: where the frames are kept, how much memory and time it will take."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from panfocus.cli._memory import format_size
+from panfocus.errors import InputError
+
+if TYPE_CHECKING:
+    from panfocus.methods import FusionMethod
+    from panfocus.stack import Frames
+
+# Bytes, all measured. The program with its compiled code, on a first run with the compiler:
+PROGRAM = 300_000_000
+DECODING = 2.5  # frames' sizes for each that is decoded: its file, the decoder's picture, ours
+ENCODED = {"labels": 10, "confidence": 8, "depth": 8, "never_in_focus": 2}  # a map's pixel, kept and written
+REFINING = 136  # a value: the solver's image, gradients, multipliers and their transforms in float64
+
+FREE_SHARE = 4  # without --max-memory a fusion takes the 4th part of what is free
+UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
+
+# On one core, for a megapixel of one frame with default settings: of photographs on a machine of 2023.
+SECONDS = {
+    "coupled": 6.0,
+    "dsift": 0.5,
+    "dwt": 0.15,
+    "panfocus": 0.9,
+    "pca": 0.05,
+    "sr-cm": 4.0,
+    "sr-fm": 5.0,
+    "sr-ksvd": 3.5,
+}
+FILE_SECONDS = 0.04  # for reading a megapixel of a frame
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Decisions that change no pixel, and what they are expected to cost."""
+
+    in_memory: bool  # else the frames go through a scratch file
+    decoded_at_once: int  # frames
+    tile_memory: int  # bytes that tiles may take
+    side: int | None  # of tiles, about; None: the whole image at once
+    memory: int  # bytes at the peak, about
+    seconds: float | None  # about; None if nobody has measured
+
+
+def make_plan(
+    name: str,
+    method: "FusionMethod",
+    frames: "Frames",
+    *,
+    maps: Collection[str],
+    refine: bool,
+    max_memory: int | None,
+) -> Plan:
+    """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice."""
+    from panfocus._threads import thread_count
+    from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
+    from panfocus.io.machine import free_memory
+    from panfocus.methods import Surveyor
+
+    n_frames, height, width = frames.shape[:3]
+    pixels = height * width
+    frame = frames[0].nbytes
+    halo = method.usual_halo if isinstance(method, Surveyor) else method.halo
+    survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
+    # The picture, once more as its file, and the maps.
+    result = 2 * frame + pixels * sum(ENCODED[kept] for kept in maps)
+    if refine:
+        result += REFINING * frames[0].size
+    always = PROGRAM + 4 * _count_atoms(method) ** 2
+
+    def needed(*, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
+        held = n_frames * frame if in_memory else 0
+        return always + held + max(int(decoded_at_once * DECODING * frame), survey, result + tiles)
+
+    if halo is None:
+        tiles = pixels * tile_bytes(method, frames)
+        least = needed(tiles=tiles, in_memory=True)
+    else:
+        tiles = working_memory(method, frames, LEAST_SIDE, halo=halo)
+        least = min(needed(tiles=tiles, in_memory=kept) for kept in (True, False))
+    free = free_memory() or UNKNOWN_FREE
+    limit = max_memory or max(free // FREE_SHARE, least)
+    if least > (max_memory or free):
+        allowed = f"{format_size(max_memory)} of --max-memory" if max_memory else f"{format_size(free)} free"
+        raise InputError(
+            f"about {format_size(least)} of memory would be needed, more than the {allowed}; "
+            "use fewer or smaller frames"
+        )
+    # Frames that leave less than half to work in go to the disk, from where reading them takes little.
+    in_memory = halo is None or (
+        n_frames * frame <= (limit - always - result) // 2 and needed(tiles=tiles, in_memory=True) <= limit
+    )
+    held = n_frames * frame if in_memory else 0
+    decoded_at_once = max(1, min(thread_count(), int((limit - always - held) / (DECODING * frame))))
+    tile_memory = limit - always - held - result
+    side = None
+    if halo is not None:
+        side = tile_side(method, frames, tile_memory, halo=halo)
+        tiles = working_memory(method, frames, side, halo=halo)
+    return Plan(
+        in_memory=in_memory,
+        decoded_at_once=decoded_at_once,
+        tile_memory=tile_memory,
+        side=side,
+        memory=needed(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
+        seconds=_seconds(name, n_frames * pixels / 1e6),
+    )
+
+
+def _seconds(name: str, megapixels: float) -> float | None:
+    from panfocus._threads import thread_count
+
+    if name not in SECONDS:
+        return None
+    return megapixels * (SECONDS[name] + FILE_SECONDS) / thread_count()
+
+
+def _count_atoms(method: "FusionMethod") -> int:
+    """Count the atoms of all levels of a method's dictionary, if it has one."""
+    dictionary = getattr(method, "dictionary", None)
+    return dictionary.n_levels * dictionary.n_atoms if dictionary else 0

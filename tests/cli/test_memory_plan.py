@@ -1,0 +1,204 @@
+"""Plans keep to the memory that is allowed, and the command keeps to its plan."""
+
+import re
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tifffile
+
+from panfocus._checks import blank
+from panfocus._threads import limit_threads
+from panfocus.cli._plan import PROGRAM, make_plan
+from panfocus.errors import InputError
+from panfocus.io.machine import free_memory
+from panfocus.io.read import read_image
+from panfocus.methods import get_method
+
+
+def like(n_frames, height, width, dtype=np.uint8):
+    return blank((n_frames, height, width, 3), np.dtype(dtype))
+
+
+def plan(method, frames, max_memory=None, *, maps=(), refine=False, threads=2, **settings):
+    with limit_threads(threads):
+        return make_plan(
+            method,
+            get_method(method, **settings),
+            frames,
+            maps=maps,
+            refine=refine,
+            max_memory=max_memory,
+        )
+
+
+@pytest.mark.parametrize("method", ["panfocus", "dwt", "coupled"])
+@pytest.mark.parametrize("n_frames", [2, 10, 100])
+@pytest.mark.parametrize("limit", [1_500_000_000, 3_000_000_000])
+def test_a_plan_stays_below_its_limit_and_frames_go_to_the_disk_if_they_have_to(method, n_frames, limit):
+    frames = like(n_frames, 4000, 6000)
+    planned = plan(method, frames, limit)
+    assert PROGRAM < planned.memory <= limit
+    if frames.nbytes > limit:
+        assert not planned.in_memory
+    if n_frames == 2:
+        assert planned.in_memory
+
+
+def test_more_memory_gives_larger_tiles():
+    frames = like(20, 4000, 6000)
+    sides = [plan("panfocus", frames, limit).side for limit in (1_200_000_000, 1_400_000_000, 9 * 10**9)]
+    assert sides[0] < sides[1] < sides[2] == 1000
+
+
+def test_tiles_that_take_turns_take_less():
+    frames = like(20, 4000, 6000)
+    assert plan("dwt", frames, 10**9, threads=1).side > plan("dwt", frames, 10**9, threads=8).side
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("pca", {}), ("dsift", {}), ("dwt", {"refine": True}), ("panfocus", {"n_frames": 100})],
+)
+def test_too_little_memory_is_refused_with_what_is_needed_and_that_suffices(method, options):
+    frames = like(options.pop("n_frames", 2), 4000, 6000)
+    with pytest.raises(InputError, match=r"about [\d,]+ MB of memory would be needed, .* 500 MB") as caught:
+        plan(method, frames, 500_000_000, **options)
+    megabytes = int(re.search(r"about ([\d,]+) MB", str(caught.value)).group(1).replace(",", ""))
+    assert plan(method, frames, (megabytes + 1) * 10**6, **options).memory <= (megabytes + 1) * 10**6
+
+
+def test_each_demand_counts():
+    frames = like(2, 1000, 1000)
+    plain = plan("dwt", frames, 10**10).memory
+    assert plan("dwt", frames, 10**10, refine=True).memory - plain == 136 * 3_000_000
+    assert plan("dwt", frames, 10**10, maps=("labels",)).memory > plain
+    assert plan("dwt", like(3, 1000, 1000), 10**10).memory - plain >= frames[0].nbytes
+    assert plan("dwt", like(2, 1000, 1000, np.uint16), 10**10).memory > plain
+
+
+def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monkeypatch):
+    frames = like(100, 4000, 6000)
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 12 * 10**9)
+    assert plan("panfocus", frames) == plan("panfocus", frames, 3 * 10**9)
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 2 * 10**9)
+    assert 500_000_000 < plan("panfocus", frames).memory < 2 * 10**9
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 500_000_000)
+    with pytest.raises(InputError, match="more than the 500 MB free"):
+        plan("panfocus", frames)
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: None)
+    assert plan("panfocus", frames) == plan("panfocus", frames, 2 * 10**9)
+
+
+MEMINFO = "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        ({"proc/meminfo": MEMINFO}, 8_192_000_000),
+        (
+            {
+                "proc/meminfo": MEMINFO,
+                "proc/self/cgroup": "0::/user/app\n",
+                "sys/fs/cgroup/user/app/memory.max": "max\n",
+                "sys/fs/cgroup/user/memory.max": "2000000000\n",
+                "sys/fs/cgroup/user/memory.current": "700000000\n",
+                "sys/fs/cgroup/user/memory.stat": "anon 600000000\ninactive_file 50000000\n",
+            },
+            1_350_000_000,
+        ),
+        (
+            {
+                "proc/meminfo": MEMINFO,
+                "proc/self/cgroup": "3:cpu:/docker/7f\n5:memory:/docker/7f\n",
+                "sys/fs/cgroup/memory/memory.limit_in_bytes": "1000000000\n",
+                "sys/fs/cgroup/memory/memory.usage_in_bytes": "400000000\n",
+            },
+            600_000_000,
+        ),
+    ],
+    ids=["no group", "second version", "first version"],
+)
+def test_free_memory_is_what_the_kernel_and_every_group_leave(tmp_path, files, free):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert free_memory(tmp_path) == free
+
+
+def test_free_memory_of_this_machine_is_less_than_it_has():
+    assert 10**7 < free_memory() < 2**46
+
+
+@pytest.fixture
+def large(tmp_path, rng):
+    """Twelve frames of four megapixels, each different."""
+    texture = rng.integers(0, 256, (2000, 2000, 3), np.uint8)
+    for k in range(12):
+        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, 100 * k, axis=0), photometric="rgb")
+    return tmp_path
+
+
+# This leaves too little beside 144 MB of frames: they go through a scratch file.
+SMALL = ("--method", "dwt", "--set", "levels=1", "--max-memory", "600MB")
+# In a process whose only child is the command: ru_maxrss is that of the largest child ever.
+MEASURE = """
+import resource, subprocess, sys
+done = subprocess.run([sys.executable, "-c", "from panfocus.cli import main; main()", *sys.argv[1:]])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is another elsewhere")
+def test_memory_stays_below_the_limit(large):
+    arguments = ("fuse", *large.glob("*.tif"), "-o", large / "fused.tif", *SMALL)
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    assert int(ran.stdout.split()[-1]) * 1024 < 600 * 10**6
+    assert read_image(large / "fused.tif").shape == (2000, 2000, 3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
+def test_the_scratch_file_is_gone_however_the_run_ends(large, command, monkeypatch, how):
+    scratch = large / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    process = command("fuse", large, "-o", large / "fused.png", *SMALL)
+    assert process.stdout.readline() == "read ...\n"
+    assert process.stdout.readline() == "fuse ...\n"
+    process.send_signal(how)
+    _, err = process.communicate()
+    assert process.returncode != 0
+    assert err == ("panfocus: interrupted; nothing was written\n" if how == signal.SIGINT else "")
+    assert list(scratch.iterdir()) == []
+    assert not (large / "fused.png").exists()
+
+
+def test_a_dry_run_tells_the_plan_from_headers_alone(large, run, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(large))
+    monkeypatch.setattr("tempfile.tempdir", str(large))
+    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
+    ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", *SMALL)
+    assert (ran.code, ran.err) == (0, "")
+    assert "would fuse 12 frames of 2000 x 2000, uint8, with about" in ran.out
+    assert f"kept in a scratch file in {large}, 144 MB\n" in ran.out
+    assert re.search(r"^in tiles of at most (\d+) x \1 pixels$", ran.out, re.MULTILINE)
+    assert re.search(r"^in about \d+ s$", ran.out, re.MULTILINE)
+    ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", "--max-memory", "9GB")
+    assert "held in memory, 144 MB\n" in ran.out
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_decoded(large, run, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000_000))
+    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
+    for also in ([], ["--dry-run"]):
+        ran = run("fuse", large, "-o", large / "fused.png", *SMALL, *also)
+        assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+        assert "144 MB are needed there" in ran.err
