@@ -75,7 +75,7 @@ class PanFocus:
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
-    uses_all_threads: ClassVar[bool] = False
+    uses_all_threads: ClassVar[bool] = True
     usual_halo: ClassVar[int] = 150
     survey_bytes: ClassVar[int] = 24
 
@@ -122,7 +122,7 @@ class PanFocus:
 
     def working_bytes(self, n_frames: int, n_channels: int) -> int:
         """Odds of every two neighbours and probabilities of every frame, while one pair is compared."""
-        return 16 + 8 * n_channels + 19 * n_frames
+        return 60 + n_channels + 9 * n_frames
 
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
@@ -149,8 +149,6 @@ class _Surveyed:
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
     uses_all_threads: ClassVar[bool] = PanFocus.uses_all_threads
-
-    threaded: ClassVar[bool] = True
 
     settings: PanFocus
     dark: float
