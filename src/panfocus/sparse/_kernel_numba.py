@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._compile import compiled
+from panfocus.sparse._kernel_vectors import PANEL, TILE, advance, correlate_tile, strongest
 from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
 
 Array = NDArray[Any]
@@ -42,11 +43,10 @@ _NO_SIGN = np.int32(0x7FFFFFFF)
 class Workspace(NamedTuple):
     """Room for the pursuit of one signal at a time."""
 
-    Q: Array  # (steps, n) all atoms seen from the orthogonal directions
+    Q: Array  # (n / PANEL, steps, PANEL) all atoms seen from the orthogonal directions
     L: Array  # (steps, steps) Cholesky factor of the chosen atoms' Gram matrix, below its diagonal
     diagonal: Array  # of L
     z: Array  # L^-1 D'x over the chosen atoms
-    direction: Array  # (n,) the next row of Q, before it is scaled
     residual: Array  # (m,)
     chosen: Array  # atoms, in the order of their choice
     coefficients: Array  # theirs
@@ -55,14 +55,12 @@ class Workspace(NamedTuple):
 
 @_compile
 def workspace(m: int, n: int, max_atoms: int) -> Workspace:
-    """Allocate it. Zeros stay above the diagonal of L: `orthogonalise` reads past a row, four by four."""
-    steps = max_atoms + 4
+    """Allocate it."""
     return Workspace(
-        np.zeros((steps, n), np.float32),
-        np.zeros((steps, steps), np.float32),
+        np.empty((n // PANEL, max_atoms, PANEL), np.float32),
+        np.empty((max_atoms, max_atoms), np.float32),
         np.empty(max_atoms, np.float32),
         np.empty(max_atoms, np.float32),
-        np.empty(n, np.float32),
         np.empty(m, np.float64),
         np.empty(max_atoms, np.int32),
         np.empty(max_atoms, np.float32),
@@ -71,67 +69,12 @@ def workspace(m: int, n: int, max_atoms: int) -> Workspace:
 
 
 @_compile
-def correlate(rows: Array, signals: Array, out: Array) -> None:
-    """out[s] = D' signals[s]; `rows` is D row by row (m, n), all sizes padded."""
-    m, n = rows.shape
-    for s in range(0, len(signals), 4):
-        a, b, c, d = out[s], out[s + 1], out[s + 2], out[s + 3]
-        a[:], b[:], c[:], d[:] = 0.0, 0.0, 0.0, 0.0
-        for i in range(0, m, 4):
-            a0, a1, a2, a3 = signals[s, i], signals[s, i + 1], signals[s, i + 2], signals[s, i + 3]
-            b0, b1, b2, b3 = (
-                signals[s + 1, i],
-                signals[s + 1, i + 1],
-                signals[s + 1, i + 2],
-                signals[s + 1, i + 3],
-            )
-            c0, c1, c2, c3 = (
-                signals[s + 2, i],
-                signals[s + 2, i + 1],
-                signals[s + 2, i + 2],
-                signals[s + 2, i + 3],
-            )
-            d0, d1, d2, d3 = (
-                signals[s + 3, i],
-                signals[s + 3, i + 1],
-                signals[s + 3, i + 2],
-                signals[s + 3, i + 3],
-            )
-            for j in range(n):
-                r0, r1, r2, r3 = rows[i, j], rows[i + 1, j], rows[i + 2, j], rows[i + 3, j]
-                a[j] = a[j] + a0 * r0 + a1 * r1 + a2 * r2 + a3 * r3
-                b[j] = b[j] + b0 * r0 + b1 * r1 + b2 * r2 + b3 * r3
-                c[j] = c[j] + c0 * r0 + c1 * r1 + c2 * r2 + c3 * r3
-                d[j] = d[j] + d0 * r0 + d1 * r1 + d2 * r2 + d3 * r3
-
-
-@_compile
-def strongest(values: Array) -> int:
-    """First index of the largest absolute value.
-
-    Compared as bit patterns, which compilers put on vectors: for floats without sign the order of the bits
-    is the order of the values.
-    """
-    bits = values.view(np.int32)
-    largest = np.int32(0)
-    for j in range(len(bits)):
-        largest = max(largest, bits[j] & _NO_SIGN)
-    first = np.int32(len(bits))
-    for j in range(len(bits)):
-        first = min(first, np.int32(j) if bits[j] & _NO_SIGN == largest else np.int32(len(bits)))
-    return int(first)
-
-
-@_compile
-def orthogonalise(Q: Array, factors: Array, k: int, gram_row: Array, out: Array) -> None:
-    """out = gram_row - sum_p factors[p] Q[p] over p < k, four rows at a time; factors are 0 from k on."""
-    f0, f1, f2, f3 = factors[0], factors[1], factors[2], factors[3]
-    for j in range(len(out)):
-        out[j] = gram_row[j] - f0 * Q[0, j] - f1 * Q[1, j] - f2 * Q[2, j] - f3 * Q[3, j]
-    for p in range(4, k, 4):
-        f0, f1, f2, f3 = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
-        for j in range(len(out)):
-            out[j] = out[j] - f0 * Q[p, j] - f1 * Q[p + 1, j] - f2 * Q[p + 2, j] - f3 * Q[p + 3, j]
+def correlate(panels: Array, signals: Array, out: Array) -> None:
+    """out[s] = D' signals[s]; D is cut into panels (n / PANEL, m, PANEL)."""
+    m = panels.shape[1]
+    for j in range(len(panels)):
+        for s in range(0, len(signals), TILE):
+            correlate_tile(panels[j], m, signals[s], out[s, j * PANEL :], out.shape[1])
 
 
 @_compile
@@ -228,7 +171,7 @@ def pursue(
 
     Returns how many atoms, the squared error and why it stopped.
     """
-    Q, L, direction = work.Q, work.L, work.direction
+    Q, L = work.Q, work.L
     energy = dot(signal, signal)
     if energy == 0.0:
         return 0, 0.0, STOP_ZERO
@@ -237,39 +180,40 @@ def pursue(
     sq_error = energy
     nearest = np.float32(1.0)
     k = 0
-    stop = STOP_AT_BOUND
-    while sq_error > bound:
+    n = len(correlations)
+    if not sq_error > bound:  # not a number
+        return k, sq_error, STOP_AT_BOUND
+    atom = strongest(correlations, n)
+    while True:
         if k == len(work.chosen):
             stop = STOP_AT_LIMIT
             break
-        atom = strongest(correlations)
         if abs(correlations[atom]) <= noise:
             stop = STOP_STALLED
             break
         distance = gram[atom, atom]
         for p in range(k):
-            L[k, p] = Q[p, atom]
+            L[k, p] = Q[atom // PANEL, p, atom % PANEL]
             distance -= L[k, p] * L[k, p]
         if distance <= DEPENDENT:
             correlations[atom] = 0.0
+            atom = strongest(correlations, n)
             continue
         nearest = min(nearest, distance)
         root = np.sqrt(distance)
         scale = np.float32(1.0) / root
         step = correlations[atom] * scale
         work.chosen[k], work.diagonal[k], work.z[k] = atom, root, step
-        orthogonalise(Q, L[k], k, gram[atom], direction)
-        for j in range(len(direction)):
-            Q[k, j] = direction[j] * scale
-            correlations[j] -= step * Q[k, j]
         sq_error -= np.float64(step) * np.float64(step)
+        if not sq_error > bound:  # by the recurrence, which rounding wears: what counts is measured
+            sq_error = settle(signal, atoms, k + 1, nearest, work)
+            if not sq_error > bound:
+                return k + 1, sq_error, STOP_AT_BOUND
+        atom = advance(Q, Q.shape[1], L[k], k, gram[atom], scale, step, correlations, n)
         k += 1
-        if sq_error <= bound:  # by the recurrence, which rounding wears: what counts is measured
-            sq_error = settle(signal, atoms, k, nearest, work)
-    if stop != STOP_AT_BOUND:
-        sq_error = settle(signal, atoms, k, nearest, work)
-        if sq_error <= bound:
-            stop = STOP_AT_BOUND
+    sq_error = settle(signal, atoms, k, nearest, work)
+    if sq_error <= bound:
+        stop = STOP_AT_BOUND
     return k, sq_error, stop
 
 
@@ -286,17 +230,17 @@ def load_group(signals: Array, start: int, group: Array) -> int:
 
 @_compile
 def code_block(
-    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float,
     chosen: Array, coefficients: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and keep the codes: chosen atoms and coefficients (n, max_atoms)."""
-    m, n_atoms = rows.shape
+    m, n_atoms = atoms.shape[1], len(atoms)
     work = workspace(m, n_atoms, chosen.shape[1])
     group = np.empty((GROUP, m), np.float32)
     correlations = np.empty((GROUP, n_atoms), np.float32)
     for start in range(0, len(signals), GROUP):
         n = load_group(signals, start, group)
-        correlate(rows, group, correlations)
+        correlate(panels, group, correlations)
         for s in range(n):
             k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
             i = start + s
@@ -307,18 +251,18 @@ def code_block(
 
 @_compile
 def approximate_block(
-    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int,
     approximations: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and keep of each code only what it stands for: D a, in double (n, m)."""
-    m, n_atoms = rows.shape
+    m, n_atoms = atoms.shape[1], len(atoms)
     work = workspace(m, n_atoms, max_atoms)
     group = np.empty((GROUP, m), np.float32)
     correlations = np.empty((GROUP, n_atoms), np.float32)
     approximations[:] = 0.0
     for start in range(0, len(signals), GROUP):
         n = load_group(signals, start, group)
-        correlate(rows, group, correlations)
+        correlate(panels, group, correlations)
         for s in range(n):
             k, sq_error, _ = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
             sq_errors[start + s] = sq_error
@@ -331,18 +275,18 @@ def approximate_block(
 
 @_compile
 def summarise_block(
-    signals: Array, rows: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int, segment: int,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int, segment: int,
     l1: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and keep of each code only the l1 norm of every segment of atoms (n, segments)."""
-    m, n_atoms = rows.shape
+    m, n_atoms = atoms.shape[1], len(atoms)
     work = workspace(m, n_atoms, max_atoms)
     group = np.empty((GROUP, m), np.float32)
     correlations = np.empty((GROUP, n_atoms), np.float32)
     l1[:] = 0.0
     for start in range(0, len(signals), GROUP):
         n = load_group(signals, start, group)
-        correlate(rows, group, correlations)
+        correlate(panels, group, correlations)
         for s in range(n):
             k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
             i = start + s

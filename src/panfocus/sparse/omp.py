@@ -12,6 +12,7 @@ from panfocus._float import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
 from panfocus.sparse import _kernel_numba, _kernel_numpy, _kernel_pooling, _limits
+from panfocus.sparse._kernel_vectors import PANEL
 
 BLOCK = 2048  # signals a thread takes at a time
 
@@ -99,8 +100,10 @@ class Pursuit:
         self.dictionary = D
         self.max_atoms = min(max_atoms, *D.shape)
         self.max_sq_error = float(max_sq_error)
-        self._rows = _padded(D)
         self._atoms = _padded(D.T)
+        n_atoms, m = self._atoms.shape
+        by_panel = self._atoms.reshape(n_atoms // PANEL, PANEL, m).transpose(0, 2, 1)
+        self._panels = np.ascontiguousarray(by_panel)
         # By a kernel of our own: its order of summation is fixed, a BLAS's is not.
         self._gram = np.empty((len(self._atoms), len(self._atoms)), np.float32)
         _kernel_numba.gram_matrix(self._atoms, self._gram)
@@ -114,7 +117,7 @@ class Pursuit:
 
         def code(block: slice) -> None:
             _kernel_numba.code_block(
-                X[block], self._rows, self._atoms, self._gram, self.max_sq_error,
+                X[block], self._panels, self._atoms, self._gram, self.max_sq_error,
                 atoms[block], coefficients[block], counts[block], sq_errors[block], stops[block],
             )  # fmt: skip
 
@@ -135,7 +138,7 @@ class Pursuit:
         l1 = np.empty((len(X), segments), np.float32)
         counts, sq_errors, stops = _outcome(len(X))
         _kernel_numba.summarise_block(
-            X, self._rows, self._atoms, self._gram, self.max_sq_error, self.max_atoms, n_atoms // segments,
+            X, self._panels, self._atoms, self._gram, self.max_sq_error, self.max_atoms, n_atoms // segments,
             l1, counts, sq_errors, stops,
         )  # fmt: skip
         _check_finite(sq_errors)
@@ -146,7 +149,7 @@ class Pursuit:
         X = self._columns(signals)
         approximations, sq_errors = np.empty(X.shape), np.empty(len(X))
         _kernel_numba.approximate_block(
-            X, self._rows, self._atoms, self._gram, self.max_sq_error, self.max_atoms,
+            X, self._panels, self._atoms, self._gram, self.max_sq_error, self.max_atoms,
             approximations, sq_errors,
         )  # fmt: skip
         _check_finite(sq_errors)
@@ -196,10 +199,11 @@ def batch_omp_plain(
     return SparseCodes(atoms, coefficients, counts, sq_errors, stops)
 
 
-def _padded(matrix: FloatArray) -> FloatArray:
-    lanes = _kernel_numba.LANES
-    out = np.zeros([-(-side // lanes) * lanes for side in matrix.shape], np.float32)
-    out[: matrix.shape[0], : matrix.shape[1]] = matrix
+def _padded(atoms: FloatArray) -> FloatArray:
+    """Fill atoms (n, m) up with zeros, to whole panels and to vectors without a remainder."""
+    units = (PANEL, _kernel_numba.LANES)
+    out = np.zeros([-(-side // unit) * unit for side, unit in zip(atoms.shape, units, strict=True)], np.float32)
+    out[: atoms.shape[0], : atoms.shape[1]] = atoms
     return out
 
 
