@@ -68,7 +68,17 @@ PRIVATE_EXCEPTIONS = {
 
 # Kernels see arrays and numbers: no settings objects, no logging, no paths, no errors of ours.
 KERNEL = re.compile(r"_kernel_\w+|_update_\w+|_operators|_limits")
-KERNELS_MAY_IMPORT = {"collections", "math", "numba", "numpy", "scipy", "typing"}
+KERNELS_MAY_IMPORT = {
+    "collections",
+    "contextlib",
+    "functools",
+    "llvmlite",
+    "math",
+    "numba",
+    "numpy",
+    "scipy",
+    "typing",
+}
 
 # Only `io` opens paths; the others hand it the path, also that of package data (importlib.resources).
 IO_LIBRARIES = {"imagecodecs", "PIL", "tifffile"}

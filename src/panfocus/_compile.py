@@ -6,16 +6,21 @@ from typing import Any
 import numba
 
 
-def compiled(*, fastmath: set[str] | bool = False) -> Callable[[Callable[..., Any]], Any]:
+def compiled(
+    *, fastmath: set[str] | bool = False, allocates: bool = True
+) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function with numba; it runs without the interpreter lock.
 
-    Where no folder can be written, as in a read-only container, it is compiled anew in every run.
+    One that neither allocates nor returns arrays, nor calls what does, need not count references to them:
+    with tuples of arrays that is most of what a short function does. Where no folder can be written, as in a
+    read-only container, it is compiled anew in every run.
     """
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "_nrt": allocates}
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
+            return numba.njit(cache=True, **options)(function)
         except RuntimeError:  # numba: "no locator available"
-            return numba.njit(nogil=True, fastmath=fastmath)(function)
+            return numba.njit(**options)(function)
 
     return decorate

@@ -12,9 +12,11 @@ The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for spe
   and the error falls by z_k^2. No triangular system is solved until the end. There the residual is formed
   in double; where rounding has worn the coefficients, what it still correlates with the chosen atoms
   corrects them once.
-* Correlations D'x are summed in one fixed order for each signal and atom, four signals and four rows of D
-  at a time, so that the atoms lie along the vector lanes. The bits of a code therefore depend on its own
-  signal and the dictionary alone: not on threads, on block sizes, or on neighbours.
+* Correlations D'x are summed in one fixed order for each signal and atom, four signals and 64 atoms at a time
+  that stay in registers (`_kernel_vectors`). So does what one step changes: a new row of Q, the correlations
+  and the next choice are one pass. The bits of a code therefore depend on its own signal and the dictionary
+  alone: not on threads, on block sizes, or on neighbours.
+* Whether a step reaches the bound is known before its row of Q: the last one of a code is never formed.
 * The only liberty given to the compiler is `contract`: a*b + c may become one fused operation. That is one
   rounding less, and the same one every time.
 """
@@ -25,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._compile import compiled
-from panfocus.sparse._kernel_vectors import PANEL, TILE, advance, correlate_tile, strongest
+from panfocus.sparse._kernel_vectors import PANEL, TILE, advance, correlate_tile, measure, strongest
 from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
 
 Array = NDArray[Any]
@@ -36,15 +38,17 @@ LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vec
 # 1e-6 of the signal's norm while there are no more atoms than this many times the smallest squared distance.
 WORN = 25.0
 
-_compile = compiled(fastmath={"contract"})
-_NO_SIGN = np.int32(0x7FFFFFFF)
+# Nothing here allocates: arrays are borrowed, without counts that every call would keep by atomic operations.
+_compile = compiled(fastmath={"contract"}, allocates=False)
 
 
 class Workspace(NamedTuple):
-    """Room for the pursuit of one signal at a time."""
+    """Room for a group of signals and the pursuit of one of them at a time."""
 
-    Q: Array  # (n / PANEL, steps, PANEL) all atoms seen from the orthogonal directions
-    L: Array  # (steps, steps) Cholesky factor of the chosen atoms' Gram matrix, below its diagonal
+    signals: Array  # (GROUP, m)
+    correlations: Array  # (GROUP, n) of the signals, then of what is left of one, with all atoms
+    Q: Array  # (n / PANEL, max_atoms, PANEL) all atoms seen from the orthogonal directions
+    L: Array  # (max_atoms, max_atoms) Cholesky factor of the chosen atoms' Gram matrix, below its diagonal
     diagonal: Array  # of L
     z: Array  # L^-1 D'x over the chosen atoms
     residual: Array  # (m,)
@@ -53,10 +57,11 @@ class Workspace(NamedTuple):
     correction: Array  # of the coefficients
 
 
-@_compile
 def workspace(m: int, n: int, max_atoms: int) -> Workspace:
-    """Allocate it."""
+    """Allocate it, for signals of m values and n atoms, both padded."""
     return Workspace(
+        np.empty((GROUP, m), np.float32),
+        np.empty((GROUP, n), np.float32),
         np.empty((n // PANEL, max_atoms, PANEL), np.float32),
         np.empty((max_atoms, max_atoms), np.float32),
         np.empty(max_atoms, np.float32),
@@ -109,18 +114,6 @@ def gram_matrix(atoms: Array, out: Array) -> None:
 
 
 @_compile
-def measure(signal: Array, atoms: Array, k: int, work: Workspace) -> float:
-    """||x - D a||^2, from the residual itself, in double."""
-    residual = work.residual
-    residual[:] = signal
-    for p in range(k):
-        coefficient, atom = np.float64(work.coefficients[p]), atoms[work.chosen[p]]
-        for i in range(len(residual)):
-            residual[i] -= coefficient * atom[i]
-    return float(dot(residual, residual))
-
-
-@_compile
 def correct(atoms: Array, k: int, work: Workspace) -> float:
     """coefficients += (L L')^-1 D' r over the chosen atoms: one step of iterative refinement.
 
@@ -152,27 +145,21 @@ def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Works
     `nearest` is the smallest squared distance of a chosen atom from the span of those before it.
     """
     solve(k, work)
-    sq_error = measure(signal, atoms, k, work)
+    sq_error = measure(signal, atoms, atoms.shape[1], work.chosen, work.coefficients, k, work.residual)
     if k > WORN * nearest:
         sq_error = max(0.0, sq_error - correct(atoms, k, work))
     return float(sq_error)
 
 
 @_compile
-def pursue(
-    signal: Array,
-    correlations: Array,
-    atoms: Array,
-    gram: Array,
-    max_sq_error: float,
-    work: Workspace,
-) -> tuple[int, float, int]:
-    """Code one signal; its code is left in `work`. `max_sq_error` is relative to the signal's energy.
+def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspace) -> tuple[int, float, int]:
+    """Code signal s of the group; its code is left in `work`.
 
-    Returns how many atoms, the squared error and why it stopped.
+    `max_sq_error` is relative to the signal's energy. Returns how many atoms, the squared error and why it
+    stopped.
     """
-    Q, L = work.Q, work.L
-    energy = dot(signal, signal)
+    signal, correlations, Q, L = work.signals[s], work.correlations[s], work.Q, work.L
+    energy = measure(signal, atoms, atoms.shape[1], work.chosen, work.coefficients, 0, work.residual)
     if energy == 0.0:
         return 0, 0.0, STOP_ZERO
     bound = max_sq_error * energy
@@ -218,53 +205,45 @@ def pursue(
 
 
 @_compile
-def load_group(signals: Array, start: int, group: Array) -> int:
-    """Copy the signals from `start` on into the group, zeros behind them; returns how many there are."""
-    n = min(len(group), len(signals) - start)
-    group[:] = 0.0
-    for s in range(n):
-        for i in range(signals.shape[1]):
-            group[s, i] = signals[start + s, i]
+def begin_group(signals: Array, start: int, panels: Array, work: Workspace) -> int:
+    """Take the signals from `start` on into the group, zeros behind them, and correlate them with all atoms.
+
+    Returns how many there are.
+    """
+    n = min(GROUP, len(signals) - start)
+    for s in range(GROUP):
+        for i in range(work.signals.shape[1]):
+            work.signals[s, i] = signals[start + s, i] if s < n and i < signals.shape[1] else 0.0
+    correlate(panels, work.signals, work.correlations)
     return n
 
 
 @_compile
 def code_block(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
     chosen: Array, coefficients: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and keep the codes: chosen atoms and coefficients (n, max_atoms)."""
-    m, n_atoms = atoms.shape[1], len(atoms)
-    work = workspace(m, n_atoms, chosen.shape[1])
-    group = np.empty((GROUP, m), np.float32)
-    correlations = np.empty((GROUP, n_atoms), np.float32)
     for start in range(0, len(signals), GROUP):
-        n = load_group(signals, start, group)
-        correlate(panels, group, correlations)
+        n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            k, sq_error, stop = pursue(s, atoms, gram, max_sq_error, work)
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
-            chosen[i, :k] = work.chosen[:k]
-            coefficients[i, :k] = work.coefficients[:k]
+            for p in range(k):
+                chosen[i, p], coefficients[i, p] = work.chosen[p], work.coefficients[p]
 
 
 @_compile
 def approximate_block(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
     approximations: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and keep of each code only what it stands for: D a, in double (n, m)."""
-    m, n_atoms = atoms.shape[1], len(atoms)
-    work = workspace(m, n_atoms, max_atoms)
-    group = np.empty((GROUP, m), np.float32)
-    correlations = np.empty((GROUP, n_atoms), np.float32)
-    approximations[:] = 0.0
+    """Code signals (n, m) and add what each code stands for, D a, to approximations in double (n, m)."""
     for start in range(0, len(signals), GROUP):
-        n = load_group(signals, start, group)
-        correlate(panels, group, correlations)
+        n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, _ = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            k, sq_error, _ = pursue(s, atoms, gram, max_sq_error, work)
             sq_errors[start + s] = sq_error
             approximation = approximations[start + s]
             for p in range(k):
@@ -275,20 +254,14 @@ def approximate_block(
 
 @_compile
 def summarise_block(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, max_atoms: int, segment: int,
-    l1: Array, counts: Array, sq_errors: Array, stops: Array,
+    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
+    segment: int, l1: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and keep of each code only the l1 norm of every segment of atoms (n, segments)."""
-    m, n_atoms = atoms.shape[1], len(atoms)
-    work = workspace(m, n_atoms, max_atoms)
-    group = np.empty((GROUP, m), np.float32)
-    correlations = np.empty((GROUP, n_atoms), np.float32)
-    l1[:] = 0.0
+    """Code signals (n, m) and add up the l1 norm of every segment of atoms (n, segments)."""
     for start in range(0, len(signals), GROUP):
-        n = load_group(signals, start, group)
-        correlate(panels, group, correlations)
+        n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, stop = pursue(group[s], correlations[s], atoms, gram, max_sq_error, work)
+            k, sq_error, stop = pursue(s, atoms, gram, max_sq_error, work)
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
             for p in range(k):

@@ -1,15 +1,16 @@
-"""Vectors by hand: the three inner loops of the compiled kernel, with values held in registers.
+"""Vectors by hand: the inner loops of the compiled kernel, with values held in registers.
 
-A compiler puts a plain loop on vectors, but it takes half of their width on many machines, and it writes every
-sum to memory between one row and the next. Here LLVM is told which values are vectors and which of them stay
-in registers. Each number is still summed by itself, in the order of the plain loop: its bits are the same for
-vectors of any width.
+A compiler puts a plain loop on vectors by itself, but on many machines it takes half of their width, and it
+writes every sum to memory between one row and the next. Here LLVM is told what is a vector and what stays in
+a register. Each number is still summed by itself, in the order of the plain loop: vectors of any width give
+the same bits.
 
-Atoms lie in panels of `PANEL`: one after the other, what a loop over rows reads of a panel is contiguous.
+Atoms lie in panels of `PANEL`, one after the other: what a loop over rows reads of a panel is contiguous.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from llvmlite import ir
@@ -26,17 +27,25 @@ _NO_SIGN = 0x7FFFFFFF
 
 
 class _Vectors:
-    """Code for vectors of the machine's width."""
+    """Code for vectors of so many floats, so many of them side by side."""
 
-    def __init__(self, context: Any, builder: Any) -> None:
-        features = context.codegen().magic_tuple()[-1]
-        wide, narrow = "+avx512f" in features, "+avx," not in f"{features},"
-        self.lanes = 16 if wide else 4 if narrow else 8
-        # Vectors of a tile's width: with those of four signals they are half of the machine's registers.
-        self.abreast = 4 if wide or "+neon" in features else 2
+    def __init__(self, builder: Any, lanes: int, abreast: int = 1) -> None:
+        self.lanes = lanes
+        self.abreast = abreast
         self.builder = builder
         self.floats = ir.VectorType(_FLOAT, self.lanes)
+        self.doubles = ir.VectorType(ir.DoubleType(), self.lanes)
         self.ints = ir.VectorType(_INT, self.lanes)
+
+    @staticmethod
+    def of_machine(context: Any, builder: Any) -> "_Vectors":
+        """Take the widest vectors, and so many that a tile's sums fill half of the registers."""
+        features = set(context.codegen().magic_tuple()[-1].split(","))
+        if "+avx512f" in features:
+            return _Vectors(builder, lanes=16, abreast=4)
+        if "+avx" in features:
+            return _Vectors(builder, lanes=8, abreast=2)
+        return _Vectors(builder, lanes=4, abreast=4 if "+neon" in features else 2)
 
     def splat(self, value: Any) -> Any:
         """Put one number into all lanes."""
@@ -88,18 +97,18 @@ class _Largest:
 
     def __init__(self, vectors: _Vectors) -> None:
         self.vectors = vectors
-        self.values, self.indices = vectors.variables(2, vectors.ints, 0)
+        self.values, self.indices, self.here = vectors.variables(3, vectors.ints, 0)
+        vectors.builder.store(ir.Constant(vectors.ints, list(range(vectors.lanes))), self.here)
 
-    def show(self, value: Any, index: Any, n: int) -> None:
-        """Take in the n-th vector after an index; these only grow."""
+    def show(self, value: Any) -> None:
+        """Take in the next vector of values."""
         v, builder = self.vectors, self.vectors.builder
         bits = builder.and_(builder.bitcast(value, v.ints), ir.Constant(v.ints, [_NO_SIGN] * v.lanes))
-        first = builder.add(builder.trunc(index, _INT), _INT(n * v.lanes))
-        here = builder.add(v.splat(first), ir.Constant(v.ints, list(range(v.lanes))))
-        before = builder.load(self.values)
+        before, here = builder.load(self.values), builder.load(self.here)
         larger = builder.icmp_signed(">", bits, before)
         builder.store(builder.select(larger, bits, before), self.values)
         builder.store(builder.select(larger, here, builder.load(self.indices)), self.indices)
+        builder.store(builder.add(here, ir.Constant(v.ints, [v.lanes] * v.lanes)), self.here)
 
     def index(self) -> Any:
         """Return it, as int64."""
@@ -107,9 +116,7 @@ class _Largest:
         values, indices = builder.load(self.values), builder.load(self.indices)
         kind = ir.FunctionType(_INT, [v.ints])
         largest, least = (
-            cgutils.get_or_insert_function(
-                builder.module, kind, f"llvm.vector.reduce.{name}.v{v.lanes}i32"
-            )
+            cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.{name}.v{v.lanes}i32")
             for name in ("smax", "smin")
         )
         tops = builder.icmp_signed("==", values, v.splat(builder.call(largest, [values])))
@@ -117,103 +124,126 @@ class _Largest:
         return builder.zext(builder.call(least, [builder.select(tops, indices, nowhere)]), ir.IntType(64))
 
 
-def _inner_loop(returns: Any, emit: Callable[..., Any]) -> Any:
-    """Make of `emit(vectors, *arguments)` a function for compiled code; arrays come as pointers to their data.
+def _inner_loop(returns: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make of `emit(vectors, *arguments)` a function that compiled code calls with the arguments alone.
 
-    Arguments are C-contiguous arrays of float32, float32 and int64.
+    These are contiguous arrays, of which it is given pointers to the data, float32 and int64.
     """
 
-    def typed(_: Any, *kinds: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointers = [
-                context.make_array(kind)(context, builder, argument).data
-                if isinstance(kind, types.Array)
-                else argument
-                for kind, argument in zip(signature.args, arguments, strict=True)
-            ]
-            made = emit(_Vectors(context, builder), *pointers)
-            return context.get_dummy_value() if returns is types.none else made
+    def decorate(emit: Callable[..., Any]) -> Any:
+        @wraps(emit)  # whose signature says how many arguments there are, after the first
+        def typed(_: Any, *kinds: Any) -> Any:
+            def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                given = [
+                    context.make_array(kind)(context, builder, argument).data
+                    if isinstance(kind, types.Array)
+                    else argument
+                    for kind, argument in zip(signature.args, arguments, strict=True)
+                ]
+                result = emit(_Vectors.of_machine(context, builder), *given)
+                return context.get_dummy_value() if returns is types.none else result
 
-        return returns(*kinds), code
+            return returns(*kinds), code
 
-    return typed
+        return intrinsic(typed)
+
+    return decorate
 
 
-@intrinsic
-def correlate_tile(_: Any, panel: Any, m: Any, signals: Any, out: Any, n: Any) -> Any:
-    """out[s, :PANEL] = panel' signals[s] for `TILE` signals (TILE, m); the panel is (m, PANEL), out (TILE, n)."""
-
-    def emit(v: _Vectors, panel: Any, m: Any, signals: Any, out: Any, n: Any) -> None:
-        b = v.builder
-        width = v.abreast * v.lanes
-        for start in range(0, PANEL, width):
-            sums = [v.variables(v.abreast, v.floats, 0) for _ in range(TILE)]
-            with v.steps(m, 1) as i:
-                row = b.add(b.mul(i, i.type(PANEL)), i.type(start))
-                atoms = [v.load(panel, row, a) for a in range(v.abreast)]
-                for s in range(TILE):
-                    at = b.add(b.mul(m, i.type(s)), i)
-                    value = v.splat(b.load(b.gep(signals, [at])))
-                    for a in range(v.abreast):
-                        b.store(v.add_product(b.load(sums[s][a]), value, atoms[a]), sums[s][a])
+@_inner_loop(types.none)
+def correlate_tile(v: _Vectors, panel: Any, m: Any, signals: Any, out: Any, n: Any) -> None:
+    """out[s, :PANEL] = panel' signals[s] for `TILE` signals (TILE, m); panel is (m, PANEL), out (TILE, n)."""
+    b = v.builder
+    width = v.abreast * v.lanes
+    for start in range(0, PANEL, width):
+        sums = [v.variables(v.abreast, v.floats, 0) for _ in range(TILE)]
+        with v.steps(m, 1) as i:
+            row = b.add(b.mul(i, i.type(PANEL)), i.type(start))
+            atoms = [v.load(panel, row, a) for a in range(v.abreast)]
             for s in range(TILE):
-                at = b.add(b.mul(n, n.type(s)), n.type(start))
+                at = b.add(b.mul(m, i.type(s)), i)
+                value = v.splat(b.load(b.gep(signals, [at])))
                 for a in range(v.abreast):
-                    v.store(b.load(sums[s][a]), out, at, a)
+                    b.store(v.add_product(b.load(sums[s][a]), value, atoms[a]), sums[s][a])
+        for s in range(TILE):
+            at = b.add(b.mul(n, n.type(s)), n.type(start))
+            for a in range(v.abreast):
+                v.store(b.load(sums[s][a]), out, at, a)
 
-    return _inner_loop(types.none, emit)(None, panel, m, signals, out, n)
 
-
-@intrinsic
-def strongest(_: Any, values: Any, n: Any) -> Any:
+@_inner_loop(types.int64)
+def strongest(v: _Vectors, values: Any, n: Any) -> Any:
     """First index of the largest absolute value; n is a multiple of `PANEL`."""
-
-    def emit(v: _Vectors, values: Any, n: Any) -> Any:
-        largest = _Largest(v)
-        with v.steps(n, v.lanes) as j:
-            largest.show(v.load(values, j), j, 0)
-        return largest.index()
-
-    return _inner_loop(types.int64, emit)(None, values, n)
+    largest = _Largest(v)
+    with v.steps(n, v.lanes) as j:
+        largest.show(v.load(values, j))
+    return largest.index()
 
 
-@intrinsic
+@_inner_loop(types.int64)
 def advance(
-    _: Any, Q: Any, steps: Any, factors: Any, k: Any, gram_row: Any, scale: Any, step: Any, values: Any, n: Any
-) -> Any:
+    v: _Vectors, Q: Any, steps: Any, factors: Any, k: Any, gram_row: Any, scale: Any, step: Any, values: Any,
+    n: Any,
+) -> Any:  # fmt: skip
     """Add a direction to Q and take its part out of the correlations: one pass, atoms by atoms.
 
     Q[k] = scale (gram_row - sum_p factors[p] Q[p]) over p < k, values -= step Q[k]. Q is (n / PANEL, steps,
     PANEL). Returns the first index of the largest absolute value.
     """
-
-    def emit(v: _Vectors, Q: Any, steps: Any, factors: Any, k: Any, gram_row: Any, scale: Any, step: Any,
-             values: Any, n: Any) -> Any:  # fmt: skip
-        b = v.builder
-        scales, parts = v.splat(scale), v.splat(step)
-        largest = _Largest(v)
-        width = v.abreast * v.lanes
-        with v.steps(n, PANEL) as panel:
-            for start in range(0, PANEL, width):
-                sums = v.variables(v.abreast, v.floats, 0)
-                j = b.add(panel, panel.type(start))
+    b = v.builder
+    scales, parts = v.splat(scale), v.splat(step)
+    largest = _Largest(v)
+    width = v.abreast * v.lanes
+    with v.steps(n, PANEL) as panel:
+        for start in range(0, PANEL, width):
+            sums = v.variables(v.abreast, v.floats, 0)
+            j = b.add(panel, panel.type(start))
+            for a in range(v.abreast):
+                b.store(v.load(gram_row, j, a), sums[a])
+            first = b.add(b.mul(panel, steps), panel.type(start))
+            with v.steps(k, 1) as p:
+                factor = v.splat(b.load(b.gep(factors, [p])))
+                row = b.add(first, b.mul(p, p.type(PANEL)))
                 for a in range(v.abreast):
-                    b.store(v.load(gram_row, j, a), sums[a])
-                first = b.add(b.mul(panel, steps), panel.type(start))
-                with v.steps(k, 1) as p:
-                    factor = v.splat(b.load(b.gep(factors, [p])))
-                    row = b.add(first, b.mul(p, p.type(PANEL)))
-                    for a in range(v.abreast):
-                        b.store(v.subtract_product(b.load(sums[a]), factor, v.load(Q, row, a)), sums[a])
-                row = b.add(first, b.mul(k, k.type(PANEL)))
-                for a in range(v.abreast):
-                    direction = b.fmul(b.load(sums[a]), scales)
-                    v.store(direction, Q, row, a)
-                    value = v.subtract_product(v.load(values, j, a), parts, direction)
-                    v.store(value, values, j, a)
-                    largest.show(value, j, a)
-        return largest.index()
+                    b.store(v.subtract_product(b.load(sums[a]), factor, v.load(Q, row, a)), sums[a])
+            row = b.add(first, b.mul(k, k.type(PANEL)))
+            for a in range(v.abreast):
+                direction = b.fmul(b.load(sums[a]), scales)
+                v.store(direction, Q, row, a)
+                value = v.subtract_product(v.load(values, j, a), parts, direction)
+                v.store(value, values, j, a)
+                largest.show(value)
+    return largest.index()
 
-    return _inner_loop(types.int64, emit)(
-        None, Q, steps, factors, k, gram_row, scale, step, values, n
-    )
+
+@_inner_loop(types.float64)
+def measure(
+    v: _Vectors, signal: Any, atoms: Any, m: Any, chosen: Any, coefficients: Any, k: Any, residual: Any
+) -> Any:
+    """residual = x - D a over the k chosen atoms, in double; returns its squared norm.
+
+    m is a multiple of 16: on every machine the squares are added in as many interleaved sums.
+    """
+    v = _Vectors(v.builder, lanes=16)
+    b = v.builder
+    sums, left = v.variables(2, v.doubles, 0)
+    with v.steps(m, v.lanes) as i:
+        b.store(b.fpext(v.load(signal, i), v.doubles), left)
+        with v.steps(k, 1) as p:
+            coefficient = v.splat(b.fpext(b.load(b.gep(coefficients, [p])), ir.DoubleType()))
+            row = b.mul(b.sext(b.load(b.gep(chosen, [p])), m.type), m)
+            atom = b.fpext(v.load(atoms, b.add(row, i)), v.doubles)
+            b.store(v.subtract_product(b.load(left), coefficient, atom), left)
+        place = b.bitcast(b.gep(residual, [i]), v.doubles.as_pointer())
+        b.store(b.load(left), place, align=8)
+        b.store(v.add_product(b.load(sums), b.load(left), b.load(left)), sums)
+    total = b.load(sums)
+    half = v.lanes
+    while half > 1:
+        half //= 2
+        lower, upper = (
+            b.shuffle_vector(total, total, ir.Constant(ir.VectorType(_INT, half), lanes))
+            for lanes in (list(range(half)), list(range(half, 2 * half)))
+        )
+        total = b.fadd(lower, upper)
+    return b.extract_element(total, _INT(0))

@@ -117,7 +117,7 @@ class Pursuit:
 
         def code(block: slice) -> None:
             _kernel_numba.code_block(
-                X[block], self._panels, self._atoms, self._gram, self.max_sq_error,
+                X[block], self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
                 atoms[block], coefficients[block], counts[block], sq_errors[block], stops[block],
             )  # fmt: skip
 
@@ -135,11 +135,11 @@ class Pursuit:
         if segments < 1 or n_atoms % segments:
             raise InputError(f"{n_atoms} atoms do not divide into {segments} segments")
         X = self._columns(signals)
-        l1 = np.empty((len(X), segments), np.float32)
+        l1 = np.zeros((len(X), segments), np.float32)
         counts, sq_errors, stops = _outcome(len(X))
         _kernel_numba.summarise_block(
-            X, self._panels, self._atoms, self._gram, self.max_sq_error, self.max_atoms, n_atoms // segments,
-            l1, counts, sq_errors, stops,
+            X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
+            n_atoms // segments, l1, counts, sq_errors, stops,
         )  # fmt: skip
         _check_finite(sq_errors)
         return CodeSummaries(l1.T, counts, sq_errors, stops)
@@ -147,13 +147,17 @@ class Pursuit:
     def approximations(self, signals: ArrayLike) -> FloatArray:
         """Code signals (m, n) and return what the codes stand for, D a (m, n), in float64."""
         X = self._columns(signals)
-        approximations, sq_errors = np.empty(X.shape), np.empty(len(X))
+        approximations, sq_errors = np.zeros(X.shape), np.empty(len(X))
         _kernel_numba.approximate_block(
-            X, self._panels, self._atoms, self._gram, self.max_sq_error, self.max_atoms,
+            X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
             approximations, sq_errors,
         )  # fmt: skip
         _check_finite(sq_errors)
         return approximations.T
+
+    def _workspace(self) -> _kernel_numba.Workspace:
+        n_atoms, m = self._atoms.shape
+        return _kernel_numba.workspace(m, n_atoms, self.max_atoms)
 
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
         """Signals as the compiled kernel wants them: float32, one per row, contiguous."""
@@ -202,7 +206,9 @@ def batch_omp_plain(
 def _padded(atoms: FloatArray) -> FloatArray:
     """Fill atoms (n, m) up with zeros, to whole panels and to vectors without a remainder."""
     units = (PANEL, _kernel_numba.LANES)
-    out = np.zeros([-(-side // unit) * unit for side, unit in zip(atoms.shape, units, strict=True)], np.float32)
+    out = np.zeros(
+        [-(-side // unit) * unit for side, unit in zip(atoms.shape, units, strict=True)], np.float32
+    )
     out[: atoms.shape[0], : atoms.shape[1]] = atoms
     return out
 
