@@ -17,7 +17,6 @@ import numpy as np
 from panfocus._checks import one_of, whole_number
 from panfocus._float import FloatArray, IntArray
 from panfocus._progress import Progress, silent
-from panfocus.dictionary import _update_numba
 from panfocus.dictionary.dct import overcomplete_dct
 from panfocus.errors import InputError
 from panfocus.sparse import Pursuit
@@ -121,6 +120,8 @@ def learn_coupled(
 
 def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, settings: Learning) -> Round:
     """Code all samples, renew all atoms (in place), replace those that nobody uses."""
+    from panfocus.dictionary import _update_numba  # here: whoever uses a dictionary does without
+
     began = time.perf_counter()
     codes = Pursuit(atoms.T, max_atoms=settings.max_atoms).codes(signals.T)
     chosen, counts = np.ascontiguousarray(codes.atoms.T), codes.counts

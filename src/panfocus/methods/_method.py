@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -147,6 +148,7 @@ def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:
     return parsed
 
 
+@cache  # it goes through every installed package
 def _known() -> dict[str, str]:
     return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
 

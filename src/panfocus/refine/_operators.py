@@ -5,7 +5,6 @@ Images are planes (c, h, w), gradients are fields (2, c, h, w); the 2c numbers a
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import dctn, idctn
 
 Array = NDArray[np.float64]
 
@@ -37,6 +36,8 @@ def laplacian_eigenvalues(height: int, width: int) -> Array:
 
 def solve_diagonalised(rhs: Array, eigenvalues: Array) -> Array:
     """Solve A u = rhs plane by plane, for an A that the DCT-II turns into these eigenvalues (h, w)."""
+    from scipy.fft import dctn, idctn  # here: it takes half a second, which fusion without refinement saves
+
     # One worker, also under a caller's scipy.fft.set_workers: threads must not choose the last bits.
     spectrum = dctn(rhs, axes=(1, 2), workers=1)
     spectrum /= eigenvalues

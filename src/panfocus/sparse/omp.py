@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus._float import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
-from panfocus.sparse import _kernel_numba, _kernel_numpy, _kernel_pooling, _limits
+from panfocus.sparse import _kernel_numba, _kernel_pooling, _limits
 from panfocus.sparse._kernel_vectors import PANEL
 
 BLOCK = 2048  # signals a thread takes at a time
@@ -185,6 +185,8 @@ def batch_omp_plain(
     dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
 ) -> SparseCodes:
     """Do what `batch_omp` does, by the plain NumPy kernel in float64: slow, and easy to read."""
+    from panfocus.sparse import _kernel_numpy  # here: it loads SciPy's linear algebra
+
     pursuit = Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error)
     D = pursuit.dictionary.astype(np.float64)
     G = D.T @ D
