@@ -19,7 +19,7 @@ from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stack
 from panfocus._filters import filtered, gaussian
 from panfocus._float import FloatArray
 from panfocus.io.read import find_inputs, read_stack
-from panfocus.methods import get_method
+from panfocus.methods import Tile, get_method
 from panfocus.methods.panfocus import _decided
 from panfocus.select import log_odds, most_probable, probabilities
 from panfocus.select.reblur import FLOOR, unexplained
@@ -37,10 +37,12 @@ def main() -> None:
         frames = read_stack(find_inputs([sample])).frames
     surveyed = get_method("panfocus").survey(frames)
     odds, of_surroundings = (np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32) for _ in range(2))
-    surveyed._gather_odds(frames, odds, of_surroundings)
+    surveyed._gather_odds(frames, Tile.whole(frames.shape[1:3]), odds, of_surroundings)
     chances = probabilities(odds)
     result = pf.fuse(frames)
-    assert (_decided(of_surroundings, out=chances.copy())[0] == result.labels).all()
+    assert (
+        _decided(of_surroundings, slice(0, frames.shape[1]), out=chances.copy())[0] == result.labels
+    ).all()
 
     save("panfocus-evidence.jpg", evidence([surveyed._levels(frame) for frame in frames[:2]], surveyed.noise))
     save(

@@ -33,22 +33,34 @@ class Tile:
     @property
     def core(self) -> Region:
         """The inner part, counted from the first row and column of the outer one."""
-        (rows, cols), (top, left) = self.inner, (self.outer[0].start, self.outer[1].start)
-        return slice(rows.start - top, rows.stop - top), slice(cols.start - left, cols.stop - left)
+        return within(self.outer, self.inner)
+
+    def trimmed(self, halo: int) -> Tile:
+        """Leave out what is farther away than this halo."""
+        rows, cols = (
+            slice(max(outer.start, inner.start - halo), min(outer.stop, inner.stop + halo))
+            for inner, outer in zip(self.inner, self.outer, strict=True)
+        )
+        return Tile(self.inner, (rows, cols), self.shape)
+
+    def blocks(self, side: int, halo: int) -> list[Tile]:
+        """Cut the inner part into tiles of nearly equal size, at most `side` pixels, each with its halo."""
+        rows, cols = (_spans(span, side) for span in self.inner)
+        return [Tile(inner, self.outer, self.shape).trimmed(halo) for inner in product(rows, cols)]
 
 
 def cover(shape: tuple[int, int], side: int, halo: int) -> list[Tile]:
     """Cut an image into tiles of nearly equal size, at most `side` pixels, each with its halo."""
-    return [
-        Tile(inner, (_widened(inner[0], halo, shape[0]), _widened(inner[1], halo, shape[1])), shape)
-        for inner in product(_spans(shape[0], side), _spans(shape[1], side))
-    ]
+    return Tile.whole(shape).blocks(side, halo)
 
 
-def _spans(length: int, side: int) -> list[slice]:
+def within(outer: Region, inner: Region) -> Region:
+    """Count a region from the first row and column of another one around it."""
+    rows, cols = (slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
+    return rows, cols
+
+
+def _spans(span: slice, side: int) -> list[slice]:
+    length = span.stop - span.start
     n_spans = -(-length // side)
-    return [slice(a, b) for a, b in pairwise(length * i // n_spans for i in range(n_spans + 1))]
-
-
-def _widened(span: slice, halo: int, length: int) -> slice:
-    return slice(max(0, span.start - halo), min(length, span.stop + halo))
+    return [slice(a, b) for a, b in pairwise(span.start + length * i // n_spans for i in range(n_spans + 1))]

@@ -22,7 +22,7 @@ from panfocus.gray import colours, to_gray
 from panfocus.methods._method import FusionMethod, FusionResult
 from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
-from panfocus.methods._tile import Tile, cover
+from panfocus.methods._tile import Tile, within
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 
 Composition = Literal["blend", "labels"]
@@ -159,9 +159,8 @@ class _Surveyed:
     @property
     def halo(self) -> int:
         """Pixels around one that its label depends on, or the verdict on the picture around it."""
-        narrow = log_odds_reach(self.noise) + reach(GATHER)
-        surroundings = narrow + reach(GATHER_MOST)
-        pixels = narrow + reach(GATHER_MORE)
+        surroundings = self._odds_reach + reach(GATHER_MOST)
+        pixels = self._odds_reach + reach(GATHER_MORE)
         if self.settings.front != "unknown":
             pixels = surroundings + reach(BESIDE)
         picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
@@ -170,50 +169,57 @@ class _Surveyed:
         )
         return max(verdict, surroundings + reach(SURROUNDINGS))
 
+    @property
+    def _odds_reach(self) -> int:
+        """Pixels around one that decide on what it tells its surroundings."""
+        return log_odds_reach(self.noise) + reach(GATHER)
+
     def working_bytes(self, n_frames: int, n_channels: int) -> int:
         """Those of the method."""
         return self.settings.working_bytes(n_frames, n_channels)
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, on all threads."""
-        shape = frames.shape[:3]
-        chances, of_surroundings = (
-            np.empty(shape, np.float32),
-            np.empty((shape[0] - 1, *shape[1:]), np.float32),
-        )
+        # Odds are found in less than the outer part, which has what they depend on.
+        around = tile.trimmed(self.halo - self._odds_reach)
+        frames_around = frames[:, *within(tile.outer, around.outer)]
+        shape = frames_around.shape[:3]
+        chances, of_surroundings = (np.empty((n, *shape[1:]), np.float32) for n in (shape[0], shape[0] - 1))
         of_pixels = chances[1:]  # until they are probabilities
-        self._gather_odds(frames, of_pixels, of_surroundings)
+        self._gather_odds(frames, Tile(around.outer, tile.outer, tile.shape), of_pixels, of_surroundings)
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
-        picture, unfocused = self._picture(frames, tile, chances)
-        labels, confidence, depth = _decided(of_surroundings, out=chances)
+        picture, unfocused = self._picture(frames_around, around, chances)
+        labels, confidence, depth = _decided(of_surroundings, around.core[0], out=chances)
+        core = around.core
         if self.settings.composition == "labels":
-            picture = by_labels(frames, labels)
-        core = tile.core
+            picture[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
         return FusionResult(
             image=picture[core],
-            labels=labels[core],
-            confidence=confidence[core],
-            depth=depth[core],
+            labels=labels[:, core[1]],
+            confidence=confidence[:, core[1]],
+            depth=depth[:, core[1]],
             never_in_focus=unfocused[core],
             report={"noise": round(self.noise, 3), "scale": self.scale},
         )
 
-    def _gather_odds(self, frames: NDArray[Any], of_pixels: FloatArray, of_surroundings: FloatArray) -> None:
-        """Find the log odds (n - 1, h, w) of each next frame against the one before."""
+    def _gather_odds(
+        self, frames: NDArray[Any], tile: Tile, of_pixels: FloatArray, of_surroundings: FloatArray
+    ) -> None:
+        """Find the log odds (n - 1, h, w), inside a tile, of each next frame against the one before."""
         doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths: it is there to weigh with, roughly
         narrow = of_surroundings  # first
 
         def in_block(block: Tile) -> None:
-            parts = (self._levels(frame[block.outer]) for frame in frames)
+            parts = (self._levels(frame[within(tile.outer, block.outer)]) for frame in frames)
+            place = within(tile.inner, block.inner)
             for k, odds in enumerate(log_odds(parts, noise=self.noise)):
-                of_pixels[k][block.inner] = odds.alone[block.core]
+                of_pixels[k][place] = odds.alone[block.core]
                 gathered = filtered(np.clip(odds.witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
-                narrow[k][block.inner] = gathered[block.core]
-                doubt[k][block.inner] = np.rint(255 * odds.doubt[block.core])
+                narrow[k][place] = gathered[block.core]
+                doubt[k][place] = np.rint(255 * odds.doubt[block.core])
 
-        halo = log_odds_reach(self.noise) + reach(GATHER)
-        for_all(in_block, cover(frames.shape[1:3], BLOCK_SIDE, halo))
+        for_all(in_block, tile.blocks(BLOCK_SIDE, self._odds_reach))
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -262,19 +268,22 @@ class _Surveyed:
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
-def _decided(of_surroundings: FloatArray, out: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Labels, confidence and depth (h, w) by log odds (n - 1, h, w), coupled; `out` (n, h, w) is overwritten.
+def _decided(
+    of_surroundings: FloatArray, inside: slice, out: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Labels, confidence and depth of rows inside, by log odds (n - 1, h, w); `out` (n, h, w) is overwritten.
 
     What is decided around each pixel adds to its odds: a mean-field step of a Potts model.
     """
-    n, *shape = out.shape
+    n, shape = len(out), (inside.stop - inside.start, out.shape[2])
     labels: IntArray = np.empty(shape, np.uint8 if n <= 256 else np.uint16)
     confidence, depth = np.empty(shape, np.float32), np.empty(shape, np.float32)
 
     def normalise(rows: slice) -> None:
         probabilities(of_surroundings[:, rows], out=out[:, rows])
 
-    def decide(rows: slice) -> None:
+    def decide(found: slice) -> None:
+        rows = slice(inside.start + found.start, inside.start + found.stop)
         around = [filtered_rows(chance, SURROUNDINGS, rows) for chance in out]
         odds = np.stack(
             [
@@ -282,11 +291,11 @@ def _decided(of_surroundings: FloatArray, out: FloatArray) -> tuple[IntArray, Fl
                 for own, before, after in zip(of_surroundings[:, rows], around[:-1], around[1:], strict=True)
             ]
         )
-        labels[rows], confidence[rows] = most_probable(probabilities(odds))
-        depth[rows] = depth_between(labels[rows], odds, beyond=BEYOND)
+        labels[found], confidence[found] = most_probable(probabilities(odds))
+        depth[found] = depth_between(labels[found], odds, beyond=BEYOND)
 
-    for work in (normalise, decide):
-        for_all(work, _bands(out.shape))
+    for_all(normalise, _bands(out.shape))
+    for_all(decide, _bands((n, *shape)))
     return labels, confidence, depth
 
 
