@@ -107,16 +107,16 @@ def make_plan(
         tile_memory=tile_memory,
         side=side,
         memory=needed(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
-        seconds=_seconds(name, n_frames * pixels / 1e6),
+        seconds=_seconds(name, n_frames * pixels / 1e6, (1 + 2 * halo / side) ** 2 if halo and side else 1),
     )
 
 
-def _seconds(name: str, megapixels: float) -> float | None:
+def _seconds(name: str, megapixels: float, work_with_halos: float) -> float | None:
     from panfocus._threads import thread_count
 
     if name not in SECONDS:
         return None
-    return megapixels * (SECONDS[name] + FILE_SECONDS) / thread_count()
+    return megapixels * (work_with_halos * SECONDS[name] + FILE_SECONDS) / thread_count()
 
 
 def _count_atoms(method: "FusionMethod") -> int:
