@@ -148,9 +148,13 @@ def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:
     return parsed
 
 
-@cache  # it goes through every installed package
 def _known() -> dict[str, str]:
-    return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
+    return _BUILT_IN | _registered()
+
+
+@cache  # it goes through every installed package
+def _registered() -> dict[str, str]:
+    return {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
 
 
 def _parse(text: str, kind: Any) -> Any:
