@@ -1,4 +1,4 @@
-"""Kernels compile also where nothing can be kept: in a read-only folder, without a home."""
+"""Kernels are compiled once, with a word about it; where nothing can be kept, in every run."""
 
 import os
 import shutil
@@ -17,13 +17,33 @@ def test_a_read_only_install_without_a_cache_folder_compiles_in_every_run(tmp_pa
     # A file stands where numba would make its folder: that stops root too, whom permissions do not.
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").write_text("")
+    done = _gather(PYTHONPATH=str(tmp_path), HOME="/dev/null", PYTHONDONTWRITEBYTECODE="1")
+    assert (done.returncode, done.stdout) == (0, "[7.]\n"), done.stderr
+    (said,) = done.stderr.splitlines()
+    assert said.endswith("compiling for this machine, which may take half a minute; "
+                         "no folder can be written to keep the code in")  # fmt: skip
+
+
+def test_compiling_is_announced_once_and_not_when_the_code_is_found(tmp_path):
+    first, second = (_gather(NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.stdout == second.stdout == "[7.]\n", first.stderr + second.stderr
+    (said,) = first.stderr.splitlines()  # of two functions
+    assert said.endswith("compiling for this machine, which may take half a minute; later runs find it done")
+    assert second.stderr == ""
+
+
+def _gather(**environment):
+    """Gather a patch, the unit matrix, of energy 8 - 64 (1/8)^2 = 7, in a process that shows the log."""
     run = (
+        "import logging; logging.basicConfig(level='INFO'); logging.getLogger('numba').setLevel('ERROR')\n"
         "import numpy as np; from panfocus.patches import centred_patches as c; "
         "print(c(np.eye(8, dtype='f4'), np.array([0]), np.array([0]), 8)[1])"
     )
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
-    environment |= {"PYTHONPATH": str(tmp_path), "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", run], env=environment, capture_output=True, text=True, check=False
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
+    return subprocess.run(
+        [sys.executable, "-c", run],
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "[7.]\n"), done.stderr

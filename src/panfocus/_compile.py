@@ -1,9 +1,33 @@
 """Compiled kernels: machine code that is kept from run to run where there is a place for it."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
+
+logger = logging.getLogger(__name__)
+
+
+class _Announcement(event.Listener):
+    """Say, once, that code is being compiled; one that is found from an earlier run is not."""
+
+    said = False
+    kept = True  # for later runs
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            later = "later runs find it done" if self.kept else "no folder can be written to keep the code in"
+            logger.info("compiling for this machine, which may take half a minute; %s", later)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_announcement = _Announcement()
+event.register("numba:compile", _announcement)
 
 
 def compiled(
@@ -21,6 +45,7 @@ def compiled(
         try:
             return numba.njit(cache=True, **options)(function)
         except RuntimeError:  # numba: "no locator available"
+            _announcement.kept = False
             return numba.njit(**options)(function)
 
     return decorate

@@ -1,3 +1,4 @@
+import logging
 import subprocess
 import sys
 import time
@@ -73,3 +74,18 @@ def test_elsewhere_progress_is_one_line_a_stage(capsys):
         for stage, done in (("select", 0.5), ("select", 1.0), ("compose", 1.0)):
             terminal.progress(stage, done)
     assert capsys.readouterr() == ("select ...\ncompose ...\n", "")
+
+
+def test_what_the_compiler_logs_is_a_line_of_progress(capfd):
+    compiler = logging.getLogger("panfocus._compile")
+    with console() as terminal:
+        compiler.info(
+            "compiling before"
+        )  # by a command that shows no progress: its output may be for programs
+        terminal.progress("fuse", 0.0)
+        compiler.info("compiling now")
+    with console(quiet=True) as terminal:
+        terminal.progress("fuse", 0.0)
+        compiler.info("compiling in silence")
+    compiler.info("compiling after")
+    assert capfd.readouterr() == ("fuse ...\ncompiling now\n", "")

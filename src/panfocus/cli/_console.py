@@ -94,6 +94,16 @@ class Console:
             self._said_at = now
         self._stage = stage
 
+    def note(self, line: str) -> None:
+        """Print a line between those of progress, from any thread; where there are none it would disturb."""
+        if self._quiet or not self._stage:
+            return
+        if bars := self._bars:
+            with suppress(OSError):
+                bars.console.print(line, markup=False, highlight=False)
+        else:
+            self._print(line)
+
     def finish(self) -> None:
         """Ignore Ctrl-C from here on: files are about to appear, and it would say that none was written."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -125,6 +135,17 @@ class Console:
         self._bars.update(self._task, completed=done)
 
 
+class _Notes(logging.Handler):
+    """What the log says to users as well."""
+
+    def __init__(self, terminal: Console) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._terminal.note(record.getMessage())
+
+
 @contextmanager
 def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     """Give a command its console; end it with one line and the right exit code if something goes wrong."""
@@ -132,6 +153,10 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.captureWarnings(True)
     terminal = Console(quiet=quiet)
+    compiler = logging.getLogger("panfocus._compile")
+    notes = _Notes(terminal)
+    compiler.setLevel(logging.INFO)
+    compiler.addHandler(notes)
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         yield terminal
@@ -151,6 +176,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
         print_error(_message(error))
         raise typer.Exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED) from error
     finally:
+        compiler.removeHandler(notes)
         terminal.close()
         signal.signal(signal.SIGINT, on_interrupt)
 

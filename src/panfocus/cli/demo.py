@@ -34,9 +34,7 @@ def demo(
         terminal.say(
             f"The sample: {n_frames} frames of one scene, {width} x {height} pixels, each sharp in places."
         )
-        terminal.say(
-            "Testing at each pixel which frame, when blurred, gives the others (the first run compiles)."
-        )
+        terminal.say("Testing at each pixel which frame, when blurred, gives the others.")
         result = fuse(stack.frames, progress=terminal.progress)
         fused, labels = folder / "fused.png", folder / "labels.png"
         contents = {fused: encode_image(fused, result.image, like=stack)}
