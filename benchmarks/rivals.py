@@ -23,6 +23,9 @@ from panfocus.io.files import make_folder
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
 
+# Choose by contrast alone, and copy instead of mixing.
+ENFUSE = ("enfuse", "--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask")
+
 
 def average(scene: Scene, result: Path) -> None:
     """Write the mean of the frames."""
@@ -38,10 +41,9 @@ def pyramid(program: Path, scene: Scene, result: Path) -> None:
 
 def enfuse(scene: Scene, result: Path) -> None:
     """Have enfuse choose by contrast alone, and copy instead of mixing."""
-    settings = ["--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask"]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "result.tif"  # it cannot write a PNG with the colour profile of some cameras
-        subprocess.run(["enfuse", *settings, "-o", written, *scene.sources], check=True, capture_output=True)
+        subprocess.run([*ENFUSE, "-o", written, *scene.sources], check=True, capture_output=True)
         image = read_image(written)  # with alpha, which says only that all of it is there
     image = colours(image)
     write_image(result, image[..., 0] if image.shape[2] == 1 else image, force=True)
