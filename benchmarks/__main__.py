@@ -1,18 +1,16 @@
 """`make bench`: run every measurement, print a table, write benchmarks/results/latest.json."""
 
-import json
+import time
 
-from benchmarks import learning, metrics, sparse_coding, whole_program
-from benchmarks._data import ROOT
+from benchmarks import growth, learning, metrics, quality, sparse_coding, whole_program
+from benchmarks._data import print_figures, save_figures
 
 figures: dict[str, float] = {}
-for benchmark in (sparse_coding, learning, metrics, whole_program):
-    print(benchmark.__doc__)
+for benchmark in (sparse_coding, learning, metrics, whole_program, growth, quality):
+    print(benchmark.__doc__.strip())
+    began = time.perf_counter()
     measured = benchmark.run()
+    print_figures(measured)
+    print(f"  ({time.perf_counter() - began:.0f} s)\n")
     figures |= measured
-    for name, value in measured.items():
-        print(f"  {name:46} {value:12,.4g}")
-latest = ROOT / "benchmarks" / "results" / "latest.json"
-latest.parent.mkdir(exist_ok=True)
-latest.write_text(json.dumps(figures, indent=2) + "\n")
-print(f"wrote {latest.relative_to(ROOT)}")
+save_figures(figures, keep=False)
