@@ -135,6 +135,7 @@ def plot(figures: Mapping[str, Mapping[float, float]], path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     drawing, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     panels[0].set(xlabel="megapixels of two frames", ylabel="seconds")
@@ -150,6 +151,8 @@ def plot(figures: Mapping[str, Mapping[float, float]], path: Path) -> None:
             panel.loglog(sizes, c * sizes**p, color=points.get_color(), linewidth=1)
         panel.set_xticks([*figures[names[0]]], [f"{n:g}" for n in figures[names[0]]])
         panel.minorticks_off()
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panel.grid(alpha=0.3)
         panel.legend(frameon=False)
     drawing.savefig(path, dpi=120)
