@@ -21,6 +21,7 @@ BASE = (
     "_compile",
     "_kernel_compose",
     "_kernel_filters",
+    "_kernel_gray",
     "_progress",
     "_float",
     "_filters",
