@@ -40,7 +40,7 @@ def fuse(
     ----------
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
         Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range). An array that
-        lies on disk, such as `np.memmap` or one of zarr, is read part by part.
+        lies on disk, such as `np.memmap` or what can be indexed like it, is read part by part.
     method : str or FusionMethod
         Name of a method, or one made beforehand with its settings.
     refine : bool

@@ -1,6 +1,5 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -28,8 +27,6 @@ class Frames(Protocol):
         ...
 
     def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[NDArray[Any]]: ...
 
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
 

@@ -20,16 +20,16 @@ REFINING = 136  # a value: the solver's image, gradients, multipliers and their 
 FREE_SHARE = 4  # without --max-memory a fusion takes the 4th part of what is free
 UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
 
-# On one core, for a megapixel of one frame with default settings: of photographs on a machine of 2023.
+# Of one core, for a megapixel of one frame of photographs with default settings: measured, about.
 SECONDS = {
-    "coupled": 6.0,
-    "dsift": 0.5,
-    "dwt": 0.15,
-    "panfocus": 0.9,
-    "pca": 0.05,
-    "sr-cm": 4.0,
-    "sr-fm": 5.0,
-    "sr-ksvd": 3.5,
+    "coupled": 1.5,
+    "dsift": 3.6,
+    "dwt": 0.13,
+    "panfocus": 0.15,
+    "pca": 0.04,
+    "sr-cm": 1.2,
+    "sr-fm": 2.2,
+    "sr-ksvd": 1.0,
 }
 FILE_SECONDS = 0.04  # for reading a megapixel of a frame
 

@@ -79,22 +79,22 @@ def tile_side(method: FusionMethod, frames: Frames, max_memory: int | None, *, h
     useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * halo))
     if max_memory is None:
         return useful
-    fits = math.isqrt(max_memory // (tiles_at_once(method) * tile_bytes(method, frames))) - 2 * halo
-    if fits < min(LEAST_SIDE, *frames.shape[1:3]):
-        needed = working_memory(method, frames, LEAST_SIDE, halo=halo)
-        raise InputError(
-            f"{max_memory / 1e6:,.0f} MB are too little memory to work on these frames even in small tiles; "
-            f"needed: {needed / 1e6:,.0f} MB beside what the frames and the result take, or fewer threads"
-        )
-    return min(useful, fits)
+    for side in range(useful, LEAST_SIDE - 1, -1):
+        if working_memory(method, frames, side, halo=halo) <= max_memory:
+            return side
+    needed = working_memory(method, frames, LEAST_SIDE, halo=halo)
+    raise InputError(
+        f"{max_memory / 1e6:,.0f} MB are too little memory to work on these frames even in small tiles; "
+        f"needed: {needed / 1e6:,.0f} MB beside what the frames and the result take, or fewer threads"
+    )
 
 
 def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int) -> int:
     """Bytes that tiles of one side take, so many as are fused at once."""
-    height, width = (min(side + 2 * halo, length) for length in frames.shape[1:3])
-    whole = frames.shape[1] * frames.shape[2]
-    at_once = min(tiles_at_once(method), -(-whole // min(side, whole) ** 2))
-    return at_once * height * width * tile_bytes(method, frames)
+    lengths = frames.shape[1:3]
+    n_tiles = math.prod(-(-length // side) for length in lengths)
+    pixels = math.prod(min(side + 2 * halo, length) for length in lengths)
+    return min(n_tiles, tiles_at_once(method)) * pixels * tile_bytes(method, frames)
 
 
 def tile_bytes(method: FusionMethod, frames: Frames) -> int:

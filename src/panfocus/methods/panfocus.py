@@ -77,7 +77,7 @@ class PanFocus:
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = True
     usual_halo: ClassVar[int] = 150
-    survey_bytes: ClassVar[int] = 24
+    survey_bytes: ClassVar[int] = 8
 
     composition: Composition = field(
         default="blend",
