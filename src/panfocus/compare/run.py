@@ -177,7 +177,7 @@ def _make(job: Job, fingerprint: str) -> Outcome:
     result = job.entry.result(job.group, job.scene, stack)
     image, path, data = _encoded(result.image, job, stack)
     scores = score_pictures(
-        list(stack.frames),
+        list(stack.frames[:]),
         image,
         _read_reference(job.scene, stack),
         keys=job.conditions.metrics,
