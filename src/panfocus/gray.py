@@ -30,8 +30,7 @@ def to_gray(frame: NDArray[Any]) -> FloatArray:
         return luma
     if channels in (3, 4):
         red, green, blue = (unit(frame[..., i]) for i in range(3))
-        luma = LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
-        return luma
+        return np.asarray(LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue)
     return np.asarray(unit(frame).mean(axis=2))
 
 
