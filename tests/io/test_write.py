@@ -1,5 +1,6 @@
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -224,3 +225,28 @@ def test_equal_images_give_equal_bytes(tmp_path):
         first = (tmp_path / name).read_bytes()
         write_image(tmp_path / name, COLOUR.copy(), force=True)
         assert (tmp_path / name).read_bytes() == first
+
+
+def test_a_tiff_is_written_without_a_copy_of_its_pixels(tmp_path):
+    image = np.zeros((1000, 2000, 3), np.uint8)
+    write_image(tmp_path / "small.tif", GREY)  # what is loaded on first use does not count
+    tracemalloc.start()
+    try:
+        write_image(tmp_path / "large.tif", image)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < image.nbytes / 10
+    assert (tmp_path / "large.tif").stat().st_size > image.nbytes
+
+
+def test_a_file_that_writes_itself_appears_whole_or_not_at_all(tmp_path):
+    def fail(file):
+        file.write(b"half")
+        raise OSError("the rest is missing")
+
+    with pytest.raises(FileError, match="the rest is missing"):
+        write_files({tmp_path / "a": lambda file: file.write(b"a"), tmp_path / "b": fail})
+    assert list(tmp_path.iterdir()) == []
+    write_files({tmp_path / "a": lambda file: file.write(b"a")})
+    assert (tmp_path / "a").read_bytes() == b"a"

@@ -122,7 +122,7 @@ class PanFocus:
 
     def working_bytes(self, n_frames: int, n_channels: int) -> int:
         """Odds of every two neighbours and probabilities of every frame, while one pair is compared."""
-        return 60 + n_channels + 9 * n_frames
+        return 70 + n_channels + 9 * n_frames + (48 if n_frames > 2 else 0)
 
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""

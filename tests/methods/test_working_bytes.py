@@ -1,0 +1,47 @@
+"""Methods do not work with more memory than they say: plans rely on it."""
+
+import tracemalloc
+
+import pytest
+from test_all_methods import case_name, focus_stack, made
+
+from panfocus._threads import limit_threads
+from panfocus.methods import Surveyor, Tile
+
+CASES = [
+    ("coupled", {"stride": 2}),
+    ("dsift", {}),
+    ("dsift", {"refinement": "none"}),
+    ("dwt", {}),
+    ("panfocus", {}),
+    ("pca", {}),
+    ("sr-cm", {"reconstruct": "codes", "stride": 2}),
+    ("sr-fm", {"stride": 2}),
+]
+SMALL, LARGE = (200, 200), (400, 500)
+
+
+def peak(case, n_frames, shape):
+    """Bytes that fusing a whole image takes at its peak, beside the frames."""
+    frames = focus_stack(n_frames, channels=3, shape=shape)
+    with limit_threads(1):
+        method = made(case)
+        if isinstance(method, Surveyor):
+            method = method.survey(frames)
+        method.fuse(frames[:, :64, :64], Tile.whole((64, 64)))  # compiles
+        tracemalloc.start()
+        try:
+            method.fuse(frames, Tile.whole(shape))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+@pytest.mark.parametrize("n_frames", [2, 6])
+def test_a_method_works_with_as_many_bytes_as_it_says(case, n_frames):
+    """By the growth from a small image to a large one: what any image takes, as a dictionary, is no part."""
+    pixels = LARGE[0] * LARGE[1] - SMALL[0] * SMALL[1]
+    grown = (peak(case, n_frames, LARGE) - peak(case, n_frames, SMALL)) / pixels
+    said = made(case).working_bytes(n_frames, 3)
+    assert said / 8 < grown < said
