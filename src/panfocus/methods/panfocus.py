@@ -49,6 +49,9 @@ GATHER_MOST = gaussian(float(np.sqrt(WIDEST**2 - NARROW**2)), cut=2, step=6)
 MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote among many, not a veto
 # And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
 COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
+# By how much log odds of the surroundings exceed those by which labels turn out to be right: all three
+# windows see the same evidence.
+COUNTED = np.float32(3.0)
 
 # Log odds with which a place at the first or the last frame would lose sharpness beyond it: clear, but less
 # than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
@@ -69,8 +72,9 @@ BLOCK_SIDE, BAND_VALUES = 800, 1 << 20
 class PanFocus:
     """Weigh each frame by the probability that it is the sharpest here, from frames that explain each other.
 
-    Labels are those of the surroundings as a whole; confidence is how probable they are, depth where the
-    odds between frames change sign. Neighbours in the stack must be neighbours in depth.
+    Labels are the frames that are sharpest in the surroundings as a whole; confidence is how probable it is
+    that they are right, depth where the odds between frames change sign. Neighbours in the stack must be
+    neighbours in depth.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
@@ -291,7 +295,7 @@ def _decided(
                 for own, before, after in zip(of_surroundings[:, rows], around[:-1], around[1:], strict=True)
             ]
         )
-        labels[found], confidence[found] = most_probable(probabilities(odds))
+        labels[found], confidence[found] = most_probable(probabilities(odds / COUNTED))
         depth[found] = depth_between(labels[found], odds, beyond=BEYOND)
 
     for_all(normalise, _bands(out.shape))
