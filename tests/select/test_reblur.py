@@ -45,8 +45,8 @@ def test_of_two_blurred_frames_the_less_blurred_is_the_sharper_one():
 
 @pytest.mark.parametrize(("contrast", "least", "most"), [(1.5, 0.9, 1.0), (2.0, 0.5, 0.75), (3.0, 0.1, 0.4)])
 def test_the_sharp_frame_is_found_at_less_contrast_but_not_at_a_third(contrast, least, most):
-    # No blur makes up for contrast: the sharp frame, blurred, misses the soft one by what it lacks of it. That
-    # outweighs fine detail from about half of the contrast on: a limit of the method, see its page.
+    # No blur makes up for contrast: the sharp frame, blurred, misses the soft one by what it lacks of it.
+    # From about half of the contrast on that outweighs fine detail: a limit of the method, see its page.
     sharp = texture()
     odds = between(blurred(sharp, 2.0), 128 + (sharp - 128) / contrast, noise=0.0)
     assert least < np.mean(odds.witness > 0) < most

@@ -77,7 +77,7 @@ def make_plan(
         return always + held + max(int(decoded_at_once * DECODING * frame), survey, result + tiles)
 
     if halo is None:
-        tiles = pixels * tile_bytes(method, frames)
+        tiles = tile_bytes(method, frames, pixels)
         least = needed(tiles=tiles, in_memory=True)
     else:
         tiles = working_memory(method, frames, LEAST_SIDE, halo=halo)

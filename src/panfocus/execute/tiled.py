@@ -94,13 +94,13 @@ def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int
     lengths = frames.shape[1:3]
     n_tiles = math.prod(-(-length // side) for length in lengths)
     pixels = math.prod(min(side + 2 * halo, length) for length in lengths)
-    return min(n_tiles, tiles_at_once(method)) * pixels * tile_bytes(method, frames)
+    return min(n_tiles, tiles_at_once(method)) * tile_bytes(method, frames, pixels)
 
 
-def tile_bytes(method: FusionMethod, frames: Frames) -> int:
-    """Bytes that one tile takes, per pixel of its outer part: its frames, and what is made of them."""
+def tile_bytes(method: FusionMethod, frames: Frames, pixels: int) -> int:
+    """Bytes that a tile of so many pixels, with its halo, takes: its frames, and what is made of them."""
     n_channels = frames.shape[3] if frames.ndim == 4 else 1
-    working = method.working_bytes(len(frames), n_channels)
+    working = method.working_bytes(len(frames), n_channels, pixels)
     if frames.dtype == np.float64:
         working *= 2  # as are the planes that are made of them
-    return working + len(frames) * n_channels * frames.dtype.itemsize
+    return working + len(frames) * n_channels * frames.dtype.itemsize * pixels

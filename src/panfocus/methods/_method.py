@@ -71,10 +71,10 @@ class FusionMethod(Protocol):
         """Pixels around a tile that decide what is in it; None if all of the image does."""
         ...
 
-    def working_bytes(self, n_frames: int, n_channels: int) -> int:
-        """Bytes that `fuse` works with at its peak, per pixel of a tile's outer part, beside the frames.
+    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+        """Bytes that `fuse` works with at its peak, for so many pixels of a tile's outer part.
 
-        Its result is among them. Measured with frames of 8 bit, and rounded up.
+        The frames are not among them, its result is. Measured with frames of 8 bit, and rounded up.
         """
         ...
 

@@ -55,9 +55,9 @@ class SparseMethod(ABC):
         """All patches over a pixel lie this near to it."""
         return self._size - 1
 
-    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
         """Activities and votes of every frame; patches and codes are few at a time."""
-        return 30 + 22 * n_frames
+        return (30 + 22 * n_frames) * pixels
 
     def _pursuit(self) -> Pursuit:
         return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)

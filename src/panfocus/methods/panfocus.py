@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from panfocus._checks import one_of, real_number
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
 from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus._threads import for_all
+from panfocus._threads import for_all, thread_count
 from panfocus.compose import as_votes, by_labels, by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
@@ -66,6 +66,7 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
 BLOCK_SIDE, BAND_VALUES = 800, 1 << 20
+BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +125,12 @@ class PanFocus:
         size = self.dictionary.patch_size
         return max(1, size // 2) if self.quality == "exact" else size
 
-    def working_bytes(self, n_frames: int, n_channels: int) -> int:
-        """Odds of every two neighbours and probabilities of every frame, while one pair is compared."""
-        return 70 + n_channels + 9 * n_frames + (48 if n_frames > 2 else 0)
+    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+        """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
+        compared = 80 + 24 * n_channels + (20 + 4 * n_channels if n_frames > 2 else 0)
+        return (40 + n_channels + 9 * n_frames) * pixels + thread_count() * compared * min(
+            pixels, BLOCK_PIXELS
+        )
 
     def survey(self, frames: NDArray[Any]) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
@@ -178,9 +182,9 @@ class _Surveyed:
         """Pixels around one that decide on what it tells its surroundings."""
         return log_odds_reach(self.noise) + reach(GATHER)
 
-    def working_bytes(self, n_frames: int, n_channels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
         """Those of the method."""
-        return self.settings.working_bytes(n_frames, n_channels)
+        return self.settings.working_bytes(n_frames, n_channels, pixels)
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, on all threads."""
@@ -263,12 +267,15 @@ class _Surveyed:
 
     def _levels(self, frame: NDArray[Any]) -> FloatArray:
         """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
-        gain, grey = LEVELS / self.span, self.settings.quality == "fast"
+        grey = self.settings.quality == "fast"
         planes = to_gray(frame)[None] if grey else np.moveaxis(colours(frame), 2, 0)
         scale = IntensityScale.of(planes.dtype)
         levels = np.empty(planes.shape, np.float32)
-        np.multiply(planes, gain / (scale.white - scale.black), out=levels, casting="same_kind")
-        levels -= np.float32(gain * self.dark)
+        # First the difference, in double precision if frames have it: contrast may be small beside values.
+        working = np.float64 if planes.dtype == np.float64 else np.float32
+        dark = self.dark * scale.white
+        np.subtract(planes, dark, out=levels, dtype=working, casting="same_kind")
+        levels *= np.float32(LEVELS / (self.span * scale.white))
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
