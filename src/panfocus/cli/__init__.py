@@ -4,6 +4,7 @@ Heavy imports happen inside the commands, so that --help answers at once; here t
 Ctrl-C has its one line from the first moment.
 """
 
+import gc
 import io
 import sys
 
@@ -18,6 +19,9 @@ def main() -> None:
 
 
 def _run() -> int:
+    gc.set_threshold(
+        100_000
+    )  # what imports make stays: looking through it again and again is 6 % of the start
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file's name may be no text; stderr replaces what it cannot print anyway.
         sys.stdout.reconfigure(errors="backslashreplace")
