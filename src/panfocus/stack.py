@@ -32,6 +32,50 @@ class Frames(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """A rectangle of frames that are not in memory; what is asked of it is read then."""
+
+    frames: Frames
+    rows: slice
+    cols: slice
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of its axes."""
+        n, _, _, *channels = self.frames.shape
+        return (n, self.rows.stop - self.rows.start, self.cols.stop - self.cols.start, *channels)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of its values."""
+        return self.frames.dtype
+
+    @property
+    def ndim(self) -> int:
+        """3 or 4: number of its axes."""
+        return self.frames.ndim
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __getitem__(self, key: tuple[int | slice, slice, slice], /) -> NDArray[Any]:
+        chosen, rows, cols = key
+        top, left = self.rows.start, self.cols.start
+        return np.asarray(
+            self.frames[
+                chosen,
+                slice(top + rows.start, top + rows.stop),
+                slice(left + cols.start, left + cols.stop),
+            ]
+        )
+
+
+def part_of(frames: Frames, rows: slice, cols: slice) -> Frames:
+    """Return a rectangle of frames: a view of an array, or what is read when it is indexed."""
+    return frames[:, rows, cols] if isinstance(frames, np.ndarray) else Part(frames, rows, cols)
+
+
+@dataclass(frozen=True, eq=False)
 class Stack:
     """Frames of one size and type, in the order in which they were given.
 

@@ -17,7 +17,9 @@ DECODING = 2.5  # frames' sizes for each that is decoded: its file, the decoder'
 ENCODED = {"labels": 10, "confidence": 8, "depth": 8, "never_in_focus": 2}  # a map's pixel, kept and written
 REFINING = 136  # a value: the solver's image, gradients, multipliers and their transforms in float64
 
-FREE_SHARE = 4  # without --max-memory a fusion takes the 4th part of what is free
+FREE_SHARE = 4  # without --max-memory a fusion takes at most the 4th part of what is free
+# And no more than these bytes, or than tiles of so many halos take: more would hardly save time.
+PLENTY, ENOUGH_HALOS = 1_000_000_000, 10
 UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
 
 # Of one core, for a megapixel of one frame of photographs with default settings: measured, about.
@@ -78,12 +80,14 @@ def make_plan(
 
     if halo is None:
         tiles = tile_bytes(method, frames, pixels)
-        least = needed(tiles=tiles, in_memory=True)
+        enough = least = needed(tiles=tiles, in_memory=True)
     else:
         tiles = working_memory(method, frames, LEAST_SIDE, halo=halo)
         least = min(needed(tiles=tiles, in_memory=kept) for kept in (True, False))
+        large = working_memory(method, frames, ENOUGH_HALOS * halo, halo=halo)
+        enough = needed(tiles=large, in_memory=False)
     free = free_memory() or UNKNOWN_FREE
-    limit = max_memory or max(free // FREE_SHARE, least)
+    limit = max_memory or max(min(free // FREE_SHARE, max(PLENTY, enough)), least)
     if least > (max_memory or free):
         allowed = f"{format_size(max_memory)} of --max-memory" if max_memory else f"{format_size(free)} free"
         raise InputError(

@@ -12,7 +12,7 @@ from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import InputError
 from panfocus.execute._shares import Shares
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
-from panfocus.stack import Frames
+from panfocus.stack import Frames, part_of
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 15  # a wide halo takes wide tiles, or most of the work would be done twice
@@ -56,7 +56,10 @@ def run(
     report: dict[str, Any] = {}
 
     def fuse(tile: Tile) -> tuple[Tile, FusionResult]:
-        return tile, method.fuse(np.asarray(frames[:, *tile.outer]), tile)
+        given: Any = part_of(frames, *tile.outer)
+        if not method.uses_all_threads:
+            given = np.asarray(frames[:, *tile.outer])
+        return tile, method.fuse(given, tile)
 
     for i, (tile, part) in enumerate(map_blocks(fuse, tiles, threads=tiles_at_once(method))):
         image[tile.inner] = part.image
@@ -103,4 +106,5 @@ def tile_bytes(method: FusionMethod, frames: Frames, pixels: int) -> int:
     working = method.working_bytes(len(frames), n_channels, pixels)
     if frames.dtype == np.float64:
         working *= 2  # as are the planes that are made of them
-    return working + len(frames) * n_channels * frames.dtype.itemsize * pixels
+    read_whole = 0 if method.uses_all_threads else len(frames) * n_channels * frames.dtype.itemsize
+    return working + read_whole * pixels

@@ -64,7 +64,8 @@ class FusionMethod(Protocol):
     """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
 
     maps: ClassVar[tuple[str, ...]]  # which maps of the FusionResult this method gives
-    uses_all_threads: ClassVar[bool]  # by itself, for one tile; else tiles are fused beside each other
+    # By itself, for one tile, whose frames it reads in parts; else tiles are fused beside each other.
+    uses_all_threads: ClassVar[bool]
 
     @property
     def halo(self) -> int | None:
@@ -83,7 +84,8 @@ class FusionMethod(Protocol):
 
         The caller has checked the frames: two or more, finite, of one kind. A method without a halo is
         given the whole image. One with a halo runs on one thread, many tiles beside each other, unless it
-        says that it uses all threads; its report does not depend on the tile.
+        says that it uses all threads: then frames may lie on disk, and be indexed only by a frame, or all of
+        them, and a rectangle. Its report does not depend on the tile.
         """
         ...
 

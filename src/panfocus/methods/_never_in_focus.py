@@ -5,8 +5,6 @@ atoms, one that is blurred by a pixel and a half or more mostly by blurred ones,
 not even the sharpest places of the frames look sharp to it, the picture is looked at reduced.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +17,7 @@ from panfocus.methods._patchwise import patch_grid, row_blocks
 from panfocus.methods._tile import Tile
 from panfocus.patches import centred_patches
 from panfocus.sparse import Pursuit
+from panfocus.stack import Frames
 
 # Windows of the mean over patches, standard deviations in pixels: a surface is judged as a whole, and a
 # little more by what is right here.
@@ -95,7 +94,7 @@ def never_in_focus(
 
 
 def own_scale(
-    frames: NDArray[Any], dictionary: CoupledDictionary, *, dark: float, span: float, noise: float
+    frames: Frames, dictionary: CoupledDictionary, *, dark: float, span: float, noise: float
 ) -> int:
     """Find the whole factor by which frames (n, h, w[, c]) have to be reduced to look sharp somewhere.
 
@@ -114,7 +113,7 @@ def own_scale(
 
 
 def _share_of_sharpest(
-    frames: NDArray[Any],
+    frames: Frames,
     dictionary: CoupledDictionary,
     scale: int,
     *,
@@ -134,8 +133,8 @@ def _share_of_sharpest(
     energy_of_noise = (size * noise / scale) ** 2
     in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
     focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
-    for frame in frames:
-        gray = ((to_gray(frame[np.ix_(rows, cols)]) - dark) / span).astype(np.float32)
+    for k in range(len(frames)):
+        gray = ((to_gray(frames[k][np.ix_(rows, cols)]) - dark) / span).astype(np.float32)
         patches, energies = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
         patches[:, ROUGH_BOUND * energies < energy_of_noise] = 0
         l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1

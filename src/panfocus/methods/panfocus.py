@@ -24,6 +24,7 @@ from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reac
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
+from panfocus.stack import Frames, part_of
 
 Composition = Literal["blend", "labels"]
 Front = Literal["unknown", "first", "last"]
@@ -66,7 +67,7 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
 BLOCK_SIDE, BAND_VALUES = 800, 1 << 20
-BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
+BLOCK_PIXELS = 900_000  # of a block with its halo, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +128,15 @@ class PanFocus:
 
     def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
         """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
-        compared = 80 + 24 * n_channels + (20 + 4 * n_channels if n_frames > 2 else 0)
-        return (40 + n_channels + 9 * n_frames) * pixels + thread_count() * compared * min(
-            pixels, BLOCK_PIXELS
-        )
+        compared = 52 + 22 * n_channels if n_frames > 2 else 25 + 18 * n_channels
+        in_blocks = thread_count() * compared * min(pixels, BLOCK_PIXELS)
+        made_of_them = (36 + n_channels) * pixels
+        return (4 + 9 * n_frames) * pixels + max(in_blocks, made_of_them)
 
-    def survey(self, frames: NDArray[Any]) -> FusionMethod:
+    def survey(self, frames: Frames) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
         limits, noises = [], []
-        for frame in frames:  # one at a time
+        for frame in (frames[k] for k in range(len(frames))):  # one at a time
             parts = [to_gray(part) for part in _spread_over(frame)]
             limits.append(np.percentile(np.concatenate(parts), (DARK, BRIGHT)))
             noises.append(noise_level(parts))
@@ -186,11 +187,11 @@ class _Surveyed:
         """Those of the method."""
         return self.settings.working_bytes(n_frames, n_channels, pixels)
 
-    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+    def fuse(self, frames: Frames, tile: Tile) -> FusionResult:
         """Fuse a tile, on all threads."""
         # Odds are found in less than the outer part, which has what they depend on.
         around = tile.trimmed(self.halo - self._odds_reach)
-        frames_around = frames[:, *within(tile.outer, around.outer)]
+        frames_around = part_of(frames, *within(tile.outer, around.outer))
         shape = frames_around.shape[:3]
         chances, of_surroundings = (np.empty((n, *shape[1:]), np.float32) for n in (shape[0], shape[0] - 1))
         of_pixels = chances[1:]  # until they are probabilities
@@ -212,14 +213,15 @@ class _Surveyed:
         )
 
     def _gather_odds(
-        self, frames: NDArray[Any], tile: Tile, of_pixels: FloatArray, of_surroundings: FloatArray
+        self, frames: Frames, tile: Tile, of_pixels: FloatArray, of_surroundings: FloatArray
     ) -> None:
         """Find the log odds (n - 1, h, w), inside a tile, of each next frame against the one before."""
         doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths: it is there to weigh with, roughly
         narrow = of_surroundings  # first
 
         def in_block(block: Tile) -> None:
-            parts = (self._levels(frame[within(tile.outer, block.outer)]) for frame in frames)
+            outer = within(tile.outer, block.outer)
+            parts = (self._levels(frames[k, *outer]) for k in range(len(frames)))
             place = within(tile.inner, block.inner)
             for k, odds in enumerate(log_odds(parts, noise=self.noise)):
                 of_pixels[k][place] = odds.alone[block.core]
@@ -239,17 +241,18 @@ class _Surveyed:
             for_all(in_rows, _bands(narrow_k.shape))
 
     def _picture(
-        self, frames: NDArray[Any], tile: Tile, chances: FloatArray
+        self, frames: Frames, tile: Tile, chances: FloatArray
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Compose frames by log odds that lie in `chances[1:]`, and say where the picture is not in focus."""
         picture = np.empty(frames.shape[1:], frames.dtype)
         gray = np.empty(frames.shape[1:3], np.float32)
+        all_columns = slice(0, frames.shape[2])
 
         def normalise(rows: slice) -> None:
             probabilities(chances[1:, rows], out=chances[:, rows])
 
         def compose(rows: slice) -> None:
-            picture[rows] = by_votes(frames[:, rows], as_votes(_softened(chances, rows)))
+            picture[rows] = by_votes(frames[:, rows, all_columns], as_votes(_softened(chances, rows)))
             gray[rows] = (to_gray(picture[rows]) - self.dark) / self.span
 
         for work in (normalise, compose):
