@@ -7,7 +7,7 @@ from benchmarks._data import print_figures, save_figures
 
 figures: dict[str, float] = {}
 for benchmark in (sparse_coding, learning, metrics, whole_program, growth, quality):
-    print(benchmark.__doc__.strip())
+    print(benchmark.__doc__.splitlines()[0])
     began = time.perf_counter()
     measured = benchmark.run()
     print_figures(measured)
