@@ -29,9 +29,9 @@ SEED = 11
 
 
 def write_stack(folder: Path, *, n_frames: int, megapixels: float) -> list[Path]:
-    """Write frames as plain TIFF, one at a time, into a folder that has room for them and a result."""
+    """Write frames as plain TIFF, one at a time, into a folder with room for them and for their fusion."""
     picture = mosaics.sharp(megapixels)
-    need_room(folder, (n_frames + 2) * picture.nbytes)
+    need_room(folder, 2 * (n_frames + 1) * picture.nbytes)  # a fusion may unpack frames into a scratch file
     blurred = blurs(picture)
     depth = surface(picture.shape[:2], n_frames)
     paths = []

@@ -1,6 +1,6 @@
 """The command as a user runs it, beside enfuse and a Laplacian pyramid: wall time and peak memory.
 
-python -m benchmarks.whole_program --long    fuses 100 frames of 24 megapixels, 7 GB in a temporary folder
+python -m benchmarks.whole_program --long    fuses 100 frames of 24 megapixels; needs 15 GB of disk
 
 All read files and write TIFF, none aligns; they run in turns. Figures such as `fuse_24mp_enfuse_time` are our
 time over theirs.
