@@ -49,5 +49,8 @@ def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionRes
     method = get_method(name)
     if isinstance(method, Surveyor):
         method = method.survey(decided_on)
-    with patch.object(COMPOSING[name], "by_votes", lambda _, votes: by_votes(clean, votes)):
+    with (
+        patch.object(COMPOSING[name], "by_votes", lambda _, votes: by_votes(clean, votes)),
+        patch.object(panfocus, "BAND_VALUES", clean.size),  # all rows at once
+    ):
         return method.fuse(decided_on, Tile.whole(clean.shape[1:3]))
