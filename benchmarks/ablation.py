@@ -58,9 +58,10 @@ def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[rebl
         yield reblur.LogOdds(odds, odds, np.zeros_like(odds))
 
 
-def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
+def gray_levels(surveyed: Any, frame: Frames, gain: float) -> FloatArray:
     """Give the evidence luma alone."""
-    return ((to_gray(frame)[None] - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
+    gray = gain * to_gray(frame)[None]
+    return ((gray - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
 
 
 def two_bands(

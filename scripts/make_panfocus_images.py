@@ -44,7 +44,8 @@ def main() -> None:
         _decided(of_surroundings, slice(0, frames.shape[1]), out=chances.copy())[0] == result.labels
     ).all()
 
-    save("panfocus-evidence.jpg", evidence([surveyed._levels(frame) for frame in frames[:2]], surveyed.noise))
+    levels = [surveyed._levels(frame, gain) for frame, gain in zip(frames[:2], surveyed.gains, strict=False)]
+    save("panfocus-evidence.jpg", evidence(levels, surveyed.noise))
     save(
         "panfocus-labels.jpg",
         row(

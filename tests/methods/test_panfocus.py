@@ -148,6 +148,53 @@ def test_noise_is_measured_once_for_the_whole_stack():
     assert pf.fuse(noisy, method="panfocus", noise=2.0).report["noise"] == 2
 
 
+@pytest.mark.parametrize("gain", [0.8, 0.97, 1.2])
+def test_frames_of_different_exposure_are_compared_at_the_same_brightness(gain):
+    sharp, frames = halves()
+    exposed = frames.copy()
+    exposed[1] = as_bytes(gain * frames[1] / 255)
+    result = pf.fuse(exposed, method="panfocus")
+    assert result.report["gains"] == pytest.approx([1, 1 / gain], rel=0.02)
+    # The decision is that of equal frames, and each half has the brightness of the frame that it is from.
+    assert np.abs(result.image.astype(int) - sharp)[:, :70].mean() < 0.05
+    assert np.abs(result.image.astype(int) - as_bytes(gain * sharp / 255))[:, 90:].mean() < 0.05
+
+
+def test_gains_are_those_between_neighbours_multiplied():
+    _, frames, _ = staircase(4)
+    exposed = np.stack([as_bytes(f * g / 255) for f, g in zip(frames, (0.7, 0.9, 0.8, 0.6), strict=True)])
+    gains = pf.fuse(exposed, method="panfocus").report["gains"]
+    assert gains == pytest.approx([1, 7 / 9, 7 / 8, 7 / 6], rel=0.02)
+
+
+def lights(radius):
+    """Small lights before black, far from each other, defocused."""
+    sky = np.zeros((144, 144))
+    sky[24::48, 24::48] = 1
+    return defocused(sky, radius).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        halves()[1],
+        np.stack([lights(1.0), lights(9.0)]),  # most of the light leaves the blocks that have it
+        np.stack([np.zeros((64, 64), np.uint8), halves((64, 64))[1][1]]),  # no light at all to compare with
+        halves()[1].astype(np.float32) / 255 - 0.5,  # black is not where light is counted from
+    ],
+    ids=["halves", "lights", "black", "negative"],
+)
+def test_frames_of_the_same_exposure_stay_as_they_are(frames):
+    assert pf.fuse(frames, method="panfocus").report["gains"] == [1, 1]
+
+
+def test_what_enters_at_a_border_is_not_a_difference_of_exposure():
+    _, frames = halves()
+    frames[1, :, 140:] //= 3
+    assert frames[1].mean() < 0.93 * frames[0].mean()
+    assert pf.fuse(frames, method="panfocus").report["gains"] == [1, 1]
+
+
 @pytest.mark.parametrize(("channels", "front"), [(None, "unknown"), (3, "unknown"), (None, "last")])
 def test_tiles_equal_the_whole_where_they_do_not_see_all_of_it(channels, front):
     rng = np.random.default_rng(2)

@@ -36,6 +36,10 @@ LEAST_STEPS = 64  # from dark to bright, of whole-numbered frames: their roundin
 MOST_LEVELS = np.float32(1e6)  # far outside of what the percentiles leave; squares must not overflow
 LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
 
+# Blur keeps the light: frames whose blocks of so many pixels differ in brightness by this part or more were
+# exposed differently. Frames of Lytro and Real-MFF that are exposed alike measure up to .009.
+BRIGHTNESS_BLOCK, LEAST_DIFFERENCE = 16, 0.01
+
 # Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
 # more, so that no seam shows and a wrong border costs less.
 SEAM, WIDE_SEAM, WIDE_SHARE = gaussian(0.5), gaussian(5.0, cut=2), np.float32(0.1)
@@ -135,17 +139,22 @@ class PanFocus:
 
     def survey(self, frames: Frames) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
-        limits, noises = [], []
+        limits, noises, gains = [], [], [1.0]
+        before: NDArray[np.float64] | None = None
         for frame in (frames[k] for k in range(len(frames))):  # one at a time
             parts = [to_gray(part) for part in _spread_over(frame)]
             limits.append(np.percentile(np.concatenate(parts), (DARK, BRIGHT)))
             noises.append(noise_level(parts))
+            brightness = np.concatenate([_block_means(part) for part in parts])
+            if before is not None:
+                gains.append(gains[-1] / _brighter(brightness, before))
+            before = brightness
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = max(bright - dark, IntensityScale.of(frames.dtype).step * LEAST_STEPS) or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
         scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
-        return _Surveyed(self, dark, span, noise, scale)
+        return _Surveyed(self, dark, span, noise, scale, tuple(gains))
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
@@ -164,6 +173,7 @@ class _Surveyed:
     span: float
     noise: float  # in levels
     scale: int  # by which frames must be reduced for their sharpest places to look sharp
+    gains: tuple[float, ...]  # by which frames are as bright as the first, where they are compared
 
     @property
     def halo(self) -> int:
@@ -209,7 +219,11 @@ class _Surveyed:
             confidence=confidence[:, core[1]],
             depth=depth[:, core[1]],
             never_in_focus=unfocused[core],
-            report={"noise": round(self.noise, 3), "scale": self.scale},
+            report={
+                "noise": round(self.noise, 3),
+                "scale": self.scale,
+                "gains": [round(gain, 4) for gain in self.gains],
+            },
         )
 
     def _gather_odds(
@@ -221,7 +235,7 @@ class _Surveyed:
 
         def in_block(block: Tile) -> None:
             outer = within(tile.outer, block.outer)
-            parts = (self._levels(frames[k, *outer]) for k in range(len(frames)))
+            parts = (self._levels(frames[k, *outer], gain) for k, gain in enumerate(self.gains))
             place = within(tile.inner, block.inner)
             for k, odds in enumerate(log_odds(parts, noise=self.noise)):
                 of_pixels[k][place] = odds.alone[block.core]
@@ -268,17 +282,17 @@ class _Surveyed:
         )
         return picture, unfocused
 
-    def _levels(self, frame: NDArray[Any]) -> FloatArray:
-        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
+    def _levels(self, frame: NDArray[Any], gain: float) -> FloatArray:
+        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, times its gain, without alpha."""
         grey = self.settings.quality == "fast"
         planes = to_gray(frame)[None] if grey else np.moveaxis(colours(frame), 2, 0)
         scale = IntensityScale.of(planes.dtype)
         levels = np.empty(planes.shape, np.float32)
         # First the difference, in double precision if frames have it: contrast may be small beside values.
         working = np.float64 if planes.dtype == np.float64 else np.float32
-        dark = self.dark * scale.white
+        dark = self.dark * scale.white / gain
         np.subtract(planes, dark, out=levels, dtype=working, casting="same_kind")
-        levels *= np.float32(LEVELS / (self.span * scale.white))
+        levels *= np.float32(gain * LEVELS / (self.span * scale.white))
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
@@ -347,6 +361,32 @@ def _spread_over(frame: NDArray[Any]) -> list[NDArray[Any]]:
         return [frame]
     starts = np.linspace(0, height - STRIP, n_strips).astype(np.intp)
     return [frame[start : start + STRIP] for start in starts]
+
+
+def _block_means(gray: FloatArray) -> NDArray[np.float64]:
+    """Means (n,) of a plane's whole blocks; of a smaller plane's, as they are."""
+    height, width = (min(BRIGHTNESS_BLOCK, length) for length in gray.shape)
+    rows, cols = gray.shape[0] // height, gray.shape[1] // width
+    blocks = gray[: rows * height, : cols * width].reshape(rows, height, cols, width)
+    return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64)).ravel()
+
+
+def _brighter(blocks: NDArray[np.float64], before: NDArray[np.float64]) -> float:
+    """Return how many times as bright a frame is as the one before it, by block means; about 1 is 1.
+
+    Of two answers the smaller change is taken, and none if they disagree. Half of the light is in blocks that
+    have grown by less than the first: it does not heed what moves, or enters at the borders. The second is
+    by all light together, which blur keeps, though it carries light of small things to blocks around them.
+    """
+    seen = (blocks > 0) & (before > 0)
+    if not seen.any() or min(blocks.min(), before.min()) < 0:
+        return 1.0  # light is counted from black: there is none, or black is elsewhere
+    growth = blocks[seen] / before[seen]
+    order = np.argsort(growth)
+    light = np.cumsum((blocks[seen] + before[seen])[order])
+    of_half = growth[order][np.searchsorted(light, light[-1] / 2)]
+    ratio = float(np.median([1.0, of_half, blocks.sum() / before.sum()]))
+    return ratio if abs(ratio - 1) >= LEAST_DIFFERENCE else 1.0
 
 
 def _bands(shape: tuple[int, ...]) -> list[slice]:
