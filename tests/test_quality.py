@@ -5,16 +5,25 @@ import pytest
 from benchmarks import quality
 
 
-def test_labels_that_differ_are_counted_over_all_pixels(monkeypatch):
-    def both(frames):
-        exact = np.zeros(frames.shape[1:3], int)
-        high = exact.copy()
-        high.flat[:3] = 1
-        return SimpleNamespace(labels=high), SimpleNamespace(labels=exact)
+def test_differing_pixels_are_counted_over_all_stacks(monkeypatch):
+    def fused(frames, quality):
+        maps = SimpleNamespace(
+            labels=np.zeros(frames.shape[1:3], int), never_in_focus=np.zeros(frames.shape[1:3], bool)
+        )
+        maps.labels.flat[: {"exact": 0, "high": 3, "fast": 8}[quality]] = 1
+        maps.never_in_focus.flat[: {"exact": 5, "high": 5, "fast": 4}[quality]] = True
+        return maps
 
-    monkeypatch.setattr(quality, "both", both)
-    stacks = [np.zeros((2, 10, 10, 3)), np.zeros((2, 10, 30, 3))]
-    assert quality.labels_differ(stacks) == pytest.approx(6 / 400)
+    monkeypatch.setattr(quality, "fused", fused)
+    found = quality.differences([np.zeros((2, 10, 10, 3)), np.zeros((2, 10, 30, 3))])
+    assert found == pytest.approx(
+        {
+            "quality_high_lytro_labels_differ": 6 / 400,
+            "quality_high_lytro_never_in_focus_differ": 0,
+            "quality_fast_lytro_labels_differ": 16 / 400,
+            "quality_fast_lytro_never_in_focus_differ": 2 / 400,
+        }
+    )
 
 
 def test_without_the_setting_the_comparison_is_skipped_by_name(monkeypatch, capsys):
