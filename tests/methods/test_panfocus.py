@@ -6,18 +6,9 @@ import panfocus as pf
 from panfocus.execute import run
 from panfocus.methods import get_method
 from panfocus.simulate import Layer, defocused, render_stack
+from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def texture(shape, seed=1):
-    rng = np.random.default_rng(seed)
-    layers = [s * gaussian_filter(rng.normal(size=shape), s) for s in (0.6, 1.2, 2.5, 5.0)]
-    return np.clip(0.5 + 0.22 * np.sum(layers, axis=0), 0, 1)
-
-
-def as_bytes(unit):
-    return np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
 
 
 def halves(shape=(120, 160), radius=3.0):
@@ -174,15 +165,23 @@ def lights(radius):
     return defocused(sky, radius).astype(np.float32)
 
 
+def blurred_light(power):
+    """Two frames, sharp and blurred, of strong contrast; values are light to this power."""
+    light = np.where(np.random.default_rng(9).random((96, 96)) < 0.5, 0.04, 0.9)
+    return np.stack([as_bytes(defocused(light, radius) ** power) for radius in (0.0, 3.0)])
+
+
 @pytest.mark.parametrize(
     "frames",
     [
         halves()[1],
+        blurred_light(1.0),
+        blurred_light(0.5),  # the mean of the values is higher in the blurred frame: by a fifth
         np.stack([lights(1.0), lights(9.0)]),  # most of the light leaves the blocks that have it
         np.stack([np.zeros((64, 64), np.uint8), halves((64, 64))[1][1]]),  # no light at all to compare with
         halves()[1].astype(np.float32) / 255 - 0.5,  # black is not where light is counted from
     ],
-    ids=["halves", "lights", "black", "negative"],
+    ids=["halves", "light", "root of light", "lights", "black", "negative"],
 )
 def test_frames_of_the_same_exposure_stay_as_they_are(frames):
     assert pf.fuse(frames, method="panfocus").report["gains"] == [1, 1]

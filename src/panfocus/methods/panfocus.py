@@ -36,9 +36,9 @@ LEAST_STEPS = 64  # from dark to bright, of whole-numbered frames: their roundin
 MOST_LEVELS = np.float32(1e6)  # far outside of what the percentiles leave; squares must not overflow
 LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
 
-# Blur keeps the light: frames whose blocks of so many pixels differ in brightness by this part or more were
-# exposed differently. Frames of Lytro and Real-MFF that are exposed alike measure up to .009.
-BRIGHTNESS_BLOCK, LEAST_DIFFERENCE = 16, 0.01
+# Blur keeps the light: frames whose brightness, in blocks of so many pixels, differs by this part or more
+# were exposed differently. Values are light, or about its square root as in most files: by both.
+BRIGHTNESS_BLOCK, LEAST_DIFFERENCE, CODED = 16, 0.01, (1, 2)
 
 # Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
 # more, so that no seam shows and a wrong border costs less.
@@ -140,12 +140,12 @@ class PanFocus:
     def survey(self, frames: Frames) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
         limits, noises, gains = [], [], [1.0]
-        before: NDArray[np.float64] | None = None
+        before: list[NDArray[np.float64]] | None = None
         for frame in (frames[k] for k in range(len(frames))):  # one at a time
             parts = [to_gray(part) for part in _spread_over(frame)]
             limits.append(np.percentile(np.concatenate(parts), (DARK, BRIGHT)))
             noises.append(noise_level(parts))
-            brightness = np.concatenate([_block_means(part) for part in parts])
+            brightness = [np.concatenate([_block_means(part**power) for part in parts]) for power in CODED]
             if before is not None:
                 gains.append(gains[-1] / _brighter(brightness, before))
             before = brightness
@@ -370,21 +370,25 @@ def _block_means(gray: FloatArray) -> NDArray[np.float64]:
     return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64)).ravel()
 
 
-def _brighter(blocks: NDArray[np.float64], before: NDArray[np.float64]) -> float:
+def _brighter(brightness: list[NDArray[np.float64]], before: list[NDArray[np.float64]]) -> float:
     """Return how many times as bright a frame is as the one before it, by block means; about 1 is 1.
 
-    Of two answers the smaller change is taken, and none if they disagree. Half of the light is in blocks that
-    have grown by less than the first: it does not heed what moves, or enters at the borders. The second is
-    by all light together, which blur keeps, though it carries light of small things to blocks around them.
+    Of four answers the smallest change is taken, and none if they disagree. Half of the light is in blocks
+    that have grown by less than the first: it does not heed what moves, or enters at the borders. The second
+    is by all light together: blur keeps it, though it carries light of small things to blocks around them.
+    Both take values for light, and for its root.
     """
-    seen = (blocks > 0) & (before > 0)
-    if not seen.any() or min(blocks.min(), before.min()) < 0:
-        return 1.0  # light is counted from black: there is none, or black is elsewhere
-    growth = blocks[seen] / before[seen]
-    order = np.argsort(growth)
-    light = np.cumsum((blocks[seen] + before[seen])[order])
-    of_half = growth[order][np.searchsorted(light, light[-1] / 2)]
-    ratio = float(np.median([1.0, of_half, blocks.sum() / before.sum()]))
+    ratios: list[float] = []
+    for power, blocks, blocks_before in zip(CODED, brightness, before, strict=True):
+        seen = (blocks > 0) & (blocks_before > 0)
+        if not seen.any() or min(blocks.min(), blocks_before.min()) < 0:
+            return 1.0  # light is counted from black: there is none, or black is elsewhere
+        growth = blocks[seen] / blocks_before[seen]
+        order = np.argsort(growth)
+        light = np.cumsum((blocks + blocks_before)[seen][order])
+        of_half = growth[order][np.searchsorted(light, light[-1] / 2)]
+        ratios += [of_half ** (1 / power), (blocks.sum() / blocks_before.sum()) ** (1 / power)]
+    ratio = float(np.median([1.0, min(ratios), max(ratios)]))
     return ratio if abs(ratio - 1) >= LEAST_DIFFERENCE else 1.0
 
 
