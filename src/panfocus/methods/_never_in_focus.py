@@ -102,8 +102,11 @@ def own_scale(
     is the one that comes nearest.
     """
     smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
+    largest_scale = min(LARGEST_SCALE, min(frames.shape[1:3]) // smallest_side)
+    if largest_scale <= 1:
+        return 1
     best, largest_share = 1, 0.0
-    for scale in range(1, min(LARGEST_SCALE, min(frames.shape[1:3]) // smallest_side) + 1):
+    for scale in range(1, largest_scale + 1):
         share = _share_of_sharpest(frames, dictionary, scale, dark=dark, span=span, noise=noise)
         if share > largest_share:
             best, largest_share = scale, share
