@@ -6,23 +6,14 @@ from scipy.ndimage import gaussian_filter, zoom
 
 import panfocus as pf
 from panfocus.execute import run
-from panfocus.methods import Tile, get_method
-from panfocus.methods._never_in_focus import _reduced, never_in_focus, own_scale
+from panfocus.methods import Tile, _never_in_focus, get_method
+from panfocus.methods._never_in_focus import _blurred_patches, _reduced, never_in_focus, own_scale
 from panfocus.simulate import defocused
+from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 DICTIONARY = pf.CoupledDictionary.default()
-
-
-def texture(shape, seed=1):
-    rng = np.random.default_rng(seed)
-    layers = [s * gaussian_filter(rng.normal(size=shape), s) for s in (0.6, 1.2, 2.5, 5.0)]
-    return np.clip(0.5 + 0.22 * np.sum(layers, axis=0), 0, 1)
-
-
-def as_bytes(unit):
-    return np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
 
 
 def half_blurred(shape=(200, 320), radii=(0.0, 2.5), least=3.0, *, contrast=1.0, noise=0.0):
@@ -118,6 +109,59 @@ def test_a_sharp_thing_speaks_less_for_what_is_at_another_depth():
     assert of_one_depth[:, striped].mean() < 0.7
     assert of_two[:, striped].mean() > 0.85
     assert of_two[:, ~striped].mean() < 0.1
+
+
+@pytest.mark.parametrize(("stride", "n_frames"), [(8, 2), (8, 3), (4, 4)])
+def test_the_share_of_blurred_patches_is_that_of_the_formula(monkeypatch, stride, n_frames):
+    # B' of docs/panfocus-method.md in float64, with SciPy's filters, for patches that are blurred by chance.
+    rng = np.random.default_rng(8)
+    shape, origins = (96, 160), [np.arange(0, length - 7, stride) for length in (96, 160)]
+    blurred = (gaussian_filter(rng.normal(size=[len(o) for o in origins]), 1.5) > 0.05).astype(np.float32)
+    monkeypatch.setattr(_never_in_focus, "_blurred_patches", lambda *_: blurred)
+    chances = np.exp([12 * gaussian_filter(rng.normal(size=shape), 6) for _ in range(n_frames)])
+    chances = (chances / chances.sum(axis=0)).astype(np.float32)
+    found = never_in_focus(
+        np.zeros(shape, np.float32), chances, Tile.whole(shape), DICTIONARY, stride=stride, noise=0.0, scale=1
+    )
+
+    def around(values):
+        return gaussian_filter(values.astype(np.float64), 32 / stride, radius=48 // stride)
+
+    of_patches = chances[:, (origins[0] + 4)[:, None], origins[1] + 4].astype(np.float64)
+    if n_frames > 2:  # half of a frame's probability counts for each of its neighbours
+        near = np.eye(n_frames) + (np.eye(n_frames, k=1) + np.eye(n_frames, k=-1)) / 2
+        of_patches = np.tensordot(near, of_patches, 1)
+    at_depth = sum(p * around(p * blurred) for p in of_patches)
+    share = (around(blurred) + at_depth) / (1 + sum(p * around(p) for p in of_patches))
+    here = gaussian_filter(blurred.astype(np.float64), 4 / stride, radius=8 // stride)
+    share = (share + 0.15 * here) / 1.15
+    share = np.stack([np.interp(np.arange(160), origins[1] + 4, values) for values in share])
+    share = np.stack([np.interp(np.arange(96), origins[0] + 4, values) for values in share.T], axis=1)
+    clear = np.abs(share - 0.345) > 1e-5
+    np.testing.assert_array_equal(found[clear], share[clear] > 0.345)
+    assert clear.mean() > 0.99
+    assert 0.05 < found.mean() < 0.95
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0.003, 0), (0.007, 1)])
+def test_a_patch_is_blurred_if_its_blurred_atoms_have_clearly_more(more, expected):
+    # Cosines as atoms are at right angles: the code of a patch of two of them is what it is made of. Noise of
+    # rounding, of .0091 in a patch, halved in energy, is well below either.
+    cosines = np.cos(np.pi * np.outer(np.arange(8) + 0.5, np.arange(8)) / 8)
+    atoms = np.kron(cosines, cosines)[:, 1:63]
+    atoms /= np.linalg.norm(atoms, axis=0)
+    fine_and_coarse = pf.CoupledDictionary(levels=np.stack([atoms[:, ::-1][:, :31], atoms[:, :31]]))
+    patch = 0.06 * atoms[:, 55] + (0.06 + more) * atoms[:, 5]
+    origin = np.array([0])
+    found = _blurred_patches(patch.reshape(8, 8).astype(np.float32), origin, origin, fine_and_coarse, 0.0)
+    assert found == expected
+
+
+def test_rounding_to_bytes_does_not_make_a_faint_blurred_place_sharp():
+    faint = as_bytes(0.5 + 0.05 * (defocused(texture((200, 200)), 4.0) - 0.5))
+    assert faint.std() < 1.1  # levels
+    rows = cols = np.arange(0, 192, 8)
+    assert _blurred_patches((faint / 255).astype(np.float32), rows, cols, DICTIONARY, 0.0).mean() > 0.4
 
 
 def test_reducing_takes_means_of_squares():

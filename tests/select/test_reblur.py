@@ -61,7 +61,8 @@ def test_flat_places_say_that_they_do_not_know(level):
         assert abs(odds.mean()) < 0.02
 
 
-def test_the_odds_are_those_of_the_formula():
+@pytest.mark.parametrize("noise", [0.0, 5.0])
+def test_the_odds_are_those_of_the_formula(noise):
     # The same in float64 and in other words, with SciPy's filters: widths of 0.7, 1.5, 3 and 6 pixels one
     # after the other, cut off at twice what each adds, the wider ones by every second and third pixel.
     a, b = texture(seed=8), blurred(texture(seed=8), 1.3) + texture(seed=9) / 20
@@ -79,11 +80,12 @@ def test_the_odds_are_those_of_the_formula():
             attempts.append(((again - soft) ** 2).mean(axis=2))
         best = np.argmin([uniform_filter(attempt, 15) for attempt in attempts], axis=0)
         least = np.take_along_axis(np.array(attempts), best[None], axis=0)[0]
-        return gaussian_filter(least, WINDOW, radius=2)
+        window = np.hypot(WINDOW, 0.2 * noise)
+        return gaussian_filter(least, window, radius=int(np.ceil(3 * window)))
 
     either, other = error(a, b), error(b, a)
-    doubt = DOUBT * gaussian_filter(np.minimum(either, other), 5, radius=10)
-    found = between(a, b, noise=0.0)
+    doubt = DOUBT * np.maximum(gaussian_filter(np.minimum(either, other), 5, radius=10) - noise**2, 0)
+    found = between(a, b, noise=noise)
     np.testing.assert_allclose(found.doubt, doubt / (doubt + 1000), atol=1e-3)
     for odds, more in ((found.witness, 0), (found.alone, doubt)):
         expected = GAIN * np.log((either + FLOOR + more) / (other + FLOOR + more))
