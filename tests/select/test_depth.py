@@ -53,8 +53,9 @@ def test_depth_does_not_go_beyond_the_ends():
     assert depth_at(0, [-10, -40]) == 0
 
 
-def test_where_nothing_is_known_depth_is_the_label():
+def test_where_nothing_is_known_depth_is_the_label_or_at_the_first_frame_halfway_to_the_next():
     assert depth_at(1, [0, 0]) == 1
+    assert depth_at(0, [0, 0]) == 0.5
 
 
 def test_depth_is_within_half_a_frame_of_the_label_whatever_rounding_hid():

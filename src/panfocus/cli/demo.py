@@ -48,4 +48,6 @@ def demo(
         )
         terminal.say(f"The fused picture: {fused.resolve()}")
         if labels in contents:
-            terminal.say(f"Which frame each pixel is from, first dark, last bright: {labels.resolve()}")
+            terminal.say(
+                f"Which frame is sharpest at each pixel, first dark, last bright: {labels.resolve()}"
+            )

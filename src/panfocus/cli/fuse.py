@@ -50,7 +50,7 @@ def fuse(
         typer.Option(help="How much to smooth, on unit-range values: larger is smoother. Implies --refine."),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Write which frame each pixel is from, counted from 0 (PNG).")
+        Path | None, typer.Option(help="Write which frame is sharpest at each pixel, counted from 0 (PNG).")
     ] = None,
     confidence: Annotated[
         Path | None, typer.Option(help="Write how sure that is, 0 to 1 (16-bit PNG or float TIFF).")
@@ -232,7 +232,7 @@ def _summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> Non
         terminal.say(notice)
     said = [f"fused {_frames(stack.frames)} in {report['seconds']:.1f} s"]
     if shares := report.get("frame_shares"):
-        said.append(f"from each: {', '.join(f'{share:.1%}' for share in shares)}")
+        said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
     if unfocused := report.get("never_in_focus_share"):
         said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
     terminal.say("; ".join(said))

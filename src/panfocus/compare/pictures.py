@@ -47,7 +47,7 @@ def photograph(image: NDArray[Any], data_range: float | None = None) -> Picture:
 
 
 def decision_map(labels: IntArray, n_frames: int) -> Picture:
-    """Encode which frame each pixel is from, in the colours of `label_colours`."""
+    """Encode which frame is sharpest at each pixel, in the colours of `label_colours`."""
     palette = np.array([_rgb(colour) for colour in label_colours(n_frames)], np.uint8)
     step = _reduction(labels)
     return _encoded(palette[labels[::step, ::step]])

@@ -11,7 +11,7 @@ CONFIDENCE_STEPS = 1 << 24  # confidence is counted in these: sums of whole numb
 
 
 class Shares:
-    """How much of the picture each frame gave, how surely, and how much is never in focus.
+    """How much of the picture is sharpest in each frame, how surely, and how much is never in focus.
 
     Exact sums: neither the tiles nor their order change a digit.
     """

@@ -59,7 +59,7 @@ def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) 
 
 
 def encode_labels(labels: IntArray, n_frames: int) -> bytes:
-    """Encode which frame each pixel is from, as a PNG: 8 bits for up to 255 frames, 16 for more."""
+    """Encode which frame is sharpest at each pixel, as a PNG: 8 bits for up to 255 frames, 16 for more."""
     return encode_png(labels.astype(np.uint8 if n_frames <= 255 else np.uint16))
 
 

@@ -41,7 +41,7 @@ class FusionResult:
     image : ndarray (h, w) or (h, w, c)
         The fused picture, in the dtype and range of the frames.
     labels : ndarray of int (h, w), optional
-        The frame that most of each pixel comes from, counted from 0.
+        The frame that is sharpest here, counted from 0. A pixel that is blended may have more of another.
     confidence : ndarray of float32 (h, w), optional
         How sure the label is, from 0 to 1; what it measures is the method's to say.
     depth : ndarray of float32 (h, w), optional
