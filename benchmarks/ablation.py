@@ -58,10 +58,9 @@ def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[rebl
         yield reblur.LogOdds(odds, odds, np.zeros_like(odds))
 
 
-def at_the_pixel(blurred: FloatArray, other: FloatArray, error: FloatArray, least: FloatArray) -> None:
-    """Judge an attempt by each pixel alone."""
-    np.minimum(error if np.isfinite(least).all() else least, ((blurred - other) ** 2).mean(axis=0), out=error)
-    least[:] = error
+def at_the_pixel(attempts: FloatArray, other: FloatArray, error: FloatArray) -> None:
+    """Judge attempts by each pixel alone."""
+    np.min(((attempts - other) ** 2).mean(axis=1), axis=0, out=error)
 
 
 def gray_levels(surveyed: Any, frame: Frames, gain: float) -> FloatArray:
@@ -102,7 +101,7 @@ PARTS = {
     "all parts": Part(()),
     "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
     "evidence: one width, 2 pixels": Part(((reblur, "BLURS", (gaussian(2.0),)),)),
-    "evidence: width judged at the pixel": Part(((reblur, "keep_better", at_the_pixel),)),
+    "evidence: width judged at the pixel": Part(((reblur, "keep_best", at_the_pixel),)),
     "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
     "picture: no doubt": Part(((reblur, "DOUBT", 0.0),), PICTURE),

@@ -60,9 +60,9 @@ def find_largest(chances: Array, labels: Array, largest: Array) -> None:
         for k in range(1, n):
             here = chances[k, y]
             for x in range(width):
-                more = here[x] > most[x]
-                label[x] = k if more else label[x]
-                most[x] = here[x] if more else most[x]
+                new, old, kept = here[x], most[x], label[x]
+                label[x] = k if new > old else kept
+                most[x] = new if new > old else old
 
 
 @compiled()

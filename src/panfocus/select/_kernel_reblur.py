@@ -12,55 +12,53 @@ Array = NDArray[Any]
 
 SIDE = 15  # of the square over which attempts are judged, made of threes of threes and fives of those
 REACH = SIDE // 2
-ROWS = 16  # that are kept of an attempt: those a square needs, and one more
+ROWS = 16  # that are kept of an attempt: those that a square needs, and one more
 
 
 @compiled(fastmath={"contract"})
-def keep_better(blurred: Array, other: Array, error: Array, least: Array) -> None:
-    """Take the squared differences of two pictures (c, h, w) as `error` (h, w), where they are better.
+def keep_best(attempts: Array, other: Array, error: Array) -> None:
+    """Put into `error` (h, w) the mean squares of what the best of some attempts misses of another picture.
 
-    Better is a smaller mean over the square around a pixel, mirrored beyond the borders, than the `least`
-    (h, w) so far. Rows pass through the cache once.
+    Attempts are (n, c, h, w), the other picture is (c, h, w). Best is, at each pixel, the attempt with the
+    smallest mean over the square around it, mirrored beyond the borders; the first of equal ones. Rows pass
+    through the cache once.
     """
+    n = len(attempts)
     height, width = error.shape
-    attempts, threes = np.empty((ROWS, width), np.float32), np.empty((ROWS, width), np.float32)
+    squares, threes = np.empty((n, ROWS, width), np.float32), np.empty((n, ROWS, width), np.float32)
     down, across = np.empty(width + 2, np.float32), np.empty(width + 12, np.float32)
     near, of_threes = down[1 : width + 1], across[6 : width + 6]
-    share = np.float32(1 / SIDE**2)
-    n_attempts = n_threes = 0
+    least = np.empty(width, np.float32)
+    n_squares = n_threes = 0
     for y in range(height):
-        while n_attempts < min(height, y + REACH + 1):
-            _mean_squares(blurred, other, n_attempts, attempts[n_attempts % ROWS])
-            n_attempts += 1
+        while n_squares < min(height, y + REACH + 1):
+            for i in range(n):
+                _mean_squares(attempts[i], other, n_squares, squares[i, n_squares % ROWS])
+            n_squares += 1
         while n_threes < min(height, y + REACH):
-            above, below = mirrored(n_threes - 1, height), mirrored(n_threes + 1, height)
-            _sum_three(
-                attempts[above % ROWS],
-                attempts[n_threes % ROWS],
-                attempts[below % ROWS],
-                threes[n_threes % ROWS],
-            )
+            above, below = mirrored(n_threes - 1, height) % ROWS, mirrored(n_threes + 1, height) % ROWS
+            for i in range(n):
+                rows = squares[i]
+                _sum_three(rows[above], rows[n_threes % ROWS], rows[below], threes[i, n_threes % ROWS])
             n_threes += 1
-        _sum_five(
-            threes[mirrored(y - 6, height) % ROWS],
-            threes[mirrored(y - 3, height) % ROWS],
-            threes[y % ROWS],
-            threes[mirrored(y + 3, height) % ROWS],
-            threes[mirrored(y + 6, height) % ROWS],
-            near,
-        )
-        down[0], down[width + 1] = near[0], near[width - 1]
-        _sum_three(down[:width], near, down[2:], of_threes)
-        for k in range(6):
-            across[5 - k] = of_threes[mirrored(-1 - k, width)]
-            across[width + 6 + k] = of_threes[mirrored(width + k, width)]
-        _sum_five(across[:width], across[3 : width + 3], of_threes, across[9 : width + 9], across[12:], near)
-        attempt, best, smallest = attempts[y % ROWS], error[y], least[y]
-        for x in range(width):
-            mean = share * near[x]
-            better = mean < smallest[x]
-            smallest[x] = mean if better else smallest[x]
-            best[x] = attempt[x] if better else best[x]
+        places = [mirrored(y + 3 * j, height) % ROWS for j in range(-2, 3)]
+        for i in range(n):
+            rows = threes[i]
+            _sum_five(
+                rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]], rows[places[4]], near
+            )
+            down[0], down[width + 1] = near[0], near[width - 1]
+            _sum_three(down[:width], near, down[2:], of_threes)
+            for k in range(6):
+                across[5 - k] = of_threes[mirrored(-1 - k, width)]
+                across[width + 6 + k] = of_threes[mirrored(width + k, width)]
+            _sum_five(
+                across[:width], across[3 : width + 3], of_threes, across[9 : width + 9], across[12:], near
+            )
+            if i == 0:
+                least[:], error[y] = near, squares[i, y % ROWS]
+            else:
+                _keep_smaller(near, squares[i, y % ROWS], least, error[y])
 
 
 @compiled(fastmath={"contract"})
@@ -80,6 +78,15 @@ def _mean_squares(a: Array, b: Array, y: int, out: Array) -> None:
         for x in range(len(out)):
             difference = of_a[x] - of_b[x]
             out[x] += share * (difference * difference)
+
+
+@compiled()
+def _keep_smaller(near: Array, squares: Array, least: Array, error: Array) -> None:
+    for x in range(len(near)):
+        # All are loaded first: a load in one branch alone would keep the loop from being made into vectors.
+        new, old, square, kept = near[x], least[x], squares[x], error[x]
+        least[x] = new if new < old else old
+        error[x] = square if new < old else kept
 
 
 @compiled()

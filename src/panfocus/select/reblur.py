@@ -7,7 +7,7 @@ import numpy as np
 
 from panfocus._filters import filter_into, filtered, gaussian, reach
 from panfocus._float import FloatArray
-from panfocus.select._kernel_reblur import REACH, keep_better
+from panfocus.select._kernel_reblur import REACH, keep_best
 
 # Blurs that may lie between two frames, standard deviations in pixels. A disk of radius r is close to a
 # Gaussian of r / 2: these go up to a radius of 12. Each is made of the one before it, which is smooth enough
@@ -17,7 +17,7 @@ BLURS = tuple(
     gaussian(float(np.sqrt(width**2 - before**2)), cut=2, step=step)
     for before, width, step in zip((0.0, *WIDTHS[:-1]), WIDTHS, (1, 1, 2, 3), strict=True)
 )
-# Which of them does is judged, by `keep_better`, over 15 x 15 pixels: depth hardly changes within, and one
+# Which of them does is judged, by `keep_best`, over 15 x 15 pixels: depth hardly changes within, and one
 # pixel cannot tell.
 
 # Errors below this, in squared levels of 255, mean little: rounding to 8 bit alone leaves 1/6 between two
@@ -70,16 +70,14 @@ def log_odds(frames: Iterable[FloatArray], *, noise: float) -> Iterator[LogOdds]
 
 def unexplained(sharp: FloatArray, others: Sequence[FloatArray]) -> list[FloatArray]:
     """Mean squared errors (h, w) of taking others (c, h, w) for `sharp`, blurred as suits each best there."""
-    shape = sharp.shape[1:]
-    errors = [np.empty(shape, np.float32) for _ in others]
-    least = [np.full(shape, np.inf, np.float32) for _ in others]
-    for blur in BLURS:
-        blurred = np.empty_like(sharp)
-        for plane, blurred_plane in zip(sharp, blurred, strict=True):
-            filter_into(plane, blur, blurred_plane)
-        for other, error, smallest in zip(others, errors, least, strict=True):
-            keep_better(blurred, other, error, smallest)
-        sharp = blurred
+    attempts = np.empty((len(BLURS), *sharp.shape), np.float32)
+    for blur, attempt in zip(BLURS, attempts, strict=True):
+        for plane, blurred in zip(sharp, attempt, strict=True):
+            filter_into(plane, blur, blurred)
+        sharp = attempt
+    errors = [np.empty(sharp.shape[1:], np.float32) for _ in others]
+    for other, error in zip(others, errors, strict=True):
+        keep_best(attempts, other, error)
     return errors
 
 
