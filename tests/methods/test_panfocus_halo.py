@@ -66,7 +66,7 @@ def farthest(surveyed, frames, shares, offsets):
 @pytest.mark.parametrize(
     ("quality", "front", "scale", "spare"),
     [
-        ("high", "unknown", 1, 8),
+        ("high", "unknown", 1, 9),
         ("exact", "unknown", 1, 8),
         ("high", "last", 1, 12),
         ("high", "unknown", 2, 16),
