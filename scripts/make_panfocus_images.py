@@ -22,7 +22,7 @@ from panfocus.io.read import find_inputs, read_stack
 from panfocus.methods import Tile, get_method
 from panfocus.methods.panfocus import _decided
 from panfocus.select import log_odds, most_probable, probabilities
-from panfocus.select.reblur import FLOOR, unexplained
+from panfocus.select.reblur import FLOOR, room_for_attempts, unexplained
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
 NEVER = np.array([213, 0, 0])
@@ -76,7 +76,7 @@ def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
     """Show how badly each of two frames, blurred, gives the other, and the log odds."""
     first, second = levels
     errors = [
-        np.sqrt(filtered(unexplained(sharp, [other])[0], gaussian(0.6)) + FLOOR)
+        np.sqrt(filtered(unexplained(sharp, [other], room_for_attempts(sharp))[0], gaussian(0.6)) + FLOOR)
         for sharp, other in ((first, second), (second, first))
     ]
     (odds,) = log_odds(levels, noise=noise)

@@ -19,9 +19,8 @@ def main() -> None:
 
 
 def _run() -> int:
-    gc.set_threshold(
-        100_000
-    )  # what imports make stays: looking through it again and again is 6 % of the start
+    # What imports make stays: looking through it again and again is 6 % of the start.
+    gc.set_threshold(100_000)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file's name may be no text; stderr replaces what it cannot print anyway.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from panfocus._progress import silent
+from panfocus.cli._allocator import keep_freed_memory
 from panfocus.cli._console import Console, Debug, Force, Output, Quiet, Threads, console, usage_errors
 from panfocus.cli._memory import format_size, parse_size
 from panfocus.cli._outputs import Outputs
@@ -82,6 +83,7 @@ def fuse(
 
     The frames are focused at different depths, and registered. Nothing is overwritten without --force.
     """
+    keep_freed_memory()
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import pipeline
         from panfocus._checks import blank

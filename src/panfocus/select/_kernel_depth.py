@@ -60,9 +60,11 @@ def find_largest(chances: Array, labels: Array, largest: Array) -> None:
         for k in range(1, n):
             here = chances[k, y]
             for x in range(width):
-                new, old, kept = here[x], most[x], label[x]
-                label[x] = k if new > old else kept
-                most[x] = new if new > old else old
+                larger, frame = here[x], labels.dtype.type(k)
+                old, kept = most[x], label[x]
+                if not larger > old:
+                    larger, frame = old, kept
+                most[x], label[x] = larger, frame
 
 
 @compiled()

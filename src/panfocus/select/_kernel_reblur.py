@@ -83,10 +83,12 @@ def _mean_squares(a: Array, b: Array, y: int, out: Array) -> None:
 @compiled()
 def _keep_smaller(near: Array, squares: Array, least: Array, error: Array) -> None:
     for x in range(len(near)):
-        # All are loaded first: a load in one branch alone would keep the loop from being made into vectors.
-        new, old, square, kept = near[x], least[x], squares[x], error[x]
-        least[x] = new if new < old else old
-        error[x] = square if new < old else kept
+        # In this form the loop is made into vectors: everything is loaded and stored, whatever is smaller.
+        smaller, best = near[x], squares[x]
+        old, kept = least[x], error[x]
+        if not smaller < old:
+            smaller, best = old, kept
+        least[x], error[x] = smaller, best
 
 
 @compiled()
@@ -99,3 +101,24 @@ def _sum_three(a: Array, b: Array, c: Array, out: Array) -> None:
 def _sum_five(a: Array, b: Array, c: Array, d: Array, e: Array, out: Array) -> None:
     for x in range(len(out)):
         out[x] = a[x] + b[x] + c[x] + d[x] + e[x]
+
+
+@compiled()
+def add_floor_and_doubt(a: Array, b: Array, constants: tuple[float, ...], doubt: Array, out: Array) -> None:
+    """Put into `out` (2, 2, h, w) two errors (h, w) with the floor added, and with doubt on top.
+
+    `doubt` (h, w) is first what neither frame explains around a pixel; it becomes how far that is so.
+    """
+    floor, times, explained, half = constants
+    height, width = doubt.shape
+    for y in range(height):
+        first, second, unexplained = a[y], b[y], doubt[y]
+        a0, b0, a1, b1 = out[0, 0, y], out[0, 1, y], out[1, 0, y], out[1, 1, y]
+        for x in range(width):
+            a0[x] = first[x] + floor
+            b0[x] = second[x] + floor
+        for x in range(width):
+            grave = times * max(unexplained[x] - explained, np.float32(0))
+            a1[x] = a0[x] + grave
+            b1[x] = b0[x] + grave
+            unexplained[x] = grave / (grave + half)

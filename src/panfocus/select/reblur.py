@@ -7,7 +7,7 @@ import numpy as np
 
 from panfocus._filters import filter_into, filtered, gaussian, reach
 from panfocus._float import FloatArray
-from panfocus.select._kernel_reblur import REACH, keep_best
+from panfocus.select._kernel_reblur import REACH, add_floor_and_doubt, keep_best
 
 # Blurs that may lie between two frames, standard deviations in pixels. A disk of radius r is close to a
 # Gaussian of r / 2: these go up to a radius of 12. Each is made of the one before it, which is smooth enough
@@ -57,20 +57,29 @@ def log_odds(frames: Iterable[FloatArray], *, noise: float) -> Iterator[LogOdds]
     window = gaussian(_window(noise))
     coming = iter(frames)
     before: FloatArray | None = None
-    here: FloatArray | None = next(coming)
+    first = next(coming)
+    here: FloatArray | None = first
     forward = None  # error of taking `here` for `before`, blurred
+    attempts = room_for_attempts(first)  # the same memory again and again: new memory has to be cleared
     while here is not None:
         after = next(coming, None)
         neighbours = [frame for frame in (before, after) if frame is not None]
-        errors = [filtered(error, window) for error in unexplained(here, neighbours)]
+        errors = [filtered(error, window) for error in unexplained(here, neighbours, attempts)]
         if forward is not None:
             yield _odds(forward, errors[0], noise)
         before, here, forward = here, after, errors[-1]
 
 
-def unexplained(sharp: FloatArray, others: Sequence[FloatArray]) -> list[FloatArray]:
-    """Mean squared errors (h, w) of taking others (c, h, w) for `sharp`, blurred as suits each best there."""
-    attempts = np.empty((len(BLURS), *sharp.shape), np.float32)
+def room_for_attempts(frame: FloatArray) -> FloatArray:
+    """Return an array for a frame (c, h, w), blurred in all ways."""
+    return np.empty((len(BLURS), *frame.shape), np.float32)
+
+
+def unexplained(sharp: FloatArray, others: Sequence[FloatArray], attempts: FloatArray) -> list[FloatArray]:
+    """Mean squared errors (h, w) of taking others (c, h, w) for `sharp`, blurred as suits each best there.
+
+    `attempts`, from `room_for_attempts`, is overwritten.
+    """
     for blur, attempt in zip(BLURS, attempts, strict=True):
         for plane, blurred in zip(sharp, attempt, strict=True):
             filter_into(plane, blur, blurred)
@@ -82,22 +91,15 @@ def unexplained(sharp: FloatArray, others: Sequence[FloatArray]) -> list[FloatAr
 
 
 def _odds(a_gives_b: FloatArray, b_gives_a: FloatArray, noise: float) -> LogOdds:
-    """Log odds that b is the sharper one, from errors that are overwritten."""
-    either_way = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
-    grave = np.float32(DOUBT) * np.maximum(either_way - np.float32(noise**2), 0)
-    witness, alone = (
-        np.float32(GAIN) * _log_ratio(a_gives_b, b_gives_a, more) for more in (np.float32(FLOOR), grave)
-    )
-    return LogOdds(witness, alone, grave / (grave + np.float32(HALF_IN_DOUBT)))
-
-
-def _log_ratio(a: FloatArray, b: FloatArray, more: FloatArray | np.float32) -> FloatArray:
-    """Logarithm of the ratio of two errors, after something is added to both."""
-    a += more
-    b += more
-    difference: FloatArray = np.log(a)
-    difference -= np.log(b)
-    return difference
+    """Log odds that b is the sharper one, from errors."""
+    doubt = filtered(np.minimum(a_gives_b, b_gives_a), DOUBTED)
+    logs = np.empty((2, 2, *doubt.shape), np.float32)
+    constants = (FLOOR, DOUBT, noise**2, HALF_IN_DOUBT)
+    add_floor_and_doubt(a_gives_b, b_gives_a, tuple(map(np.float32, constants)), doubt, logs)
+    np.log(logs, out=logs)
+    odds = np.subtract(logs[:, 0], logs[:, 1], out=logs[:, 0])
+    odds *= np.float32(GAIN)
+    return LogOdds(odds[0], odds[1], doubt)
 
 
 def log_odds_reach(noise: float) -> int:
