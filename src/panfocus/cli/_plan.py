@@ -19,7 +19,7 @@ REFINING = 136  # a value: the solver's image, gradients, multipliers and their 
 
 FREE_SHARE = 4  # without --max-memory a fusion takes at most the 4th part of what is free
 # And no more than these bytes, or than tiles of so many halos take: more would hardly save time.
-PLENTY, ENOUGH_HALOS = 1_000_000_000, 10
+PLENTY, ENOUGH_HALOS = 1_150_000_000, 10
 UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
 
 # Of one core, for a megapixel of one frame of photographs with default settings: measured, about.
@@ -94,9 +94,10 @@ def make_plan(
             f"about {format_size(least)} of memory would be needed, more than the {allowed}; "
             "use fewer or smaller frames"
         )
-    # Frames that leave less than half to work in go to the disk, from where reading them takes little.
+    # Frames that would take more than a quarter of the room go to the disk, from where reading them takes
+    # little: larger tiles save more.
     in_memory = halo is None or (
-        n_frames * frame <= (limit - always - result) // 2 and needed(tiles=tiles, in_memory=True) <= limit
+        n_frames * frame <= (limit - always - result) // 4 and needed(tiles=tiles, in_memory=True) <= limit
     )
     held = n_frames * frame if in_memory else 0
     decoded_at_once = max(1, min(thread_count(), int((limit - always - held) / (DECODING * frame))))

@@ -15,8 +15,8 @@ from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
 from panfocus.stack import Frames, part_of
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
-HALOS_PER_SIDE = 15  # a wide halo takes wide tiles, or most of the work would be done twice
-MAX_SIDE = 2000  # but every thread holds one
+HALOS_PER_SIDE = 16  # a wide halo takes wide tiles, or most of the work would be done twice
+MAX_SIDE = 2100  # but every thread holds one
 LEAST_SIDE = 64  # what memory has to suffice for
 
 

@@ -63,6 +63,8 @@ class ScratchFrames:
         return frames
 
     def _read(self, k: int, part: tuple[Any, ...]) -> NDArray[Any]:
+        if hasattr(os, "preadv") and len(part) == 2 and _is_rectangle(part):
+            return self._read_rectangle(k, *part)
         if not part:  # by reading: a map would hold the whole frame once more
             frame = np.empty(self.shape[1:], self.dtype)
             with self._one_at_a_time:
@@ -75,6 +77,23 @@ class ScratchFrames:
             self._file.fileno(), self._frame_bytes + beyond, access=mmap.ACCESS_READ, offset=start - beyond
         ) as mapped:
             return np.array(np.ndarray(self.shape[1:], self.dtype, mapped, beyond)[part])
+
+    def _read_rectangle(self, k: int, rows: slice, cols: slice) -> NDArray[Any]:
+        """Read row by row: to map the frame for a few rows of it would take longer."""
+        height, width, *channels = self.shape[1:]
+        inside_rows, inside_cols = range(height)[rows], range(width)[cols]
+        part = np.empty((len(inside_rows), len(inside_cols), *channels), self.dtype)
+        row_bytes = self._frame_bytes // height
+        start = (
+            k * self._frame_bytes + inside_rows.start * row_bytes + inside_cols.start * (row_bytes // width)
+        )
+        for i, row in enumerate(part):
+            os.preadv(self._file.fileno(), [row], start + i * row_bytes)
+        return part
+
+
+def _is_rectangle(part: tuple[Any, ...]) -> bool:
+    return all(isinstance(span, slice) and span.step in (None, 1) for span in part)
 
 
 @contextmanager

@@ -84,9 +84,14 @@ def never_in_focus(
     ]
     window = _window(stride)
     total, weight = filtered(blurred, window), np.ones_like(blurred)
-    for chance in _with_neighbours(chances[:, centres[0][:, None], centres[1]]):
-        total += chance * filtered(chance * blurred, window)
-        weight += chance * filtered(chance, window)
+
+    def at_its_depth(chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return chance * filtered(chance * blurred, window), chance * filtered(chance, window)
+
+    at_depths = _with_neighbours(chances[:, centres[0][:, None], centres[1]])
+    for blurred_there, all_there in map_blocks(at_its_depth, at_depths):
+        total += blurred_there
+        weight += all_there
     here = filtered(blurred, gaussian(HERE / stride, cut=2))
     return (
         _between(centres, (total / weight + MORE_HERE * here) / (1 + MORE_HERE), gray.shape) > BLURRED_SHARE
@@ -131,13 +136,15 @@ def _share_of_sharpest(
     """
     size = dictionary.patch_size
     side = scale * PATCHES * size
+    width = frames.shape[2]
     rows, cols = (_spread_out(length, side) for length in frames.shape[1:3])
     pursuit = Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=ROUGH_BOUND)
     energy_of_noise = (size * noise / scale) ** 2
     in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
     focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
     for k in range(len(frames)):
-        gray = ((to_gray(frames[k][np.ix_(rows, cols)]) - dark) / span).astype(np.float32)
+        blocks = [frames[k, top : top + side, 0:width][:, cols] for top in rows[::side]]
+        gray = ((to_gray(np.concatenate(blocks)) - dark) / span).astype(np.float32)
         patches, energies = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
         patches[:, ROUGH_BOUND * energies < energy_of_noise] = 0
         l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1

@@ -4,7 +4,9 @@ docs/panfocus-method.md has the model, its equations and the reason of every con
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from panfocus._checks import one_of, real_number
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
 from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus._threads import for_all, thread_count
+from panfocus._threads import for_all, map_blocks, thread_count
 from panfocus.compose import as_votes, by_labels, by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
@@ -70,8 +72,8 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
-BLOCK_SIDE, BAND_VALUES = 800, 1 << 17
-BLOCK_PIXELS = 900_000  # of a block with its halo, at most
+BLOCK_SIDE, BAND_VALUES = 900, 1 << 19
+BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,16 +142,11 @@ class PanFocus:
 
     def survey(self, frames: Frames) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
-        limits, noises, gains = [], [], [1.0]
-        before: list[NDArray[np.float64]] | None = None
-        for frame in (frames[k] for k in range(len(frames))):  # one at a time
-            parts = [to_gray(part) for part in _spread_over(frame)]
-            limits.append(np.percentile(np.concatenate(parts), (DARK, BRIGHT)))
-            noises.append(noise_level(parts))
-            brightness = [np.concatenate([_block_means(part**power) for part in parts]) for power in CODED]
-            if before is not None:
-                gains.append(gains[-1] / _brighter(brightness, before))
-            before = brightness
+        measured = map_blocks(partial(_measured, frames), range(len(frames)))
+        limits, noises, brightness = zip(*measured, strict=True)
+        gains = [1.0]
+        for before, here in pairwise(brightness):
+            gains.append(gains[-1] / _brighter(here, before))
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = max(bright - dark, IntensityScale.of(frames.dtype).step * LEAST_STEPS) or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
@@ -244,7 +241,7 @@ class _Surveyed:
                 narrow[k][place] = gathered[block.core]
                 doubt[k][place] = np.rint(255 * odds.doubt[block.core])
 
-        for_all(in_block, tile.blocks(BLOCK_SIDE, self._odds_reach))
+        for_all(in_block, _blocks(tile, self._odds_reach))
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -353,14 +350,20 @@ def _softened(chances: FloatArray, rows: slice) -> FloatArray:
     return weights
 
 
-def _spread_over(frame: NDArray[Any]) -> list[NDArray[Any]]:
+def _measured(frames: Frames, k: int) -> tuple[FloatArray, float, list[NDArray[np.float64]]]:
+    """Dark and bright of frame k, its noise, and how bright its blocks are, in unit range."""
+    strips = [to_gray(strip) for strip in _strips(frames, k)]
+    brightness = [np.concatenate([_block_means(strip**power) for strip in strips]) for power in CODED]
+    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), noise_level(strips), brightness
+
+
+def _strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
     """All of a frame, or strips of a large one, evenly spread: enough for its statistics."""
-    height, width = frame.shape[:2]
+    height, width = frames.shape[1:3]
     n_strips = max(1, SAMPLED // (STRIP * width))
-    if n_strips * STRIP >= height:
-        return [frame]
-    starts = np.linspace(0, height - STRIP, n_strips).astype(np.intp)
-    return [frame[start : start + STRIP] for start in starts]
+    rows = min(STRIP, height) if n_strips * STRIP < height else height
+    for start in np.linspace(0, height - rows, n_strips if rows < height else 1).astype(np.intp):
+        yield frames[k, slice(start, start + rows), slice(0, width)]
 
 
 def _block_means(gray: FloatArray) -> NDArray[np.float64]:
@@ -391,6 +394,14 @@ def _brighter(brightness: list[NDArray[np.float64]], before: list[NDArray[np.flo
         ratios += [of_half ** (1 / power), (blocks.sum() / blocks_before.sum()) ** (1 / power)]
     ratio = float(np.median([1.0, min(ratios), max(ratios)]))
     return ratio if abs(ratio - 1) >= LEAST_DIFFERENCE else 1.0
+
+
+def _blocks(tile: Tile, halo: int) -> list[Tile]:
+    """Cut the inner part of a tile into large blocks, but one for every thread unless they get small."""
+    side = BLOCK_SIDE
+    while len(blocks := tile.blocks(side, halo)) < thread_count() and side > 2 * halo:
+        side = 3 * side // 4
+    return blocks
 
 
 def _bands(shape: tuple[int, ...]) -> list[slice]:
