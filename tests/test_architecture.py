@@ -142,7 +142,8 @@ def _foreign_complaint(part: str, library: str, *, in_kernel: bool) -> str | Non
 
 
 def _own_complaint(path: PurePosixPath, part: str, target: str, *, in_kernel: bool) -> str | None:
-    kernel_mate = _within(target, part) and any(map(KERNEL.fullmatch, target.split(".")))
+    near = _within(target, part) or target.partition(".")[0] in BASE
+    kernel_mate = near and any(map(KERNEL.fullmatch, target.split(".")))
     if in_kernel and not (kernel_mate or _within(target, "_compile")):
         return f"a kernel imports {target}"
     if _within(target, part):

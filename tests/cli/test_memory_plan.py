@@ -51,7 +51,7 @@ def test_a_plan_stays_below_its_limit_and_frames_go_to_the_disk_if_they_have_to(
 def test_more_memory_gives_larger_tiles():
     frames = like(20, 4000, 6000)
     sides = [plan("panfocus", frames, limit).side for limit in (1_200_000_000, 1_400_000_000, 9 * 10**9)]
-    assert sides[0] < sides[1] < sides[2] == 2000
+    assert sides[0] < sides[1] < sides[2] == 2100
 
 
 def test_tiles_that_take_turns_take_less():

@@ -135,7 +135,7 @@ class PanFocus:
 
     def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
         """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
-        compared = 52 + 22 * n_channels if n_frames > 2 else 25 + 18 * n_channels
+        compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
         in_blocks = thread_count() * compared * min(pixels, BLOCK_PIXELS)
         made_of_them = (36 + n_channels) * pixels
         return (4 + 9 * n_frames) * pixels + max(in_blocks, made_of_them)
