@@ -19,7 +19,7 @@ REFINING = 136  # a value: the solver's image, gradients, multipliers and their 
 
 FREE_SHARE = 4  # without --max-memory a fusion takes at most the 4th part of what is free
 # And no more than these bytes, or than tiles of so many halos take: more would hardly save time.
-PLENTY, ENOUGH_HALOS = 1_150_000_000, 10
+PLENTY, ENOUGH_HALOS = 1_200_000_000, 10
 UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
 
 # Of one core, for a megapixel of one frame of photographs with default settings: measured, about.

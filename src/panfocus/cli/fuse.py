@@ -68,7 +68,8 @@ def fuse(
     max_memory: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Most memory to use, such as 2GB; by default up to a quarter of what is free."
+            metavar="SIZE",
+            help="Most memory to use, such as 2GB; by default up to a quarter of what is free.",
         ),
     ] = None,
     threads: Threads = None,

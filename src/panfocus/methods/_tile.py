@@ -43,15 +43,15 @@ class Tile:
         )
         return Tile(self.inner, (rows, cols), self.shape)
 
-    def blocks(self, side: int, halo: int) -> list[Tile]:
-        """Cut the inner part into tiles of nearly equal size, at most `side` pixels, each with its halo."""
-        rows, cols = (_spans(span, side) for span in self.inner)
+    def blocks(self, height: int, width: int, halo: int) -> list[Tile]:
+        """Cut the inner part into tiles of nearly equal size, no larger than that, each with its halo."""
+        rows, cols = (_spans(span, side) for span, side in zip(self.inner, (height, width), strict=True))
         return [Tile(inner, self.outer, self.shape).trimmed(halo) for inner in product(rows, cols)]
 
 
 def cover(shape: tuple[int, int], side: int, halo: int) -> list[Tile]:
     """Cut an image into tiles of nearly equal size, at most `side` pixels, each with its halo."""
-    return Tile.whole(shape).blocks(side, halo)
+    return Tile.whole(shape).blocks(side, side, halo)
 
 
 def within(outer: Region, inner: Region) -> Region:

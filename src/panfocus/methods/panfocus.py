@@ -88,7 +88,7 @@ class PanFocus:
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = True
-    usual_halo: ClassVar[int] = 150
+    usual_halo: ClassVar[int] = 138
     survey_bytes: ClassVar[int] = 8
 
     composition: Composition = field(
@@ -136,7 +136,8 @@ class PanFocus:
     def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
         """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
         compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
-        in_blocks = thread_count() * compared * min(pixels, BLOCK_PIXELS)
+        with_their_halos = pixels + int(100 * thread_count() * math.sqrt(pixels))  # of flat blocks
+        in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_their_halos)
         made_of_them = (36 + n_channels) * pixels
         return (4 + 9 * n_frames) * pixels + max(in_blocks, made_of_them)
 
@@ -398,9 +399,9 @@ def _brighter(brightness: list[NDArray[np.float64]], before: list[NDArray[np.flo
 
 def _blocks(tile: Tile, halo: int) -> list[Tile]:
     """Cut the inner part of a tile into large blocks, but one for every thread unless they get small."""
-    side = BLOCK_SIDE
-    while len(blocks := tile.blocks(side, halo)) < thread_count() and side > 2 * halo:
-        side = 3 * side // 4
+    height = BLOCK_SIDE
+    while len(blocks := tile.blocks(height, BLOCK_SIDE, halo)) < thread_count() and height > 2 * halo:
+        height = 3 * height // 4
     return blocks
 
 
