@@ -72,7 +72,7 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
-BLOCK_SIDE, BAND_VALUES = 900, 1 << 19
+BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
 BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
 
 
@@ -406,7 +406,7 @@ def _blocks(tile: Tile, halo: int) -> list[Tile]:
 
 
 def _bands(shape: tuple[int, ...]) -> list[slice]:
-    """Rows of maps (h, w) or (n, h, w), few enough at once to take little memory."""
-    height, n_bands = shape[-2], -(-math.prod(shape) // BAND_VALUES)
-    ends = [height * i // n_bands for i in range(n_bands + 1)]
-    return [slice(*span) for span in pairwise(ends) if span[0] < span[1]]
+    """Rows of maps (h, w) or (n, h, w), few enough at once to take little memory, but worth a call."""
+    height = shape[-2]
+    n_bands = max(1, min(math.prod(shape) // BAND_VALUES, height // LEAST_ROWS))
+    return [slice(*span) for span in pairwise(height * i // n_bands for i in range(n_bands + 1))]
