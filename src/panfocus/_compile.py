@@ -39,7 +39,13 @@ def compiled(
     with tuples of arrays that is most of what a short function does. Where no folder can be written, as in a
     read-only container, it is compiled anew in every run.
     """
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "_nrt": allocates}
+    # As in numpy, x / 0 is no error: a test for it would keep loops from being made into vectors.
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": fastmath,
+        "error_model": "numpy",
+        "_nrt": allocates,
+    }
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:

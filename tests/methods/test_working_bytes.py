@@ -29,7 +29,7 @@ def peak(case, n_frames, shape):
         method = made(case)
         if isinstance(method, Surveyor):
             method = method.survey(frames)
-        method.fuse(frames[:, :64, :64], Tile.whole((64, 64)))  # compiles
+        method.fuse(frames[:, : SMALL[0], : SMALL[1]], Tile.whole(SMALL))  # compiles all that is used
         tracemalloc.start()
         try:
             method.fuse(frames, Tile.whole(shape))

@@ -208,7 +208,7 @@ class _Surveyed:
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
         picture, unfocused = self._picture(frames_around, around, chances)
-        labels, confidence, depth = _decided(of_surroundings, around.core[0], out=chances)
+        labels, confidence, depth = _decided(of_surroundings, around.core[0], chances)
         core = around.core
         if self.settings.composition == "labels":
             picture[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
@@ -296,33 +296,39 @@ class _Surveyed:
 
 
 def _decided(
-    of_surroundings: FloatArray, inside: slice, out: FloatArray
+    of_surroundings: FloatArray, inside: slice, chances: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Labels, confidence and depth of rows inside, by log odds (n - 1, h, w); `out` (n, h, w) is overwritten.
+    """Labels, confidence and depth of rows inside, by log odds (n - 1, h, w).
 
-    What is decided around each pixel adds to its odds: a mean-field step of a Potts model.
+    What is decided around each pixel adds to its odds: a mean-field step of a Potts model. Both the odds and
+    `chances` (n, h, w) are overwritten.
     """
-    n, shape = len(out), (inside.stop - inside.start, out.shape[2])
+    n, shape = len(chances), (inside.stop - inside.start, chances.shape[2])
     labels: IntArray = np.empty(shape, np.uint8 if n <= 256 else np.uint16)
     confidence, depth = np.empty(shape, np.float32), np.empty(shape, np.float32)
 
     def normalise(rows: slice) -> None:
-        probabilities(of_surroundings[:, rows], out=out[:, rows])
+        probabilities(of_surroundings[:, rows], out=chances[:, rows])
+
+    def couple(found: slice) -> None:
+        rows = slice(inside.start + found.start, inside.start + found.stop)
+        before = filtered_rows(chances[0], SURROUNDINGS, rows)
+        for k in range(n - 1):
+            after = filtered_rows(chances[k + 1], SURROUNDINGS, rows)
+            np.subtract(after, before, out=before)
+            before *= COUPLING
+            of_surroundings[k, rows] += before
+            before = after
 
     def decide(found: slice) -> None:
         rows = slice(inside.start + found.start, inside.start + found.stop)
-        odds = np.empty((n - 1, rows.stop - rows.start, out.shape[2]), np.float32)
-        before = filtered_rows(out[0], SURROUNDINGS, rows)
-        for k in range(n - 1):
-            after = filtered_rows(out[k + 1], SURROUNDINGS, rows)
-            np.subtract(after, before, out=odds[k])
-            odds[k] *= COUPLING
-            odds[k] += of_surroundings[k, rows]
-            before = after
-        labels[found], confidence[found] = most_probable(probabilities(odds / COUNTED))
+        odds, counted = of_surroundings[:, rows], chances[1:, rows]
+        np.divide(odds, COUNTED, out=counted)
+        labels[found], confidence[found] = most_probable(probabilities(counted, out=chances[:, rows]))
         depth[found] = depth_between(labels[found], odds, beyond=BEYOND)
 
-    for_all(normalise, _bands(out.shape))
+    for_all(normalise, _bands(chances.shape))
+    for_all(couple, _bands(shape))
     for_all(decide, _bands((n, *shape)))
     return labels, confidence, depth
 
@@ -406,7 +412,7 @@ def _blocks(tile: Tile, halo: int) -> list[Tile]:
 
 
 def _bands(shape: tuple[int, ...]) -> list[slice]:
-    """Rows of maps (h, w) or (n, h, w), few enough at once to take little memory, but worth a call."""
+    """Rows of maps (h, w) or (n, h, w): some for every thread, few enough to take little memory at once."""
     height = shape[-2]
-    n_bands = max(1, min(math.prod(shape) // BAND_VALUES, height // LEAST_ROWS))
+    n_bands = max(1, min(max(math.prod(shape) // BAND_VALUES, thread_count()), height // LEAST_ROWS))
     return [slice(*span) for span in pairwise(height * i // n_bands for i in range(n_bands + 1))]
