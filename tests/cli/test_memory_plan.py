@@ -82,8 +82,8 @@ def test_each_demand_counts():
 
 def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monkeypatch):
     frames = like(100, 4000, 6000)
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 12 * 10**9)
-    assert plan("panfocus", frames) == plan("panfocus", frames, 3 * 10**9)
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 10**10)
+    assert plan("panfocus", frames) == plan("panfocus", frames, 10**10 // 4)
     monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 2 * 10**9)
     assert 500_000_000 < plan("panfocus", frames).memory < 2 * 10**9
     monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 500_000_000)

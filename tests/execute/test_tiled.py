@@ -24,8 +24,8 @@ class Blurred:
     uses_all_threads: ClassVar = False
     halo: int | None = 2
 
-    def working_bytes(self, n_frames, n_channels, pixels):
-        return 30 * pixels
+    def working_bytes(self, n_frames, n_channels, tile):
+        return 30 * tile.pixels
 
     def fuse(self, frames, tile):
         mean = uniform_filter(frames[0].astype(np.int64) * 25, 5, mode="nearest")
@@ -155,8 +155,8 @@ def test_tiles_at_work_fit_into_the_memory(rng):
             outer.append(frames[0].size)
             return super().fuse(frames, tile)
 
-    assert tile_bytes(Blurred(), frames, 10) == 320
-    assert tile_bytes(Blurred(), frames.astype(np.float64), 10) == 10 * (2 * 30 + 2 * 8)
+    assert tile_bytes(Blurred(), frames, Tile.whole((2, 5))) == 320
+    assert tile_bytes(Blurred(), frames.astype(np.float64), Tile.whole((2, 5))) == 10 * (2 * 30 + 2 * 8)
     expected = Blurred().fuse(frames, Tile.whole((300, 400)))
     with limit_threads(2):
         result = run(Recording(), frames, max_memory=2 * 32 * 10_000)

@@ -1,6 +1,5 @@
 """Methods do not work with more memory than they say: plans rely on it."""
 
-import math
 import tracemalloc
 
 import pytest
@@ -44,6 +43,6 @@ def test_a_method_works_with_as_many_bytes_as_it_says(case, n_frames):
     """By the growth from a small image to a large one: what any image takes, as a dictionary, is no part."""
     grown = peak(case, n_frames, LARGE) - peak(case, n_frames, SMALL)
     with limit_threads(1):
-        large, small = (made(case).working_bytes(n_frames, 3, math.prod(shape)) for shape in (LARGE, SMALL))
+        large, small = (made(case).working_bytes(n_frames, 3, Tile.whole(shape)) for shape in (LARGE, SMALL))
     said = large - small
     assert said / 8 < grown < said

@@ -61,7 +61,7 @@ def make_plan(
     from panfocus._threads import thread_count
     from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
     from panfocus.io.machine import free_memory
-    from panfocus.methods import Surveyor
+    from panfocus.methods import Surveyor, Tile
 
     n_frames, height, width = frames.shape[:3]
     pixels = height * width
@@ -79,7 +79,7 @@ def make_plan(
         return always + held + max(int(decoded_at_once * DECODING * frame), survey, result + tiles)
 
     if halo is None:
-        tiles = tile_bytes(method, frames, pixels)
+        tiles = tile_bytes(method, frames, Tile.whole((height, width)))
         enough = least = needed(tiles=tiles, in_memory=True)
     else:
         tiles = working_memory(method, frames, LEAST_SIDE, halo=halo)

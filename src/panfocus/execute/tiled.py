@@ -11,7 +11,7 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import InputError
 from panfocus.execute._shares import Shares
-from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
+from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover, largest
 from panfocus.stack import Frames, part_of
 
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
@@ -94,17 +94,17 @@ def tile_side(method: FusionMethod, frames: Frames, max_memory: int | None, *, h
 
 def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int) -> int:
     """Bytes that tiles of one side take, so many as are fused at once."""
-    lengths = frames.shape[1:3]
-    n_tiles = math.prod(-(-length // side) for length in lengths)
-    pixels = math.prod(min(side + 2 * halo, length) for length in lengths)
-    return min(n_tiles, tiles_at_once(method)) * tile_bytes(method, frames, pixels)
+    height, width = frames.shape[1:3]
+    n_tiles = math.prod(-(-length // side) for length in (height, width))
+    tile = largest((height, width), side, halo)
+    return min(n_tiles, tiles_at_once(method)) * tile_bytes(method, frames, tile)
 
 
-def tile_bytes(method: FusionMethod, frames: Frames, pixels: int) -> int:
-    """Bytes that a tile of so many pixels, with its halo, takes: its frames, and what is made of them."""
+def tile_bytes(method: FusionMethod, frames: Frames, tile: Tile) -> int:
+    """Bytes that a tile takes: its frames, and what is made of them."""
     n_channels = frames.shape[3] if frames.ndim == 4 else 1
-    working = method.working_bytes(len(frames), n_channels, pixels)
+    working = method.working_bytes(len(frames), n_channels, tile)
     if frames.dtype == np.float64:
         working *= 2  # as are the planes that are made of them
     read_whole = 0 if method.uses_all_threads else len(frames) * n_channels * frames.dtype.itemsize
-    return working + read_whole * pixels
+    return working + read_whole * tile.pixels

@@ -11,7 +11,7 @@ from panfocus.methods._method import (
     parse_settings,
     setting_names,
 )
-from panfocus.methods._tile import Tile, cover
+from panfocus.methods._tile import Tile, cover, largest
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -21,6 +21,7 @@ __all__ = [
     "Tile",
     "cover",
     "get_method",
+    "largest",
     "method_class",
     "method_names",
     "parse_settings",

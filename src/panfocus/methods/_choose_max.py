@@ -36,10 +36,10 @@ class ChooseMax(SparseMethod):
         super().__post_init__()
         one_of("reconstruct", self.reconstruct, get_args(Reconstruct))
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Those of choosing; codes are added up in float64, for each frame and channel, and sorted."""
         rebuilding = 24 * n_frames * n_channels if self.reconstruct == "codes" else 0
-        return super().working_bytes(n_frames, n_channels, pixels) + rebuilding * pixels
+        return super().working_bytes(n_frames, n_channels, tile) + rebuilding * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, deciding on grey."""

@@ -72,8 +72,8 @@ class FusionMethod(Protocol):
         """Pixels around a tile that decide what is in it; None if all of the image does."""
         ...
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
-        """Bytes that `fuse` works with at its peak, for so many pixels of a tile's outer part.
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
+        """Bytes that `fuse` works with at its peak, for a tile.
 
         The frames are not among them, its result is. Measured with frames of 8 bit, and rounded up.
         """

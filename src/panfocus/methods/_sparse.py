@@ -9,6 +9,7 @@ from panfocus._checks import real_number, whole_number
 from panfocus._float import FloatArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
+from panfocus.methods._tile import Tile
 from panfocus.patches import check_stride
 from panfocus.sparse import Pursuit
 
@@ -55,9 +56,9 @@ class SparseMethod(ABC):
         """All patches over a pixel lie this near to it."""
         return self._size - 1
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Activities and votes of every frame; patches and codes are few at a time."""
-        return (30 + 22 * n_frames) * pixels
+        return (30 + 22 * n_frames) * tile.pixels
 
     def _pursuit(self) -> Pursuit:
         return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)

@@ -31,6 +31,12 @@ class Tile:
         return cls(everything, everything, shape)
 
     @property
+    def pixels(self) -> int:
+        """Number of pixels of the outer part."""
+        rows, cols = self.outer
+        return int((rows.stop - rows.start) * (cols.stop - cols.start))
+
+    @property
     def core(self) -> Region:
         """The inner part, counted from the first row and column of the outer one."""
         return within(self.outer, self.inner)
@@ -52,6 +58,14 @@ class Tile:
 def cover(shape: tuple[int, int], side: int, halo: int) -> list[Tile]:
     """Cut an image into tiles of nearly equal size, at most `side` pixels, each with its halo."""
     return Tile.whole(shape).blocks(side, side, halo)
+
+
+def largest(shape: tuple[int, int], side: int, halo: int) -> Tile:
+    """Return a tile of `cover` than which none has more pixels with its halo, but for a row or column."""
+    rows, cols = (_spans(slice(0, length), side) for length in shape)
+    # One in the middle: near the border a halo is cut off.
+    inner = (rows[len(rows) // 2], cols[len(cols) // 2])
+    return Tile(inner, Tile.whole(shape).outer, shape).trimmed(halo)
 
 
 def within(outer: Region, inner: Region) -> Region:

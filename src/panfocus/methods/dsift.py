@@ -87,10 +87,10 @@ class DSIFT:
     def _reach(self) -> int:
         return self.window - 1 + _dense_sift.reach(self.cell)
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Activities and votes of every frame; with refinement these are of a block, and a whole decision."""
         per_pixel = 10 + 28 * n_frames if self.refinement == "none" else 25 + 4 * n_frames
-        return per_pixel * pixels
+        return per_pixel * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile; with refinement, a whole image."""

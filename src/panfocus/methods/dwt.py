@@ -80,10 +80,10 @@ class DWT:
             blocks += WINDOW_REACH
         return blocks * self._block
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Coefficients of every frame, for grey and for each channel, and what merging them takes."""
         planes = 1 if n_channels == 1 else 1 + n_channels
-        return (14 + 7 * n_frames) * planes * pixels
+        return (14 + 7 * n_frames) * planes * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a tile, on the part around it that begins and ends with a block of the whole image."""

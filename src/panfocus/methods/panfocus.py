@@ -74,6 +74,7 @@ SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips o
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
 BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
 BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
+USUAL_ODDS_REACH = 48  # of `_Surveyed._odds_reach`: at the usual noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +134,14 @@ class PanFocus:
         # Nearly a patch, but not a whole one: in JPEG files all would lie on blocks, with no border inside.
         return max(1, size // 2 if self.quality == "exact" else size - 1)
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
         compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
-        with_their_halos = pixels + int(100 * thread_count() * math.sqrt(pixels))  # of flat blocks
+        with_their_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # of flat blocks
         in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_their_halos)
-        made_of_them = (36 + n_channels) * pixels
-        return (4 + 9 * n_frames) * pixels + max(in_blocks, made_of_them)
+        decided = tile.trimmed(self.usual_halo - USUAL_ODDS_REACH).pixels
+        made_of_them = (36 + n_channels) * decided
+        return (4 + 9 * n_frames) * decided + max(in_blocks, made_of_them)
 
     def survey(self, frames: Frames) -> FusionMethod:
         """Measure the whole frames; what is returned can fuse them in tiles."""
@@ -192,9 +194,9 @@ class _Surveyed:
         """Pixels around one that decide on what it tells its surroundings."""
         return log_odds_reach(self.noise) + reach(GATHER)
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Those of the method."""
-        return self.settings.working_bytes(n_frames, n_channels, pixels)
+        return self.settings.working_bytes(n_frames, n_channels, tile)
 
     def fuse(self, frames: Frames, tile: Tile) -> FusionResult:
         """Fuse a tile, on all threads."""

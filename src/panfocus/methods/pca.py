@@ -29,9 +29,9 @@ class PCA:
     halo: ClassVar[None] = None  # the weights are those of the whole image
     uses_all_threads: ClassVar[bool] = False
 
-    def working_bytes(self, n_frames: int, n_channels: int, pixels: int) -> int:
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Grey planes, twice."""
-        return (10 + 8 * n_frames) * pixels
+        return (10 + 8 * n_frames) * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
         """Fuse a whole image."""
