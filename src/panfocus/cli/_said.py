@@ -1,0 +1,68 @@
+"""What `panfocus fuse` says: beforehand, of what it would do, and of what it has done."""
+
+from typing import TYPE_CHECKING, Any
+
+from panfocus.cli._console import Console
+from panfocus.cli._job import Job
+from panfocus.cli._memory import format_size
+
+if TYPE_CHECKING:
+    from panfocus.stack import Frames, Stack
+
+
+def describe(terminal: Console, job: Job) -> None:
+    """Say what would be done."""
+    from panfocus.io.scratch import scratch_folder
+
+    plan = job.plan
+    kind = f"{_frames(job.like_frames)}, {job.like_frames.dtype.name}"
+    terminal.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
+    for header in job.headers:
+        terminal.say(f"  {header.name}")
+    size = format_size(job.like_frames.nbytes)
+    terminal.say(
+        f"held in memory, {size}"
+        if plan.in_memory
+        else f"kept in a scratch file in {scratch_folder()}, {size}"
+    )
+    if plan.side:
+        terminal.say(f"in tiles of at most {plan.side} x {plan.side} pixels")
+    if plan.seconds:
+        terminal.say(f"in about {_duration(plan.seconds)}")
+    terminal.say(f"by the method {job.method_name} ({_listed(vars(job.method) | job.refinement)})")
+    terminal.say(f"into {job.request.outputs}")
+
+
+def summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> None:
+    """Say what was done."""
+    for notice in stack.notices:
+        terminal.say(notice)
+    said = [f"fused {_frames(stack.frames)} in {report['seconds']:.1f} s"]
+    if shares := report.get("frame_shares"):
+        said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
+    if unfocused := report.get("never_in_focus_share"):
+        said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
+    terminal.say("; ".join(said))
+    if refined := report.get("refine"):
+        terminal.say(
+            f"refined with strength {refined['strength']:g}, which changed {refined['changed_share']:.1%} "
+            f"of the values, by {refined['largest_change']:.2g} of full scale at most"
+            + (
+                ""
+                if refined["changed_share"]
+                else "; a larger --refine-strength, such as 0.01, smooths visibly"
+            )
+        )
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 120 else f"{round(seconds / 60)} min"
+
+
+def _frames(frames: "Frames") -> str:
+    n_frames, height, width = frames.shape[:3]
+    return f"{n_frames} frames of {width} x {height}"
+
+
+def _listed(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
