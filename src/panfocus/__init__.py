@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from panfocus import metrics
     from panfocus.dictionary import CoupledDictionary
     from panfocus.methods import FusionResult
-    from panfocus.pipeline import fuse
+    from panfocus.pipeline import apply, fuse
 
     __version__: str
 
@@ -22,6 +22,7 @@ __all__ = [
     "FusionResult",
     "InputError",
     "PanfocusError",
+    "apply",
     "fuse",
     "metrics",
 ]
@@ -29,6 +30,7 @@ __all__ = [
 _HOME_OF = {
     "CoupledDictionary": "panfocus.dictionary",
     "FusionResult": "panfocus.methods",
+    "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
 }
 

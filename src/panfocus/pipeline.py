@@ -13,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus import _checks, execute
 from panfocus._float import IntensityScale
 from panfocus._progress import Progress, silent
-from panfocus._threads import limit_threads, thread_count
+from panfocus._threads import for_all, limit_threads, thread_count
+from panfocus.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
 from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
 from panfocus.stack import Frames
 
 logger = logging.getLogger(__name__)
+
+BAND_VALUES = 1 << 21  # of frames that are composed at once, on each thread
 
 
 def fuse(
@@ -31,6 +34,7 @@ def fuse(
     threads: int | None = None,
     max_memory: int | None = None,
     maps: Collection[str] | None = None,
+    allocate: execute.Allocate = np.empty,
     progress: Progress = silent,
     **settings: Any,
 ) -> FusionResult:
@@ -53,8 +57,10 @@ def fuse(
         Most bytes to work with beside the frames and the result; by default as much as is quick. The result
         does not depend on it.
     maps : collection of str, optional
-        Which maps to return, such as `("labels",)`; by default all that the method gives. Those left out take
-        no memory.
+        Which maps to return, such as `("labels",)`; by default all that the method gives but `votes` and
+        `log_odds`, which are as large as the frames. Those left out take no memory.
+    allocate : callable, optional
+        Called as `allocate(shape, dtype)` for room for `votes` and `log_odds`; by default in memory.
     progress : callable, optional
         Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
     **settings
@@ -77,7 +83,7 @@ def fuse(
     stack = _checks.frames_array(frames)
     started = time.perf_counter()
     with limit_threads(threads):
-        result = execute.run(chosen, stack, progress, maps=maps, max_memory=max_memory)
+        result = execute.run(chosen, stack, progress, maps=maps, max_memory=max_memory, allocate=allocate)
         report = {
             "panfocus": version("panfocus"),
             "method": method if isinstance(method, str) else type(method).__name__.lower(),
@@ -94,6 +100,61 @@ def fuse(
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(stack), stack.shape[1:], report["seconds"])
     return dataclasses.replace(result, image=image, report=report)
+
+
+def apply(
+    result: FusionResult,
+    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+    *,
+    threads: int | None = None,
+) -> NDArray[Any]:
+    """Compose other frames of the same scene, such as another channel or light, by what a fusion decided.
+
+    Parameters
+    ----------
+    result : FusionResult
+        Of frames that are registered with these, as many and of the same size. If it has `votes`, as after
+        `fuse(..., maps=("votes",))`, each pixel is the mean of the frames by them, as in the fused image.
+        Else it is copied from the frame that its label names, and borders between frames are hard.
+    frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
+        Of any supported type; it need not be that of the fused frames.
+    threads : int, optional
+        Most threads to use; by default every core. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray (h, w) or (h, w, c)
+        The picture, in the dtype and range of the frames.
+    """
+    stack = _checks.frames_array(frames)
+    n_frames = len(stack) if result.votes is None else len(result.votes)
+    n_frames = result.report.get("frames", n_frames)
+    if result.votes is None and result.labels is None:
+        raise InputError("the result has neither votes nor labels, by which other frames could be composed")
+    expected = (n_frames, *result.image.shape[:2])
+    if stack.shape[:3] != expected:
+        raise InputError(
+            f"these are {_count_and_size(stack.shape)}, the fused ones were {_count_and_size(expected)}; "
+            "a decision applies to as many frames of the same size"
+        )
+    image = np.empty(stack.shape[1:], stack.dtype)
+    every_column = slice(0, stack.shape[2])
+
+    def compose(rows: slice) -> None:
+        part = stack[:, rows, every_column]
+        if result.votes is not None:
+            image[rows] = by_votes(part, result.votes[:, rows, every_column])
+        elif result.labels is not None:
+            image[rows] = by_labels(part, result.labels[rows])
+
+    n_rows = max(1, BAND_VALUES // (len(stack) * image[0].size))
+    with limit_threads(threads):
+        for_all(compose, [slice(top, min(top + n_rows, len(image))) for top in range(0, len(image), n_rows)])
+    return image
+
+
+def _count_and_size(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
 def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[NDArray[Any], dict[str, Any]]:

@@ -38,12 +38,23 @@ class ScratchFrames:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[k] for k in range(len(self)))
 
-    def __setitem__(self, k: int, frame: NDArray[Any]) -> None:
+    def __setitem__(self, key: int | tuple[int, slice, slice], frame: NDArray[Any]) -> None:
+        """Write a frame, or a rectangle of one."""
+        height, width = self.shape[1:3]
+        everything = slice(0, height), slice(0, width)
+        k, *part = key if isinstance(key, tuple) else (key, *everything)
+        top, left = part[0].start, part[1].start
         data = np.ascontiguousarray(frame, self.dtype)
+        pixel_bytes = self._frame_bytes // (height * width)
+        # Whole rows lie one after the other.
+        pieces = [data] if data.shape[1] == width else list(data)
+        row_bytes = width * pixel_bytes
+        start = k * self._frame_bytes + top * row_bytes + left * pixel_bytes
         try:
             with self._one_at_a_time:
-                self._file.seek(k * self._frame_bytes)
-                self._file.write(data)
+                for i, piece in enumerate(pieces):
+                    self._file.seek(start + i * row_bytes)
+                    self._file.write(piece)
                 self._file.flush()  # for those who map it
         except OSError as error:
             raise FileError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -48,6 +49,10 @@ class FusionResult:
         Where in the stack each pixel is sharpest, in frames, between frames too.
     never_in_focus : ndarray of bool (h, w), optional
         Places that are sharp in no frame.
+    votes : ndarray of int (n, h, w), or such planes on disk, optional
+        Weights of the frames in the image, as whole votes; only if they are asked for.
+    log_odds : ndarray of float16 (n - 1, h, w), or such planes on disk, optional
+        Log odds of each frame against the one before it; only if they are asked for.
     report : dict
         Settings, versions and measurements of the run, as plain data.
     """
@@ -57,6 +62,8 @@ class FusionResult:
     confidence: FloatArray | None = None
     depth: FloatArray | None = None
     never_in_focus: NDArray[np.bool_] | None = None
+    votes: Frames | None = None
+    log_odds: Frames | None = None
     report: dict[str, Any] = field(default_factory=dict)
 
 
@@ -99,6 +106,17 @@ class Surveyor(Protocol):
 
     def survey(self, frames: Frames) -> FusionMethod:
         """Return the method as it is for these frames, which it takes up one at a time."""
+        ...
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A method that tells more if it is asked: layers, with a plane for each frame, of 2 bytes a pixel."""
+
+    layers: ClassVar[tuple[str, ...]]  # which of the FusionResult
+
+    def fuse(self, frames: Any, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
+        """Fuse a tile, and return these layers too."""
         ...
 
 

@@ -4,7 +4,7 @@ docs/panfocus-method.md has the model, its equations and the reason of every con
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,7 @@ from panfocus.compose import as_votes, by_labels, by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import colours, to_gray
-from panfocus.methods._method import FusionMethod, FusionResult
+from panfocus.methods._method import FusionResult
 from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
@@ -87,6 +87,7 @@ class PanFocus:
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
+    layers: ClassVar[tuple[str, ...]] = ("votes", "log_odds")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = True
     usual_halo: ClassVar[int] = 138
@@ -143,7 +144,7 @@ class PanFocus:
         made_of_them = (36 + n_channels) * decided
         return (4 + 9 * n_frames) * decided + max(in_blocks, made_of_them)
 
-    def survey(self, frames: Frames) -> FusionMethod:
+    def survey(self, frames: Frames) -> "_Surveyed":
         """Measure the whole frames; what is returned can fuse them in tiles."""
         measured = map_blocks(partial(_measured, frames), range(len(frames)))
         limits, noises, brightness = zip(*measured, strict=True)
@@ -157,9 +158,9 @@ class PanFocus:
         scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
         return _Surveyed(self, dark, span, noise, scale, tuple(gains))
 
-    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a whole image."""
-        return self.survey(frames).fuse(frames, tile)
+        return self.survey(frames).fuse(frames, tile, layers)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ class _Surveyed:
     """The method, with what it must know of the whole frames: their range, in unit range, noise and scale."""
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
+    layers: ClassVar[tuple[str, ...]] = PanFocus.layers
     uses_all_threads: ClassVar[bool] = PanFocus.uses_all_threads
 
     settings: PanFocus
@@ -198,7 +200,7 @@ class _Surveyed:
         """Those of the method."""
         return self.settings.working_bytes(n_frames, n_channels, tile)
 
-    def fuse(self, frames: Frames, tile: Tile) -> FusionResult:
+    def fuse(self, frames: Frames, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, on all threads."""
         # Odds are found in less than the outer part, which has what they depend on.
         around = tile.trimmed(self.halo - self._odds_reach)
@@ -209,12 +211,19 @@ class _Surveyed:
         self._gather_odds(frames, Tile(around.outer, tile.outer, tile.shape), of_pixels, of_surroundings)
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
-        picture, unfocused = self._picture(frames_around, around, chances)
-        labels, confidence, depth = _decided(of_surroundings, around.core[0], chances)
         core = around.core
+        votes: IntArray | None = None
+        if "votes" in layers:
+            votes = np.empty((shape[0], *(span.stop - span.start for span in core)), np.uint16)
+        picture, unfocused = self._picture(frames_around, around, chances, votes)
+        labels, confidence, depth = _decided(of_surroundings, core[0], chances)
         if self.settings.composition == "labels":
             picture[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
+            if votes is not None:
+                votes[...] = np.arange(len(votes))[:, None, None] == labels[:, core[1]]
         return FusionResult(
+            votes=votes,
+            log_odds=of_surroundings[:, *core].astype(np.float16) if "log_odds" in layers else None,
             image=picture[core],
             labels=labels[:, core[1]],
             confidence=confidence[:, core[1]],
@@ -256,9 +265,12 @@ class _Surveyed:
             for_all(in_rows, _bands(narrow_k.shape))
 
     def _picture(
-        self, frames: Frames, tile: Tile, chances: FloatArray
+        self, frames: Frames, tile: Tile, chances: FloatArray, kept_votes: IntArray | None
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Compose frames by log odds that lie in `chances[1:]`, and say where the picture is not in focus."""
+        """Compose frames by log odds that lie in `chances[1:]`, and say where the picture is not in focus.
+
+        The votes of the tile's inner part are kept where there is room for them.
+        """
         picture = np.empty(frames.shape[1:], frames.dtype)
         gray = np.empty(frames.shape[1:3], np.float32)
         all_columns = slice(0, frames.shape[2])
@@ -267,7 +279,10 @@ class _Surveyed:
             probabilities(chances[1:, rows], out=chances[:, rows])
 
         def compose(rows: slice) -> None:
-            picture[rows] = by_votes(frames[:, rows, all_columns], as_votes(_softened(chances, rows)))
+            votes = as_votes(_softened(chances, rows))
+            picture[rows] = by_votes(frames[:, rows, all_columns], votes)
+            if kept_votes is not None:
+                _keep_inner(votes, rows, tile, kept_votes)
             gray[rows] = (to_gray(picture[rows]) - self.dark) / self.span
 
         for work in (normalise, compose):
@@ -357,6 +372,16 @@ def _softened(chances: FloatArray, rows: slice) -> FloatArray:
         np.multiply(filtered_rows(chance, SEAM, rows), 1 - WIDE_SHARE, out=weights[k])
         weights[k] += WIDE_SHARE * filtered_rows(chance, WIDE_SEAM, rows)
     return weights
+
+
+def _keep_inner(votes: IntArray, rows: slice, tile: Tile, kept: IntArray) -> None:
+    """Copy what rows (n, rows, w) of a tile's outer part have of its inner part (n, h, w)."""
+    inside, cols = tile.core
+    start, stop = max(rows.start, inside.start), min(rows.stop, inside.stop)
+    if start < stop:
+        kept[:, start - inside.start : stop - inside.start] = votes[
+            :, start - rows.start : stop - rows.start, cols
+        ]
 
 
 def _measured(frames: Frames, k: int) -> tuple[FloatArray, float, list[NDArray[np.float64]]]:

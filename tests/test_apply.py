@@ -1,0 +1,101 @@
+"""Other frames composed by what a fusion decided: exactly as its own picture, where the votes are kept."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import panfocus as pf
+from panfocus.io.scratch import scratch_frames
+from panfocus.methods import FusionResult
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Four colour frames (4, 70, 90, 3), each sharp in a quarter of the width."""
+    rng = np.random.default_rng(5)
+    sharp = gaussian_filter(rng.random((70, 90, 3)), (0.6, 0.6, 0))
+    stack = []
+    for k in range(4):
+        blur = [gaussian_filter(sharp, (s, s, 0)) if s else sharp for s in (0, 1, 2, 3)]
+        distance = np.abs(np.arange(90) * 4 // 90 - k)
+        stack.append(np.choose(distance[None, :, None], blur))
+    return np.rint(255 * np.array(stack)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("composition", ["blend", "labels"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_applied_to_its_own_frames_a_decision_gives_its_own_picture(frames, composition, dtype):
+    given = frames.astype(dtype) / (1 if dtype is np.uint8 else 255)
+    result = pf.fuse(given, maps=("votes",), composition=composition)
+    np.testing.assert_array_equal(pf.apply(result, given), result.image)
+
+
+def test_the_layers_do_not_change_the_result_and_come_only_when_asked_for(frames):
+    plain = pf.fuse(frames)
+    rich = pf.fuse(frames, maps=("labels", "votes", "log_odds"))
+    assert plain.votes is None
+    assert plain.log_odds is None
+    np.testing.assert_array_equal(plain.image, rich.image)
+    np.testing.assert_array_equal(plain.labels, rich.labels)
+    assert (rich.votes.shape, rich.votes.dtype) == ((4, 70, 90), np.uint16)
+    assert (rich.log_odds.shape, rich.log_odds.dtype) == ((3, 70, 90), np.float16)
+    # What they mean: where frame 1 is sharp, 1 wins against 0, and 2 loses against 1.
+    middle = slice(20, 50), slice(30, 38)
+    assert (rich.log_odds[0][middle] > 0).all()
+    assert (rich.log_odds[1][middle] < 0).all()
+    assert rich.votes[1][middle].sum() > 0.9 * rich.votes[:, *middle].sum()
+
+
+def test_neither_tiles_nor_threads_nor_the_disk_change_a_layer(frames):
+    from panfocus.execute import run
+    from panfocus.methods import get_method
+
+    whole = run(get_method("panfocus"), frames, maps=("votes", "log_odds"))
+    with scratch_frames((4, 70, 90), np.dtype(np.uint16)) as votes:
+        tiled = run(
+            get_method("panfocus"), frames, maps=("votes",), side=37, allocate=lambda shape, dtype: votes
+        )
+        assert tiled.votes is votes
+        np.testing.assert_array_equal(votes[:], whole.votes)
+        again = pf.apply(tiled, frames, threads=1)
+    np.testing.assert_array_equal(again, whole.image)
+    tiled = run(get_method("panfocus"), frames, maps=("log_odds",), side=37)
+    np.testing.assert_array_equal(tiled.log_odds, whole.log_odds)
+
+
+def test_other_channels_follow_in_their_own_type(frames):
+    """Frames of a constant each: the picture is their mean by the votes, here computed in doubles."""
+    result = pf.fuse(frames, maps=("votes", "labels"))
+    values = np.array([1000, 3000, 20000, 60000])
+    other = np.broadcast_to(values[:, None, None], (4, 70, 90)).astype(np.uint16)
+    votes = result.votes.astype(float)
+    expected = np.tensordot(values, votes, axes=1) / votes.sum(axis=0)
+    applied = pf.apply(result, other)
+    assert applied.dtype == np.uint16
+    np.testing.assert_allclose(applied, expected, atol=0.5)
+    by_labels = pf.apply(dataclasses.replace(result, votes=None), other)
+    np.testing.assert_array_equal(by_labels, values[result.labels])
+
+
+def test_what_does_not_fit_is_refused(frames):
+    result = pf.fuse(frames, maps=("labels",))
+    with pytest.raises(pf.InputError, match=r"3 frames of 90 x 70.*4 frames of 90 x 70"):
+        pf.apply(result, frames[:3])
+    with pytest.raises(pf.InputError, match="4 frames of 80 x 70"):
+        pf.apply(result, frames[:, :, 10:])
+    with pytest.raises(pf.InputError, match="neither votes nor labels"):
+        pf.apply(FusionResult(result.image), frames)
+
+
+def test_a_rectangle_is_written_where_it_belongs(rng):
+    expected = np.zeros((3, 13, 17, 2), np.uint16)
+    with scratch_frames(expected.shape, expected.dtype) as frames:
+        for k in range(3):
+            frames[k] = expected[k]
+        part = rng.integers(0, 60000, (5, 4, 2)).astype(np.uint16)
+        for array in (expected, frames):
+            array[1, slice(3, 8), slice(11, 15)] = part
+            array[2, slice(3, 8), slice(0, 17)] = np.repeat(part, 5, axis=1)[:, :17]
+        np.testing.assert_array_equal(frames[:], expected)
