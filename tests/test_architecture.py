@@ -55,8 +55,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": {*BASE, *STAGES},
     "execute": {*BASE, *STAGES, "methods"},
     "pipeline": {*BASE, *STAGES, "methods", "execute"},
+    "slabs": {*BASE, "methods", "execute", "pipeline"},
     "io": set(BASE),
-    **{part: {"__init__", *BASE, *STAGES, "methods", "pipeline", "execute", "io"} for part in FRONT_ENDS},
+    **{
+        part: {"__init__", *BASE, *STAGES, "methods", "pipeline", "slabs", "execute", "io"}
+        for part in FRONT_ENDS
+    },
 }
 for door in DOORS:
     MAY_IMPORT[door].add(COMPARE)

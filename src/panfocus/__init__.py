@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
     from panfocus.methods import FusionResult
     from panfocus.pipeline import apply, fuse
+    from panfocus.slabs import fuse_slabs
 
     __version__: str
 
@@ -24,6 +25,7 @@ __all__ = [
     "PanfocusError",
     "apply",
     "fuse",
+    "fuse_slabs",
     "metrics",
 ]
 
@@ -32,6 +34,7 @@ _HOME_OF = {
     "FusionResult": "panfocus.methods",
     "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
+    "fuse_slabs": "panfocus.slabs",
 }
 
 

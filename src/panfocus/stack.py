@@ -76,6 +76,44 @@ def part_of(frames: Frames, rows: slice, cols: slice) -> Frames:
 
 
 @dataclass(frozen=True, eq=False)
+class Slab:
+    """Consecutive frames of a stack that is not in memory; what is asked of it is read then."""
+
+    frames: Frames
+    span: range
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of its axes."""
+        return (len(self.span), *self.frames.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of its values."""
+        return self.frames.dtype
+
+    @property
+    def ndim(self) -> int:
+        """3 or 4: number of its axes."""
+        return self.frames.ndim
+
+    def __len__(self) -> int:
+        return len(self.span)
+
+    def __getitem__(self, key: Any, /) -> NDArray[Any]:
+        chosen, *part = key if isinstance(key, tuple) else (key,)
+        if isinstance(chosen, slice):
+            numbers = self.span[chosen]
+            return np.asarray(self.frames[(slice(numbers.start, numbers.stop, numbers.step), *part)])
+        return np.asarray(self.frames[(self.span[chosen], *part)])
+
+
+def slab_of(frames: Frames, span: range) -> Frames:
+    """Return consecutive frames: a view of an array, or what is read when it is indexed."""
+    return frames[span.start : span.stop] if isinstance(frames, np.ndarray) else Slab(frames, span)
+
+
+@dataclass(frozen=True, eq=False)
 class Stack:
     """Frames of one size and type, in the order in which they were given.
 

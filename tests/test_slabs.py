@@ -1,0 +1,104 @@
+"""Overlapping parts of a long stack: how it is cut, and that labels and depth still mean its frames."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import panfocus as pf
+from panfocus.io.scratch import scratch_frames
+from panfocus.slabs import slab_spans
+from panfocus.stack import Slab
+
+N, WIDTH = 9, 270
+
+
+@pytest.fixture(scope="module")
+def stack():
+    """Nine frames; column x is sharp in frame x // 30, and the more blurred the farther from it."""
+    rng = np.random.default_rng(2)
+    sharp = gaussian_filter(rng.random((60, WIDTH)), 0.6)
+    blurred = np.array([gaussian_filter(sharp, 0.9 * s) if s else sharp for s in range(N)])
+    columns = np.arange(WIDTH)
+    frames = [blurred[np.abs(columns * N // WIDTH - k), :, columns].T for k in range(N)]
+    return np.rint(255 * np.array(frames)).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "overlap", "spans"),
+    [
+        (10, 4, 1, [(0, 4), (3, 7), (6, 10)]),
+        (9, 4, 1, [(0, 4), (3, 7), (5, 9)]),
+        (4, 2, 0, [(0, 2), (2, 4)]),
+        (5, 4, 3, [(0, 4), (1, 5)]),
+    ],
+)
+def test_slabs_cover_the_stack_in_full_sizes(n, size, overlap, spans):
+    assert [(span.start, span.stop) for span in slab_spans(n, size, overlap)] == spans
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "overlap", "words"),
+    [(4, 4, 1, "only 4"), (9, 1, 0, "at least 2"), (9, 4, 4, "at most 3"), (9, 4, -1, "at least 0")],
+)
+def test_slabs_that_make_no_sense_are_refused(n, size, overlap, words):
+    with pytest.raises(pf.InputError, match=words):
+        slab_spans(n, size, overlap)
+
+
+def test_labels_and_depth_of_slabs_count_the_frames_of_the_stack(stack):
+    by_slabs = pf.fuse_slabs(stack, 4, 1)
+    truth = np.arange(WIDTH) * N // WIDTH
+    # Beside the borders of the strips the truth itself is a matter of pixels; inside of them it is not.
+    inside = np.abs(np.arange(WIDTH) % 30 - 14.5) < 8
+    labels = by_slabs.result.labels[:, inside]
+    assert np.mean(labels == truth[inside]) > 0.97
+    assert np.mean(np.abs(by_slabs.result.depth[:, inside] - truth[inside])) < 0.25
+    assert by_slabs.result.report["frames"] == N
+    shares = np.bincount(by_slabs.result.labels.ravel(), minlength=N) / by_slabs.result.labels.size
+    np.testing.assert_allclose(by_slabs.result.report["frame_shares"], shares, atol=1e-6)
+    assert by_slabs.result.confidence is None
+
+
+def test_a_slab_is_the_fusion_of_its_frames_and_the_whole_that_of_the_slabs(stack):
+    by_slabs = pf.fuse_slabs(stack, 4, 1)
+    assert [list(span) for span in by_slabs.spans] == [[0, 1, 2, 3], [3, 4, 5, 6], [5, 6, 7, 8]]
+    for slab, span in zip(by_slabs.slabs, by_slabs.spans, strict=True):
+        np.testing.assert_array_equal(slab, pf.fuse(stack[list(span)]).image)
+    np.testing.assert_array_equal(by_slabs.result.image, pf.fuse(by_slabs.slabs).image)
+
+
+def test_frames_and_slabs_on_disk_give_the_same_bits(stack):
+    expected = pf.fuse_slabs(stack, 4, 2)
+    rooms = []
+
+    def allocate(shape, dtype):
+        rooms.append(scratch_frames(shape, np.dtype(dtype)))
+        return rooms[-1].__enter__()
+
+    on_disk = allocate(stack.shape, stack.dtype)
+    for k, frame in enumerate(stack):
+        on_disk[k] = frame
+    found = pf.fuse_slabs(on_disk, 4, 2, allocate=allocate, threads=1)
+    np.testing.assert_array_equal(found.result.image, expected.result.image)
+    np.testing.assert_array_equal(found.result.labels, expected.result.labels)
+    np.testing.assert_array_equal(found.result.depth, expected.result.depth)
+    np.testing.assert_array_equal(found.slabs[:], expected.slabs)
+    for room in rooms:
+        room.__exit__(None, None, None)
+
+
+def test_a_method_without_labels_has_a_picture_and_slabs(stack):
+    found = pf.fuse_slabs(stack, 5, 1, "dwt")
+    assert (found.result.labels, found.result.depth) == (None, None)
+    np.testing.assert_array_equal(found.slabs[1], pf.fuse(stack[4:], "dwt").image)
+
+
+def test_a_part_of_a_stack_is_indexed_like_an_array(rng):
+    frames = rng.random((7, 5, 6))
+    part = Slab(frames, range(2, 6))
+    assert (part.shape, len(part), part.ndim, part.dtype) == ((4, 5, 6), 4, 3, frames.dtype)
+    np.testing.assert_array_equal(part[:], frames[2:6])
+    np.testing.assert_array_equal(part[1:3], frames[3:5])
+    np.testing.assert_array_equal(part[-1], frames[5])
+    np.testing.assert_array_equal(part[1, 2:4, 3:5], frames[3, 2:4, 3:5])
+    np.testing.assert_array_equal(part[:, 2:4, 3:5], frames[2:6, 2:4, 3:5])
