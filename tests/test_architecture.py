@@ -23,6 +23,7 @@ BASE = (
     "_kernel_filters",
     "_kernel_gray",
     "_progress",
+    "_reduce",
     "_float",
     "_filters",
     "_checks",

@@ -256,7 +256,7 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary, op
         (["--max-memory", "100MB"], 1, ["memory", "100 MB"]),
         (["--labels", "labels.jpg"], 2, ["labels.jpg", ".png"]),
         (["--confidence", "sure.jpg"], 2, ["sure.jpg", ".tif"]),
-        (["--depth", "depth.png"], 2, ["depth.png", ".tif"]),
+        (["--depth", "depth.jpg"], 2, ["depth.jpg", ".tif"]),
         (["--never-in-focus", "never.tif"], 2, ["never.tif", ".png"]),
         (["--report", "report.txt"], 2, ["report.txt", ".json"]),
         (["--labels", "fused.png"], 2, ["same name"]),

@@ -1,14 +1,16 @@
 """A request that has been checked, as far as can be without reading pixels: what there is to do, and how."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.cli._console import usage_errors
+from panfocus.cli._lengths import DepthScale
 from panfocus.cli._memory import parse_size
-from panfocus.cli._plan import Plan, make_plan
+from panfocus.cli._plan import ENCODED, Plan, make_plan
 from panfocus.cli._request import Request
 from panfocus.errors import InputError
 
@@ -18,30 +20,52 @@ if TYPE_CHECKING:
     from panfocus.io.read import Header
     from panfocus.methods import FusionMethod
 
+PREVIEW_SIDE = 1000  # pixels, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A set of frames that was found: the one that is fused, or another that follows it."""
+
+    paths: list[Path]
+    headers: "list[Header]"
+    reduce: int  # factor by which frames are made smaller
+
+    @property
+    def like_frames(self) -> "NDArray[Any]":
+        """What reading will give, blank and without memory."""
+        from panfocus._checks import blank
+        from panfocus._reduce import reduced_size
+
+        first = self.headers[0].frame.image
+        return blank((len(self.headers), *reduced_size(first.shape, self.reduce)), first.dtype)
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
     """What is known before the first frame is read."""
 
     request: Request
-    paths: "list[Path]"
-    headers: "list[Header]"
-    like_frames: "NDArray[Any]"  # blank, without memory
+    source: Source
+    others: list[Source]  # to which the decision is applied
+    spans: tuple[range, ...]  # frames of each slab; none without slabs
     method_name: str
     method: "FusionMethod"
     method_options: dict[str, Any]
     refinement: dict[str, Any]
+    maps: list[str]  # and layers
+    depth_scale: DepthScale
     plan: Plan
 
 
 def prepare(request: Request, *, force: bool) -> Job:
     """Check everything but the pixels, and plan the work."""
-    from panfocus._checks import blank
+    from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
-    from panfocus.io.read import check_headers, find_inputs, read_headers
     from panfocus.io.scratch import check_room
     from panfocus.io.write import check_format
     from panfocus.methods import DEFAULT_METHOD, get_method
+    from panfocus.slabs import slab_spans
 
     outputs, dictionary = request.outputs, request.dictionary
     name = request.method or DEFAULT_METHOD
@@ -52,28 +76,112 @@ def prepare(request: Request, *, force: bool) -> Job:
         outputs.check_maps(name, method.maps)
         refinement = _refine_options(request.refine, request.refine_strength)
         _check_align(request.align)
+        slabs = _slab_size(request)
+        _check_applied(request, method.maps)
+        depth_scale = DepthScale() if request.step is None else DepthScale.parse(request.step)
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
-        paths = find_inputs(request.inputs)
-        headers = read_headers(paths)
-        if len(headers) < 2:
-            raise InputError(f"fusion needs at least two frames, got only {paths[0]}")
-    for path in outputs.paths().values():
-        check_destination(path, force=force, inputs=[*paths, dictionary] if dictionary else paths)
-    check_headers(headers)
-    first = headers[0].frame.image
-    check_format(outputs.image, first)
-    like_frames = blank((len(headers), *first.shape), first.dtype)
+        source = _found(request.inputs, preview=request.preview)
+        if len(source.headers) < 2:
+            raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
+        spans = slab_spans(len(source.headers), *slabs) if slabs else ()
+        outputs.check_names(len(spans))
+        others = [_found(inputs, preview=request.preview) for inputs in request.apply_to]
+    every_input = [path for found in (source, *others) for path in found.paths]
+    for path in outputs.files(len(spans)).values():
+        check_destination(path, force=force, inputs=[*every_input, dictionary] if dictionary else every_input)
+    outputs.check_steps(force=force)
+    _check_alike(source, others)
+    for path, found in zip((outputs.picture, *outputs.applied), (source, *others), strict=True):
+        check_format(path, found.headers[0].frame.image)
+    maps, layers = _needed(request, method.maps, () if spans else layers_of(method))
+    like_frames = source.like_frames
     plan = make_plan(
         name,
         method,
         like_frames,
-        maps=outputs.maps(),
+        maps=[kept for kept in maps if kept in ENCODED],
         refine=refinement["refine"],
         max_memory=memory_limit,
+        n_layers=len(layers),
     )
     if not plan.in_memory:
         check_room(like_frames.nbytes)
-    return Job(request, paths, headers, like_frames, name, method, options, refinement, plan)
+    return Job(
+        request=request,
+        source=source,
+        others=others,
+        spans=spans,
+        method_name=name,
+        method=method,
+        method_options=options,
+        refinement=refinement,
+        maps=[*maps, *layers],
+        depth_scale=depth_scale,
+        plan=plan,
+    )
+
+
+def _needed(request: Request, maps: Sequence[str], layers: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Choose, of the maps and layers that a method gives, those that the outputs are made of."""
+    outputs = request.outputs
+    needed = outputs.maps()
+    if request.apply_to:
+        needed |= {"votes"} if "votes" in layers else {"labels"}
+    if outputs.steps:
+        needed |= {*maps, *layers}
+    return [name for name in maps if name in needed], [name for name in layers if name in needed]
+
+
+def _found(inputs: Sequence[str], *, preview: bool) -> Source:
+    from panfocus._reduce import reduction
+    from panfocus.io.read import find_inputs, read_headers
+
+    if not inputs:
+        raise InputError("Missing argument 'INPUT'")
+    paths = find_inputs(inputs)
+    headers = read_headers(paths)
+    return Source(paths, headers, reduction(headers[0].frame.image.shape, PREVIEW_SIDE) if preview else 1)
+
+
+def _check_alike(source: Source, others: Sequence[Source]) -> None:
+    """Refuse frames that are no stack, and others that do not match it one by one."""
+    from panfocus.io.read import check_headers
+
+    expected = source.like_frames.shape[:3]
+    for found in (source, *others):
+        check_headers(found.headers)
+        n_frames, height, width = found.like_frames.shape[:3]
+        if (n_frames, height, width) != expected:
+            raise InputError(
+                f"--apply-to: {found.headers[0].name} is the first of {n_frames} frames of {width} x "
+                f"{height}, the fused ones are {expected[0]} of {expected[2]} x {expected[1]}; "
+                "needed are as many, of the same size"
+            )
+
+
+def _check_applied(request: Request, maps: Sequence[str]) -> None:
+    n_sets, n_outputs = len(request.apply_to), len(request.outputs.applied)
+    if n_sets != n_outputs:
+        raise InputError(
+            f"--apply-to is given {n_sets} times, --apply-output {n_outputs} times; they go in pairs"
+        )
+    if n_sets and "labels" not in maps:
+        raise InputError("--apply-to: this method gives no labels that could be applied; choose another")
+    if n_sets and (request.refine or request.refine_strength is not None):
+        raise InputError("--apply-to with --refine: what is applied is not refined; leave one of them out")
+
+
+def _slab_size(request: Request) -> tuple[int, int] | None:
+    if request.slabs is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6}):(\d{1,6})", request.slabs.strip())
+    if not match:
+        raise InputError(f"--slabs {request.slabs}: needed are two whole numbers, SIZE:OVERLAP, such as 10:3")
+    if request.outputs.confidence:
+        raise InputError(
+            "--slabs with --confidence: where slabs overlap either may be right; leave one of them out"
+        )
+    return int(match[1]), int(match[2])
 
 
 def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) -> dict[str, Any]:

@@ -1,111 +1,110 @@
-"""The files that a fusion writes: their names, checked beforehand, and their contents."""
+"""The files that a fusion writes: their names, checked beforehand, and what is needed for them."""
 
 import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import InputError
+from panfocus.errors import FileError, InputError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from panfocus.io.files import Content
-    from panfocus.methods import FusionResult
-    from panfocus.stack import Stack
-
-
-# What a method may or may not give, and how to say that it does not.
-_MAPS = {
+# Which map of the method each output shows, and how to say that a method has none.
+_MAP_OF = {
     "labels": "labels",
     "confidence": "confidence",
     "depth": "depth",
-    "never_in_focus": "map of what is never in focus",
+    "depth_colour": "depth",
+    "never_in_focus": "never_in_focus",
+    "sweep": "depth",
 }
+_WORDS = {"never_in_focus": "map of what is never in focus"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
     """Where the results of a fusion go; None for what is not wanted."""
 
-    image: Path
+    image: Path | None = None
     labels: Path | None = None
     confidence: Path | None = None
     depth: Path | None = None
+    depth_colour: Path | None = None
     never_in_focus: Path | None = None
+    sweep: Path | None = None
+    applied: tuple[Path, ...] = ()  # one for each set of other frames
+    steps: Path | None = None  # a folder
     report: Path | None = None
 
-    def paths(self) -> dict[str, Path]:
-        """Return what is wanted, by kind."""
+    @property
+    def picture(self) -> Path:
+        """Name of the fused picture, which every fusion has."""
+        if self.image is None:
+            raise InputError("Missing option '--output' / '-o'")
+        return self.image
+
+    def files(self, n_slabs: int = 0) -> dict[str, Path]:
+        """Return the files that are wanted, by kind; the report is the last."""
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {kind: path for kind, path in every.items() if path is not None}
+        single = {kind: path for kind, path in every.items() if isinstance(path, Path) and kind != "steps"}
+        others = {f"applied {i}": path for i, path in enumerate(self.applied, start=1)}
+        digits = max(2, len(str(n_slabs)))
+        slabs = {
+            f"slab {i}": self.picture.with_name(f"{self.picture.stem}-slab-{i:0{digits}}.tif")
+            for i in range(1, n_slabs + 1)
+        }
+        report = {"report": single.pop("report")} if self.report else {}
+        return single | slabs | others | report
 
-    def maps(self) -> list[str]:
-        """Return which maps are wanted."""
-        return [kind for kind in _MAPS if kind in self.paths()]
+    def maps(self) -> set[str]:
+        """Return which maps of the method are wanted."""
+        return {_MAP_OF[kind] for kind in self.files() if kind in _MAP_OF}
 
-    def check_names(self) -> None:
+    def check_names(self, n_slabs: int = 0) -> None:
         """Refuse names that do not say a format which can hold the result, and names given twice."""
+        from panfocus.io.animation import ANIMATION_SUFFIXES
+        from panfocus.io.depth import DEPTH_SUFFIXES
         from panfocus.io.files import check_suffix
-        from panfocus.io.write import (
-            CONFIDENCE_SUFFIXES,
-            DEPTH_SUFFIXES,
-            IMAGE_SUFFIXES,
-            LABEL_SUFFIXES,
-            MASK_SUFFIXES,
-        )
+        from panfocus.io.write import CONFIDENCE_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES, MASK_SUFFIXES
 
         suffixes = {
-            "image": IMAGE_SUFFIXES,
             "labels": LABEL_SUFFIXES,
             "confidence": CONFIDENCE_SUFFIXES,
             "depth": DEPTH_SUFFIXES,
+            "depth_colour": (".png",),
             "never_in_focus": MASK_SUFFIXES,
+            "sweep": ANIMATION_SUFFIXES,
             "report": (".json",),
         }
-        paths = self.paths()
-        for kind, path in paths.items():
-            check_suffix(path, suffixes[kind])
-        if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
+        files = self.files(n_slabs)
+        check_suffix(self.picture, IMAGE_SUFFIXES)
+        for kind, path in files.items():
+            check_suffix(path, suffixes.get(kind, IMAGE_SUFFIXES))
+        if len({os.path.realpath(path) for path in files.values()}) < len(files):
             raise InputError("two outputs have the same name")
 
     def check_maps(self, method: str, maps: Sequence[str]) -> None:
         """Refuse a map that the method does not give, before it has worked for minutes."""
-        for kind, words in _MAPS.items():
-            if kind in self.paths() and kind not in maps:
+        for kind in self.files():
+            if kind in _MAP_OF and (needed := _MAP_OF[kind]) not in maps:
                 option = f"--{kind.replace('_', '-')}"
-                raise InputError(f"the method {method} gives no {words}; leave {option} out")
+                raise InputError(
+                    f"the method {method} gives no {_WORDS.get(needed, needed)}; leave {option} out"
+                )
 
-    def encode(self, result: "FusionResult", stack: "Stack") -> "dict[Path, Content]":
-        """Return what each file is to hold."""
-        from panfocus.io.write import (
-            encode_confidence,
-            encode_image,
-            encode_json,
-            encode_labels,
-            encode_mask,
-        )
+    def check_steps(self, *, force: bool) -> None:
+        """Refuse a folder for pictures of the steps that cannot be had, or holds something already."""
+        from panfocus.io.files import folder_on_trial
 
-        contents = {self.image: encode_image(self.image, result.image, like=stack)}
-        if self.labels:
-            contents[self.labels] = encode_labels(_given(result.labels), len(stack.frames))
-        if self.confidence:
-            contents[self.confidence] = encode_confidence(self.confidence, _given(result.confidence))
-        if self.depth:
-            contents[self.depth] = encode_image(self.depth, _given(result.depth))
-        if self.never_in_focus:
-            contents[self.never_in_focus] = encode_mask(_given(result.never_in_focus))
-        if self.report:
-            contents[self.report] = encode_json(result.report)
-        return contents
+        if self.steps is None:
+            return
+        if self.steps.is_dir() and any(self.steps.iterdir()) and not force:
+            raise FileError(
+                f"{self.steps} holds files already; choose another folder, or overwrite with --force"
+            )
+        with folder_on_trial(self.steps):
+            pass
 
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.paths().values()))
-
-
-def _given(result_map: "NDArray[Any] | None") -> "NDArray[Any]":
-    """Return a map that `check_maps` has promised."""
-    assert result_map is not None
-    return result_map
+    def names(self, n_slabs: int = 0) -> str:
+        """List them for people."""
+        named = list(map(str, self.files(n_slabs).values()))
+        return ", ".join([*named, f"pictures of the steps in {self.steps}"] if self.steps else named)

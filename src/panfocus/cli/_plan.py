@@ -56,6 +56,7 @@ def make_plan(
     maps: Collection[str],
     refine: bool,
     max_memory: int | None,
+    n_layers: int = 0,
 ) -> Plan:
     """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice."""
     from panfocus._threads import thread_count
@@ -82,9 +83,9 @@ def make_plan(
         tiles = tile_bytes(method, frames, Tile.whole((height, width)))
         enough = least = needed(tiles=tiles, in_memory=True)
     else:
-        tiles = working_memory(method, frames, LEAST_SIDE, halo=halo)
+        tiles = working_memory(method, frames, LEAST_SIDE, halo=halo, n_layers=n_layers)
         least = min(needed(tiles=tiles, in_memory=kept) for kept in (True, False))
-        large = working_memory(method, frames, ENOUGH_HALOS * halo, halo=halo)
+        large = working_memory(method, frames, ENOUGH_HALOS * halo, halo=halo, n_layers=n_layers)
         enough = needed(tiles=large, in_memory=False)
     free = free_memory() or UNKNOWN_FREE
     limit = max_memory or max(min(free // FREE_SHARE, max(PLENTY, enough)), least)
@@ -104,8 +105,8 @@ def make_plan(
     tile_memory = limit - always - held - result
     side = None
     if halo is not None:
-        side = tile_side(method, frames, tile_memory, halo=halo)
-        tiles = working_memory(method, frames, side, halo=halo)
+        side = tile_side(method, frames, tile_memory, halo=halo, n_layers=n_layers)
+        tiles = working_memory(method, frames, side, halo=halo, n_layers=n_layers)
     return Plan(
         in_memory=in_memory,
         decoded_at_once=decoded_at_once,

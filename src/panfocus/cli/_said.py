@@ -15,11 +15,14 @@ def describe(terminal: Console, job: Job) -> None:
     from panfocus.io.scratch import scratch_folder
 
     plan = job.plan
-    kind = f"{_frames(job.like_frames)}, {job.like_frames.dtype.name}"
+    frames = job.source.like_frames
+    kind = f"{_frames(frames)}, {frames.dtype.name}"
     terminal.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
-    for header in job.headers:
+    for header in job.source.headers:
         terminal.say(f"  {header.name}")
-    size = format_size(job.like_frames.nbytes)
+    if job.source.reduce > 1:
+        terminal.say(f"reduced to 1/{job.source.reduce} of their size, for a preview")
+    size = format_size(frames.nbytes)
     terminal.say(
         f"held in memory, {size}"
         if plan.in_memory
@@ -30,14 +33,22 @@ def describe(terminal: Console, job: Job) -> None:
     if plan.seconds:
         terminal.say(f"in about {_duration(plan.seconds)}")
     terminal.say(f"by the method {job.method_name} ({_listed(vars(job.method) | job.refinement)})")
-    terminal.say(f"into {job.request.outputs}")
+    if job.spans:
+        spans = ", ".join(f"{span.start} to {span.stop - 1}" for span in job.spans)
+        terminal.say(f"by slabs of the frames {spans}, counted from 0, then those slabs")
+    for other in job.others:
+        terminal.say(
+            f"and {_how_applied(job)} to {len(other.headers)} frames from {other.headers[0].name} on"
+        )
+    terminal.say(f"into {job.request.outputs.names(len(job.spans))}")
 
 
-def summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> None:
+def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any]) -> None:
     """Say what was done."""
     for notice in stack.notices:
         terminal.say(notice)
-    said = [f"fused {_frames(stack.frames)} in {report['seconds']:.1f} s"]
+    by_slabs = f", by {len(job.spans)} slabs," if job.spans else ""
+    said = [f"fused {_frames(stack.frames)}{by_slabs} in {report['seconds']:.1f} s"]
     if shares := report.get("frame_shares"):
         said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
     if unfocused := report.get("never_in_focus_share"):
@@ -53,6 +64,22 @@ def summarise(terminal: Console, stack: "Stack", report: dict[str, Any]) -> None
                 else "; a larger --refine-strength, such as 0.01, smooths visibly"
             )
         )
+    if job.source.reduce > 1:
+        terminal.say(
+            f"a preview, at 1/{job.source.reduce} of the frames' size; without --preview it has all of it"
+        )
+    if job.others:
+        terminal.say(
+            f"{_how_applied(job)} to {len(job.others)} other sets of frames".replace(
+                "1 other sets", "1 other set"
+            )
+        )
+    terminal.say(f"wrote {job.request.outputs.names(len(job.spans))}")
+
+
+def _how_applied(job: Job) -> str:
+    exactly = "votes" in job.maps
+    return "applied the same weights" if exactly else "applied the labels, with hard borders,"
 
 
 def _duration(seconds: float) -> str:

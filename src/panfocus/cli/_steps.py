@@ -1,77 +1,169 @@
 """The steps of a fusion, in their order: check, read, fuse, write."""
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import silent
 from panfocus.cli._console import Console
-from panfocus.cli._job import Job, prepare
+from panfocus.cli._contents import contents_of
+from panfocus.cli._job import Job, Source, prepare
+from panfocus.cli._report import input_digests, report_of
 from panfocus.cli._request import Request
 from panfocus.cli._said import describe, summarise
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import numpy as np
 
-    from panfocus.io.scratch import ScratchFrames
+    from panfocus.io.files import Content
     from panfocus.methods import FusionResult
-    from panfocus.stack import Stack
+    from panfocus.stack import Frames, Stack
 
 
 def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> None:
     """Do what is asked for, or only say what would be done."""
     from panfocus._threads import limit_threads
-    from panfocus.io.files import write_files
+    from panfocus.io.files import make_folder
 
+    times: dict[str, float] = {}
     with limit_threads(request.threads):
-        job = prepare(request, force=force)
+        with _timed(times, "check"):
+            job = prepare(request, force=force)
         if dry_run:
             describe(terminal, job)
             return
         with ExitStack() as rooms:
-            stack = _read(job, rooms, terminal)
-            result = _fuse(job, stack, terminal)
-        contents = request.outputs.encode(result, stack)
-    terminal.finish()
-    write_files(contents, force=force)
-    summarise(terminal, stack, result.report)
-    terminal.say(f"wrote {request.outputs}")
+            with _timed(times, "read"):
+                stack = _read(job, job.source, rooms, terminal, in_memory=job.plan.in_memory)
+                # Before anything is computed of them: files may change meanwhile.
+                digests = input_digests(job) if request.outputs.report else {}
+            with _timed(times, "fuse"):
+                result, slabs = _fuse(job, stack, rooms, terminal)
+            contents = contents_of(job, result, stack, slabs)
+            contents |= _applied(job, result, terminal)
+            if request.outputs.steps:
+                make_folder(request.outputs.steps)
+                contents |= _step_contents(request.outputs.steps, stack.frames, result, slabs)
+            report = report_of(job, stack, result, digests) if request.outputs.report else {}
+            _write(job, contents, report, times, terminal, force=force)
+    summarise(terminal, job, stack, result.report)
 
 
-def _read(job: Job, rooms: ExitStack, terminal: Console) -> "Stack":
-    """Decode the frames into memory or a scratch file, where they stay until `rooms` are left."""
+@contextmanager
+def _timed(times: dict[str, float], stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    times[stage] = round(time.perf_counter() - started, 3)
+
+
+def _read(job: Job, source: Source, rooms: ExitStack, terminal: Console, *, in_memory: bool) -> "Stack":
+    """Decode frames into memory or a scratch file, where they stay until `rooms` are left."""
+    import numpy as np
+
     from panfocus.io.read import read_into
 
+    like = source.like_frames
     return read_into(
-        rooms.enter_context(_room_for(job.like_frames, in_memory=job.plan.in_memory)),
-        job.headers,
+        np.empty(like.shape, like.dtype) if in_memory else _scratch(rooms, like.shape, like.dtype),
+        source.headers,
         at_once=job.plan.decoded_at_once,
-        progress=silent if job.plan.in_memory else terminal.progress,
+        reduce=source.reduce,
+        progress=silent if in_memory else terminal.progress,
     )
 
 
-def _fuse(job: Job, stack: "Stack", terminal: Console) -> "FusionResult":
-    from panfocus import pipeline
+def _fuse(
+    job: Job, stack: "Stack", rooms: ExitStack, terminal: Console
+) -> "tuple[FusionResult, Frames | None]":
+    """Return the result and, if the stack is cut into slabs, their pictures."""
+    from panfocus import pipeline, slabs
 
-    return pipeline.fuse(
-        stack.frames,
-        job.method_name,
-        threads=job.request.threads,
-        max_memory=job.plan.tile_memory,
-        maps=job.request.outputs.maps(),
-        progress=terminal.progress,
+    def allocate(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
+        return _scratch(rooms, shape, dtype)
+
+    options: dict[str, Any] = {
+        "threads": job.request.threads,
+        "max_memory": job.plan.tile_memory,
+        "maps": job.maps,
+        "allocate": allocate,
+        "progress": terminal.progress,
         **job.refinement,
         **job.method_options,
-    )
+    }
+    if not job.spans:
+        return pipeline.fuse(stack.frames, job.method_name, **options), None
+    size, overlap = len(job.spans[0]), len(job.spans[0]) - job.spans[1].start
+    fused = slabs.fuse_slabs(stack.frames, size, overlap, job.method_name, **options)
+    return fused.result, fused.slabs
 
 
-def _room_for(
-    like: "NDArray[Any]", *, in_memory: bool
-) -> "AbstractContextManager[NDArray[Any] | ScratchFrames]":
-    """Have a place for frames like these, while the block lasts."""
+def _applied(job: Job, result: "FusionResult", terminal: Console) -> "dict[Path, Content]":
+    """Compose other frames as the result was; each set is read when its file is written."""
+    from panfocus import pipeline
+    from panfocus.io.write import encode_image
+
+    def content(path: Path, source: Source) -> "Content":
+        def write(file: Any) -> None:
+            with ExitStack() as rooms:
+                stack = _read(job, source, rooms, terminal, in_memory=False)
+                image = pipeline.apply(result, stack.frames, threads=job.request.threads)
+            encoded = encode_image(path, image, like=replace(stack, frames=image[None]))
+            if callable(encoded):
+                encoded(file)
+            else:
+                file.writelines([encoded] if isinstance(encoded, bytes) else encoded)
+
+        return write
+
+    pairs = zip(job.request.outputs.applied, job.others, strict=True)
+    return {path: content(path, source) for path, source in pairs}
+
+
+def _step_contents(
+    folder: Path, frames: "Frames", result: "FusionResult", slabs: "Frames | None"
+) -> "dict[Path, Content]":
+    from panfocus.cli._step_pictures import step_pictures
+    from panfocus.io.png import encode_png
+
+    pictures = step_pictures(frames, result, slabs)
+    return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
+
+
+def _write(
+    job: Job,
+    contents: "dict[Path, Content]",
+    report: Mapping[str, Any],
+    times: dict[str, float],
+    terminal: Console,
+    *,
+    force: bool,
+) -> None:
+    """Write all files, the report last: it tells of the others."""
+    from panfocus.io.files import write_files
+    from panfocus.io.write import encode_json
+
+    started = time.perf_counter()
+    kinds = {path: kind for kind, path in job.request.outputs.files(len(job.spans)).items()}
+    written: list[dict[str, Any]] = []
+
+    def tell(path: Path, digest: str, size: int) -> None:
+        written.append({"kind": kinds.get(path, "step"), "path": str(path), "sha256": digest, "bytes": size})
+
+    def write_report(file: Any) -> None:
+        times["write"] = round(time.perf_counter() - started, 3)
+        file.write(encode_json({**report, "times": times, "outputs": written}))
+
+    if job.request.outputs.report:
+        contents[job.request.outputs.report] = write_report
+    write_files(contents, force=force, ready=terminal.finish, written=tell if report else None)
+
+
+def _scratch(rooms: ExitStack, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
     import numpy as np
 
     from panfocus.io.scratch import scratch_frames
 
-    if in_memory:
-        return nullcontext(np.empty(like.shape, like.dtype))
-    return scratch_frames(like.shape, like.dtype)
+    return rooms.enter_context(scratch_frames(shape, np.dtype(dtype)))

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from panfocus.cli._allocator import keep_freed_memory
-from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console
+from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
 from panfocus.cli._outputs import Outputs
+from panfocus.cli._report import redone
 from panfocus.cli._request import Request
 from panfocus.cli._steps import run
 
@@ -15,9 +16,12 @@ from panfocus.cli._steps import run
 def fuse(
     *,
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.")
-    ],
-    output: Output,
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
     method: Annotated[str | None, typer.Option(help="Name of the method; by default: panfocus.")] = None,
     settings: Annotated[
         list[str] | None,
@@ -45,13 +49,52 @@ def fuse(
         Path | None, typer.Option(help="Write how sure that is, 0 to 1 (16-bit PNG or float TIFF).")
     ] = None,
     depth: Annotated[
-        Path | None, typer.Option(help="Write where in the stack each pixel is sharpest (float TIFF).")
+        Path | None,
+        typer.Option(help="Write where in the stack each pixel is sharpest (float TIFF or 16-bit PNG)."),
+    ] = None,
+    depth_colour: Annotated[
+        Path | None, typer.Option(help="Write the same in colours, with a legend (PNG).")
+    ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(metavar="DISTANCE", help="From frame to frame, such as 5um or 0.1mm: depth is in it."),
+    ] = None,
+    sweep: Annotated[
+        Path | None, typer.Option(help="Write a walk through the depths (animated WebP, GIF or PNG).")
     ] = None,
     never_in_focus: Annotated[
         Path | None, typer.Option(help="Write what is sharp in no frame, 255 there and 0 elsewhere (PNG).")
     ] = None,
+    apply_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="INPUT",
+            help="Other frames of the scene, such as another channel or light: file, folder or pattern. "
+            "They are composed by the same decision; repeats, in step with --apply-output.",
+        ),
+    ] = None,
+    apply_output: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="File to write for --apply-to.")
+    ] = None,
+    slabs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE:OVERLAP",
+            help="Fuse overlapping parts of so many frames, then those; each is written beside the output.",
+        ),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels a side.")
+    ] = False,
+    save_steps: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write every stage as a small picture (PNG).")
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write settings and measurements of the run (JSON).")
+        Path | None, typer.Option(help="Write what was done, with what, to what (JSON).")
+    ] = None,
+    from_report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Do again what a report tells of; -o gives it another output."),
     ] = None,
     max_memory: Annotated[
         str | None,
@@ -79,11 +122,15 @@ def fuse(
             labels=labels,
             confidence=confidence,
             depth=depth,
+            depth_colour=depth_colour,
             never_in_focus=never_in_focus,
+            sweep=sweep,
+            applied=tuple(apply_output or ()),
+            steps=save_steps,
             report=report,
         )
         request = Request(
-            inputs=tuple(inputs),
+            inputs=tuple(inputs or ()),
             outputs=outputs,
             method=method,
             settings=tuple(settings or ()),
@@ -91,7 +138,16 @@ def fuse(
             align=align,
             refine=refine,
             refine_strength=refine_strength,
+            slabs=slabs,
+            preview=preview,
+            step=step,
+            apply_to=tuple((given,) for given in apply_to or ()),
             max_memory=max_memory,
             threads=threads,
         )
+        if from_report:
+            with usage_errors():
+                request, warnings = redone(from_report, request)
+            for warning in warnings:
+                terminal.say(warning)
         run(request, terminal, force=force, dry_run=dry_run)

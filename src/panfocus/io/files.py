@@ -87,24 +87,36 @@ def folder_on_trial(path: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def write_files(contents: Mapping[Path, Content], *, force: bool = False) -> None:
+def write_files(
+    contents: Mapping[Path, Content],
+    *,
+    force: bool = False,
+    ready: Callable[[], object] = lambda: None,
+    written: Callable[[Path, str, int], object] | None = None,
+) -> None:
     """Write several files so that each is complete when it appears and none appears if one fails.
 
     They are written under temporary names in the same folders and renamed at the end, in their order;
     whatever interrupts that, no temporary file stays behind. A large file may come in pieces, each made
     when it is written, or as a function that writes it.
+
+    `ready()` is called when all is written and nothing has appeared yet. `written(path, digest, size)` is
+    called for each file as soon as it is written, so that one may tell of those before it.
     """
     for path in contents:
         check_destination(path, force=force)
     targets = [_link_target(path) for path in contents]
     renames = {target.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}"): target for target in targets}
     try:
-        for temporary, data in zip(renames, contents.values(), strict=True):
+        for temporary, (path, data) in zip(renames, contents.items(), strict=True):
             with temporary.open("xb") as file:
                 if callable(data):
                     data(file)
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
+            if written:
+                written(path, digest(temporary), temporary.stat().st_size)
+        ready()
         for temporary, path in renames.items():
             temporary.replace(path)
     except OSError as error:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from panfocus import _checks
 from panfocus._progress import Progress, silent
+from panfocus._reduce import reduced
 from panfocus._threads import map_blocks
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
@@ -85,15 +86,19 @@ def read_into(
     headers: Sequence[Header],
     *,
     at_once: int | None = None,
+    reduce: int = 1,
     progress: Progress = silent,
 ) -> Stack:
-    """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores)."""
+    """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores).
+
+    Frames are made smaller by the factor `reduce`, of both sides; the array is for what comes of them.
+    """
 
     def decode(k: int) -> None:
         header = headers[k]
         image = _decode(header).image
         _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
-        frames[k] = image
+        frames[k] = reduced(image, reduce)
 
     for k, _ in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
         progress("read", (k + 1) / len(headers))

@@ -26,7 +26,6 @@ _ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None], Content]] = {
 IMAGE_SUFFIXES = tuple(_ENCODERS)
 LABEL_SUFFIXES = (".png",)
 CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
-DEPTH_SUFFIXES = (".tif", ".tiff")
 MASK_SUFFIXES = (".png",)
 
 

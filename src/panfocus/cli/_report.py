@@ -1,0 +1,158 @@
+"""The report of a run: enough to do it again, and doing so."""
+
+import dataclasses
+import platform
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.cli._job import Job, Source
+from panfocus.cli._request import FREE, Request, plain, restored
+from panfocus.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from panfocus.methods import FusionResult
+    from panfocus.stack import Stack
+
+FORMAT = 1
+
+
+def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[Path, str]") -> dict[str, Any]:
+    """Tell all that is known when the fusion is done; `digests` are those of the input files."""
+    n_frames, height, width = stack.frames.shape[:3]
+    scale = job.depth_scale
+    return {
+        "format": FORMAT,
+        **result.report,
+        "versions": versions(),
+        "request": plain(job.request),
+        "inputs": _files(job.source, digests),
+        "applied_to": [_files(other, digests) for other in job.others],
+        "dictionary": _file(job.request.dictionary, digests),
+        "preview": {"reduced_by": job.source.reduce, "width": width, "height": height}
+        if job.request.preview
+        else None,
+        "depth": {
+            "step": scale.step,
+            "unit": scale.unit,
+            "per_level_of_16_bit": scale.level(n_frames),
+        },
+        "warnings": list(stack.notices),
+    }
+
+
+def input_digests(job: Job) -> dict[Path, str]:
+    """Digest every file that the result depends on."""
+    from panfocus._threads import map_blocks
+    from panfocus.io.files import digest
+
+    paths = [path for source in (job.source, *job.others) for path in source.paths]
+    if job.request.dictionary and job.request.dictionary.exists():  # else one that is shipped, by its name
+        paths.append(job.request.dictionary)
+    paths = list(dict.fromkeys(paths))
+    return dict(zip(paths, map_blocks(digest, paths), strict=True))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes the result."""
+    from importlib.metadata import version
+
+    libraries = ("panfocus", "numpy", "scipy", "numba", "pillow", "tifffile", "imagecodecs", "PyWavelets")
+    return {
+        **{name: version(name) for name in libraries},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+    }
+
+
+def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
+    """Return the request that a report tells of, if its inputs are still the same, and warnings.
+
+    What is `given` beside it may name other outputs, which take the place of the report's, and may say what
+    changes no pixel.
+    """
+    from panfocus.io.files import read_json
+
+    defaults = Request(inputs=(), outputs=given.outputs)
+    for field in dataclasses.fields(Request):
+        if field.name == "inputs" and given.inputs:
+            raise InputError("--from-report has its own inputs; leave INPUT out")
+        if field.name not in FREE and getattr(given, field.name) != getattr(defaults, field.name):
+            raise InputError(
+                "--from-report runs with the settings of the report; "
+                f"leave out --{field.name.replace('_', '-').replace('settings', 'set')}"
+            )
+    report = read_json(path)
+    try:
+        if report["format"] > FORMAT:
+            raise FileError(f"{path}: written by a newer panfocus; update this one")
+        request: Request = restored(report["request"])
+        others = [_paths(files) for files in report["applied_to"]]
+        every_file = [
+            (entry["path"], entry["sha256"])
+            for files in (report["inputs"], *report["applied_to"], [report["dictionary"]])
+            for entry in files
+            if entry is not None
+        ]
+        before: dict[str, str] = report["versions"]
+        request = dataclasses.replace(
+            request,
+            inputs=_paths(report["inputs"]),
+            apply_to=tuple(others),
+            dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
+            outputs=request.outputs if given.outputs.image is None else given.outputs,
+            threads=given.threads or request.threads,
+            max_memory=given.max_memory or request.max_memory,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: not a report of panfocus fuse, or damaged ({error})") from error
+    _check_digests(path, every_file)
+    return request, list(_differences(before))
+
+
+def _check_digests(report: Path, files: Iterable[tuple[str, str]]) -> None:
+    from panfocus.io.files import digest
+
+    for path, expected in files:
+        if digest(Path(path)) != expected:
+            raise FileError(f"{path} has changed since {report} was written; restore it, or fuse anew")
+
+
+def _differences(before: dict[str, str]) -> Iterator[str]:
+    now = versions()
+    changed = [
+        f"{name} {now[name]} (then {before.get(name, 'none')})"
+        for name in now
+        if now[name] != before.get(name)
+    ]
+    if changed:
+        yield f"Other versions than in the report, so the result may differ in places: {', '.join(changed)}"
+
+
+def _files(source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
+    entries = []
+    for path in source.paths:
+        frames = [header.frame.image for header in source.headers if header.path == path]
+        height, width = frames[0].shape[:2]
+        entries.append(
+            {
+                "path": str(path.absolute()),
+                "sha256": digests[path],
+                "bytes": path.stat().st_size,
+                "frames": len(frames),
+                "width": width,
+                "height": height,
+            }
+        )
+    return entries
+
+
+def _file(path: Path | None, digests: dict[Path, str]) -> dict[str, str] | None:
+    return {"path": str(path.absolute()), "sha256": digests[path]} if path and path in digests else None
+
+
+def _paths(files: Iterable[dict[str, str]]) -> tuple[str, ...]:
+    return tuple(entry["path"] for entry in files)

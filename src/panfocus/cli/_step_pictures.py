@@ -1,0 +1,72 @@
+"""Every stage of a fusion as a small picture, in the order in which they follow each other."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._reduce import reduced, reduction
+from panfocus.cli._shown import shown
+
+if TYPE_CHECKING:
+    from panfocus.methods import FusionResult
+    from panfocus.stack import Frames
+
+LARGEST_SIDE = 800
+CERTAIN = 8.0  # log odds that are shown as black or white
+
+Picture = NDArray[np.uint8]
+
+
+def step_pictures(
+    frames: "Frames", result: "FusionResult", slabs: "Frames | None"
+) -> Iterator[tuple[str, Picture]]:
+    """Yield names and pictures of what was read, decided and composed, as far as the method tells."""
+    from panfocus.gray import to_gray
+    from panfocus.io.ramp import coloured
+
+    digits = max(2, len(str(len(frames))))
+
+    def number(k: int) -> str:
+        return f"{k + 1:0{digits}}"
+
+    for k in range(len(frames)):
+        frame = np.asarray(frames[k])
+        yield f"1-frame-{number(k)}", shown(frame, LARGEST_SIDE)
+        yield f"2-grey-{number(k)}", shown(np.clip(to_gray(frame), 0, None), LARGEST_SIDE)
+    if result.log_odds is not None:
+        for k in range(len(result.log_odds)):
+            odds = _small(result.log_odds[k].astype(np.float32))
+            yield f"3-odds-{number(k)}-{number(k + 1)}", _bytes(0.5 + odds / (2 * CERTAIN))
+    if result.votes is not None:
+        for k in range(len(frames)):
+            votes = _small(result.votes[k].astype(np.float32))
+            yield f"4-weight-{number(k)}", _bytes(votes / _most_votes(result.votes))
+    if slabs is not None:
+        for s in range(len(slabs)):
+            yield f"4-slab-{number(s)}", shown(np.asarray(slabs[s]), LARGEST_SIDE)
+    last = len(frames) - 1
+    if result.labels is not None:
+        step = reduction(result.labels.shape, LARGEST_SIDE)
+        yield "5-labels", coloured(result.labels[::step, ::step] / last)  # no means: they are numbers
+    if result.confidence is not None:
+        yield "6-confidence", _bytes(_small(result.confidence))
+    if result.depth is not None:
+        yield "7-depth", coloured(_small(result.depth) / last)
+    if result.never_in_focus is not None:
+        yield "8-never-in-focus", _bytes(_small(result.never_in_focus.astype(np.float32)))
+    yield "9-fused", shown(result.image, LARGEST_SIDE)
+
+
+def _small(plane: NDArray[Any]) -> NDArray[Any]:
+    return reduced(plane, reduction(plane.shape, LARGEST_SIDE))
+
+
+def _bytes(unit: NDArray[Any]) -> Picture:
+    return np.asarray(np.rint(255 * np.clip(unit, 0, 1)), np.uint8)
+
+
+def _most_votes(votes: "Frames") -> float:
+    """Return the votes that a pixel has in all; but for rounding, every pixel has as many."""
+    return float(sum(int(votes[k, slice(0, 1), slice(0, 1)][0, 0]) for k in range(len(votes))))
