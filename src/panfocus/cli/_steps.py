@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,16 +36,23 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
             return
         with ExitStack() as rooms:
             with _timed(times, "read"):
-                stack = _read(job, job.source, rooms, terminal, in_memory=job.plan.in_memory)
+                stack = _read(
+                    job.source,
+                    rooms,
+                    terminal,
+                    in_memory=job.plan.in_memory,
+                    at_once=job.plan.decoded_at_once,
+                )
                 # Before anything is computed of them: files may change meanwhile.
                 digests = input_digests(job) if request.outputs.report else {}
             with _timed(times, "fuse"):
                 result, slabs = _fuse(job, stack, rooms, terminal)
-            contents = contents_of(job, result, stack, slabs)
-            contents |= _applied(job, result, terminal)
-            if request.outputs.steps:
-                make_folder(request.outputs.steps)
-                contents |= _step_contents(request.outputs.steps, stack.frames, result, slabs)
+            with _timed(times, "encode"):
+                contents = contents_of(job, result, stack, slabs)
+                contents |= _applied(job, result, terminal)
+                if request.outputs.steps:
+                    make_folder(request.outputs.steps)
+                    contents |= _step_contents(request.outputs.steps, stack.frames, result, slabs)
             report = report_of(job, stack, result, digests) if request.outputs.report else {}
             _write(job, contents, report, times, terminal, force=force)
     summarise(terminal, job, stack, result.report)
@@ -59,7 +65,7 @@ def _timed(times: dict[str, float], stage: str) -> Iterator[None]:
     times[stage] = round(time.perf_counter() - started, 3)
 
 
-def _read(job: Job, source: Source, rooms: ExitStack, terminal: Console, *, in_memory: bool) -> "Stack":
+def _read(source: Source, rooms: ExitStack, terminal: Console, *, in_memory: bool, at_once: int) -> "Stack":
     """Decode frames into memory or a scratch file, where they stay until `rooms` are left."""
     import numpy as np
 
@@ -69,7 +75,7 @@ def _read(job: Job, source: Source, rooms: ExitStack, terminal: Console, *, in_m
     return read_into(
         np.empty(like.shape, like.dtype) if in_memory else _scratch(rooms, like.shape, like.dtype),
         source.headers,
-        at_once=job.plan.decoded_at_once,
+        at_once=at_once,
         reduce=source.reduce,
         progress=silent if in_memory else terminal.progress,
     )
@@ -108,9 +114,9 @@ def _applied(job: Job, result: "FusionResult", terminal: Console) -> "dict[Path,
     def content(path: Path, source: Source) -> "Content":
         def write(file: Any) -> None:
             with ExitStack() as rooms:
-                stack = _read(job, source, rooms, terminal, in_memory=False)
+                stack = _read(source, rooms, terminal, in_memory=False, at_once=1)
                 image = pipeline.apply(result, stack.frames, threads=job.request.threads)
-            encoded = encode_image(path, image, like=replace(stack, frames=image[None]))
+            encoded = encode_image(path, image, like=stack)
             if callable(encoded):
                 encoded(file)
             else:
