@@ -3,9 +3,11 @@
 import struct
 import zlib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import tifffile
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
@@ -13,7 +15,6 @@ from panfocus._float import FloatArray
 from panfocus.io.files import Content
 from panfocus.io.png import encode_png
 from panfocus.io.ramp import coloured, ramp
-from panfocus.io.tiff import encode_tiff
 
 DEPTH_SUFFIXES = (".tif", ".tiff", ".png")
 
@@ -33,9 +34,13 @@ def encode_depth(path: Path, depth: FloatArray, *, step: float, unit: str, level
             encode_png(values.astype(np.uint16)),
             {"Description": described, "DepthScale": f"{level:.9g}", "DepthUnit": unit},
         )
-    return encode_tiff(
-        (depth.astype(np.float64) * step).astype(np.float32),
+    return partial(
+        tifffile.imwrite,
+        data=(depth.astype(np.float64) * step).astype(np.float32),
+        photometric="minisblack",
         description=f"depth from the first frame, in {unit}",
+        software="panfocus",
+        metadata=None,
     )
 
 

@@ -38,29 +38,32 @@ class ScratchFrames:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[k] for k in range(len(self)))
 
-    def __setitem__(self, key: int | tuple[int, slice, slice], frame: NDArray[Any]) -> None:
-        """Write a frame, or a rectangle of one."""
-        height, width = self.shape[1:3]
-        everything = slice(0, height), slice(0, width)
-        k, *part = key if isinstance(key, tuple) else (key, *everything)
-        top, left = part[0].start, part[1].start
+    def __setitem__(self, k: int | tuple[int, slice, slice], frame: NDArray[Any]) -> None:
+        if isinstance(k, tuple):
+            self._write_rectangle(*k, frame)
+            return
         data = np.ascontiguousarray(frame, self.dtype)
-        pixel_bytes = self._frame_bytes // (height * width)
-        # Whole rows lie one after the other.
-        pieces = [data] if data.shape[1] == width else list(data)
-        row_bytes = width * pixel_bytes
-        start = k * self._frame_bytes + top * row_bytes + left * pixel_bytes
         try:
             with self._one_at_a_time:
-                for i, piece in enumerate(pieces):
-                    self._file.seek(start + i * row_bytes)
-                    self._file.write(piece)
+                self._file.seek(k * self._frame_bytes)
+                self._file.write(data)
                 self._file.flush()  # for those who map it
         except OSError as error:
-            raise FileError(
-                f"{scratch_folder()}: cannot write a frame there ({error.strerror}); make room, "
-                "or set TMPDIR to another folder"
-            ) from error
+            raise _no_room(error) from error
+
+    def _write_rectangle(self, k: int, rows: slice, cols: slice, part: NDArray[Any]) -> None:
+        """Write a part of a frame row by row, or at once if its rows are whole."""
+        data = np.ascontiguousarray(part, self.dtype)
+        row_bytes = self._frame_bytes // self.shape[1]
+        start = k * self._frame_bytes + rows.start * row_bytes + cols.start * (row_bytes // self.shape[2])
+        try:
+            with self._one_at_a_time:
+                for i, piece in enumerate([data] if data.shape[1] == self.shape[2] else data):
+                    self._file.seek(start + i * row_bytes)
+                    self._file.write(piece)
+                self._file.flush()
+        except OSError as error:
+            raise _no_room(error) from error
 
     def __getitem__(self, key: Any) -> NDArray[Any]:
         chosen, *part = key if isinstance(key, tuple) else (key,)
@@ -101,6 +104,13 @@ class ScratchFrames:
         for i, row in enumerate(part):
             os.preadv(self._file.fileno(), [row], start + i * row_bytes)
         return part
+
+
+def _no_room(error: OSError) -> FileError:
+    return FileError(
+        f"{scratch_folder()}: cannot write a frame there ({error.strerror}); make room, "
+        "or set TMPDIR to another folder"
+    )
 
 
 def _is_rectangle(part: tuple[Any, ...]) -> bool:

@@ -38,9 +38,7 @@ def decode_page(path: Path, index: int) -> Frame:
         return replace(header, image=_upright(page.asarray(), page, header.orientation))
 
 
-def encode_tiff(
-    image: NDArray[Any], icc_profile: bytes | None = None, *, description: str | None = None
-) -> Callable[[BinaryIO], object]:
+def encode_tiff(image: NDArray[Any], icc_profile: bytes | None = None) -> Callable[[BinaryIO], object]:
     """Encode any supported dtype, (h, w) or (h, w, c) with 2 to 4 channels, into a file that is given later.
 
     Pixels go from the image into the file as they are, without a copy and without compression, which takes
@@ -54,7 +52,6 @@ def encode_tiff(
         planarconfig="contig" if channels > 1 else None,
         extrasamples=["unassalpha"] if channels in (2, 4) else None,
         iccprofile=icc_profile,
-        description=description,
         software="panfocus",
         metadata=None,
     )
