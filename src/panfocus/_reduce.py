@@ -24,13 +24,20 @@ def reduced(image: NDArray[Any], factor: int) -> NDArray[Any]:
     if factor == 1:
         return image
     whole = image.dtype.kind in "ub"
-    sums = image
-    counts: NDArray[Any] = np.ones((1, 1), np.int64)
-    for axis in (0, 1):
-        starts = np.arange(0, image.shape[axis], factor)
-        sums = np.add.reduceat(sums, starts, axis=axis, dtype=np.int64 if whole else np.float64)
-        lengths = np.diff(np.append(starts, image.shape[axis]))
-        counts = counts * (lengths[:, None] if axis == 0 else lengths[None])
-    counts = counts.reshape(*counts.shape, *[1] * (image.ndim - 2))
-    means = (2 * sums + counts) // (2 * counts) if whole else sums / counts
+    # 256 x 256 values of 16 bits, the most that blocks have in practice, add up to 32 bits.
+    exact = np.uint32 if factor <= 256 else np.uint64
+    height, width, *_ = reduced_size(image.shape, factor)
+    of_rows = np.zeros((height, *image.shape[1:]), exact if whole else np.float64)
+    for first in range(factor):
+        rows = image[first::factor]
+        of_rows[: len(rows)] += rows
+    sums = np.zeros((height, width, *image.shape[2:]), of_rows.dtype)
+    for first in range(factor):
+        columns = of_rows[:, first::factor]
+        sums[:, : columns.shape[1]] += columns
+    rows_of, columns_of = (
+        np.minimum(factor, length - factor * np.arange(-(-length // factor))) for length in image.shape[:2]
+    )
+    counts = np.multiply.outer(rows_of, columns_of).reshape(height, width, *[1] * (image.ndim - 2))
+    means = (2 * sums.astype(np.int64) + counts) // (2 * counts) if whole else sums / counts
     return np.asarray(means.astype(image.dtype))

@@ -314,7 +314,7 @@ def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypat
     np.testing.assert_array_equal(read_image("small.png"), expected.image)
     assert report()["preview"] == {"reduced_by": 2, "width": 50, "height": 30}
     monkeypatch.setattr("panfocus.cli._job.PREVIEW_SIDE", 100)
-    assert "a preview" not in run("fuse", "white", "-o", "large.png", "--preview").out
+    assert "no preview: the frames are small" in run("fuse", "white", "-o", "large.png", "--preview").out
 
 
 def test_every_step_is_a_picture(lights, run, stack):

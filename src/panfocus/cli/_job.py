@@ -103,6 +103,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         refine=refinement["refine"],
         max_memory=memory_limit,
         n_layers=len(layers),
+        reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
     if not plan.in_memory:
         check_room(like_frames.nbytes)

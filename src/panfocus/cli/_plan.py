@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Bytes, all measured. The program with its compiled code, on a first run with the compiler:
 PROGRAM = 300_000_000
 DECODING = 2.5  # frames' sizes for each that is decoded: its file, the decoder's picture, ours
+REDUCING = 2.0  # of the same, if it is then made smaller: sums of rows
 ENCODED = {"labels": 10, "confidence": 8, "depth": 8, "never_in_focus": 2}  # a map's pixel, kept and written
 REFINING = 136  # a value: the solver's image, gradients, multipliers and their transforms in float64
 
@@ -57,8 +58,12 @@ def make_plan(
     refine: bool,
     max_memory: int | None,
     n_layers: int = 0,
+    reduced_from: int | None = None,
 ) -> Plan:
-    """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice."""
+    """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice.
+
+    `reduced_from`: bytes of a frame in its file, if it is made smaller when it is read.
+    """
     from panfocus._threads import thread_count
     from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
     from panfocus.io.machine import free_memory
@@ -67,6 +72,7 @@ def make_plan(
     n_frames, height, width = frames.shape[:3]
     pixels = height * width
     frame = frames[0].nbytes
+    decoding = int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame)
     halo = method.usual_halo if isinstance(method, Surveyor) else method.halo
     survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
     # The picture, once more as its file, and the maps.
@@ -77,7 +83,7 @@ def make_plan(
 
     def needed(*, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
         held = n_frames * frame if in_memory else 0
-        return always + held + max(int(decoded_at_once * DECODING * frame), survey, result + tiles)
+        return always + held + max(decoded_at_once * decoding, survey, result + tiles)
 
     if halo is None:
         tiles = tile_bytes(method, frames, Tile.whole((height, width)))
@@ -101,7 +107,7 @@ def make_plan(
         n_frames * frame <= (limit - always - result) // 4 and needed(tiles=tiles, in_memory=True) <= limit
     )
     held = n_frames * frame if in_memory else 0
-    decoded_at_once = max(1, min(thread_count(), int((limit - always - held) / (DECODING * frame))))
+    decoded_at_once = max(1, min(thread_count(), (limit - always - held) // decoding))
     tile_memory = limit - always - held - result
     side = None
     if halo is not None:

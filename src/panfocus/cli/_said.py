@@ -64,9 +64,11 @@ def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any
                 else "; a larger --refine-strength, such as 0.01, smooths visibly"
             )
         )
-    if job.source.reduce > 1:
+    if job.request.preview:
         terminal.say(
             f"a preview, at 1/{job.source.reduce} of the frames' size; without --preview it has all of it"
+            if job.source.reduce > 1
+            else "no preview: the frames are small enough to be fused at their full size"
         )
     if job.others:
         terminal.say(
