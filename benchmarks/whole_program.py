@@ -110,8 +110,8 @@ def starts(pair: Sequence[Path]) -> dict[str, float]:
 
 
 def fuse_command(frames: Sequence[Path], result: Path, *options: str) -> list[object]:
-    """Return the command that fuses frames as this package does."""
-    return [*PANFOCUS, "fuse", *frames, "-o", result, "--force", "--quiet", *options]
+    """Return the command that fuses frames as this package does; as others, without alignment."""
+    return [*PANFOCUS, "fuse", *frames, "-o", result, "--align", "off", "--force", "--quiet", *options]
 
 
 def write_pair(folder: Path, *, megapixels: float, with_algae: bool = False) -> list[Path]:
