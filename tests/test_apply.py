@@ -32,6 +32,19 @@ def test_applied_to_its_own_frames_a_decision_gives_its_own_picture(frames, comp
     np.testing.assert_array_equal(pf.apply(result, given), result.image)
 
 
+@pytest.mark.parametrize("method", ["coupled", "sr-cm", "sr-ksvd", "sr-fm"])
+def test_so_it_is_with_methods_that_vote(frames, method):
+    result = pf.fuse(frames, method, maps=("votes",), stride=4)
+    np.testing.assert_array_equal(pf.apply(result, frames), result.image)
+    plain = pf.fuse(frames, method, stride=4)
+    assert plain.votes is None
+    np.testing.assert_array_equal(plain.image, result.image)
+
+
+def test_pictures_of_codes_have_no_votes(frames):
+    assert pf.fuse(frames, "sr-cm", maps=("votes",), stride=4, reconstruct="codes").votes is None
+
+
 def test_the_layers_do_not_change_the_result_and_come_only_when_asked_for(frames):
     plain = pf.fuse(frames)
     rich = pf.fuse(frames, maps=("labels", "votes", "log_odds"))

@@ -215,7 +215,7 @@ def test_other_frames_are_composed_by_the_same_weights(lights, run, stack):
 
 def test_a_method_without_weights_applies_its_labels_and_says_so(lights, run, stack):
     ran = run(
-        "fuse", "white", "-o", "fused.png", "--method", "coupled", "--set", "stride=4",
+        "fuse", "white", "-o", "fused.png", "--method", "dsift",
         "--apply-to", "red", "--apply-output", "red.tif", "--labels", "labels.png",
     )  # fmt: skip
     assert ran.code == 0

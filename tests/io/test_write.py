@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import tracemalloc
@@ -250,3 +251,31 @@ def test_a_file_that_writes_itself_appears_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == []
     write_files({tmp_path / "a": lambda file: file.write(b"a")})
     assert (tmp_path / "a").read_bytes() == b"a"
+
+
+def test_each_file_is_told_of_before_the_next_is_made_and_all_before_one_appears(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    told = []
+
+    def second(file):
+        assert told == [(one, hashlib.sha256(b"first").hexdigest(), 5)]
+        file.write(b"2")
+
+    def ready():
+        assert len(told) == 2
+        assert not one.exists()
+        assert not two.exists()
+
+    write_files({one: b"first", two: second}, ready=ready, written=lambda *what: told.append(what))
+    assert (one.read_bytes(), two.read_bytes()) == (b"first", b"2")
+
+
+@pytest.mark.parametrize("moment", ["writing", "ready"])
+def test_an_interrupt_before_the_first_file_appears_leaves_nothing(tmp_path, moment):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    contents = {tmp_path / "one": b"1", tmp_path / "two": interrupt if moment == "writing" else b"2"}
+    with pytest.raises(KeyboardInterrupt):
+        write_files(contents, ready=interrupt)
+    assert list(tmp_path.iterdir()) == []

@@ -40,9 +40,10 @@ def step_pictures(
             odds = _small(result.log_odds[k].astype(np.float32))
             yield f"3-odds-{number(k)}-{number(k + 1)}", _bytes(0.5 + odds / (2 * CERTAIN))
     if result.votes is not None:
-        for k in range(len(frames)):
-            votes = _small(result.votes[k].astype(np.float32))
-            yield f"4-weight-{number(k)}", _bytes(votes / _most_votes(result.votes))
+        votes = result.votes
+        total = sum(_small(votes[k].astype(np.float32)) for k in range(len(votes)))
+        for k in range(len(votes)):
+            yield f"4-weight-{number(k)}", _bytes(_small(votes[k].astype(np.float32)) / total)
     if slabs is not None:
         for s in range(len(slabs)):
             yield f"4-slab-{number(s)}", shown(np.asarray(slabs[s]), LARGEST_SIDE)
@@ -65,8 +66,3 @@ def _small(plane: NDArray[Any]) -> NDArray[Any]:
 
 def _bytes(unit: NDArray[Any]) -> Picture:
     return np.asarray(np.rint(255 * np.clip(unit, 0, 1)), np.uint8)
-
-
-def _most_votes(votes: "Frames") -> float:
-    """Return the votes that a pixel has in all; but for rounding, every pixel has as many."""
-    return float(sum(int(votes[k, slice(0, 1), slice(0, 1)][0, 0]) for k in range(len(votes))))

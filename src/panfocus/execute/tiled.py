@@ -18,7 +18,7 @@ MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels
 HALOS_PER_SIDE = 16  # a wide halo takes wide tiles, or most of the work would be done twice
 MAX_SIDE = 2100  # but every thread holds one
 LEAST_SIDE = 64  # what memory has to suffice for
-LAYER_BYTES = 2  # of a layer, for each frame and pixel
+LAYER_BYTES = 4  # of a layer, for each frame and pixel, at most
 
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # what can be filled plane by plane, as an array
 

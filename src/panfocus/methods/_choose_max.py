@@ -1,5 +1,6 @@
 """What `sr-cm` and `sr-ksvd` share: everything but the dictionary."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -36,12 +37,17 @@ class ChooseMax(SparseMethod):
         super().__post_init__()
         one_of("reconstruct", self.reconstruct, get_args(Reconstruct))
 
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Votes, if the picture is the mean by them."""
+        return super().layers if self.reconstruct == "pixels" else ()
+
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Those of choosing; codes are added up in float64, for each frame and channel, and sorted."""
         rebuilding = 24 * n_frames * n_channels if self.reconstruct == "codes" else 0
         return super().working_bytes(n_frames, n_channels, tile) + rebuilding * tile.pixels
 
-    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, deciding on grey."""
         pursuit = self._pursuit()
 
@@ -57,7 +63,8 @@ class ChooseMax(SparseMethod):
             image = by_votes(frames[:, *tile.core], choice.votes)
         else:
             image = self._rebuilt(frames, tile, choice, pursuit)
-        return FusionResult(image, *majority(choice.votes))
+        kept = choice.votes if "votes" in layers else None
+        return FusionResult(image, *majority(choice.votes), votes=kept)
 
     def _rebuilt(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
         """Average the patches that the codes of the chosen frames stand for, each channel for itself."""

@@ -111,9 +111,12 @@ class Surveyor(Protocol):
 
 @runtime_checkable
 class Layered(Protocol):
-    """A method that tells more if it is asked: layers, with a plane for each frame, of 2 bytes a pixel."""
+    """A method that tells more if it is asked: layers, with a plane for each frame, of 4 bytes at most."""
 
-    layers: ClassVar[tuple[str, ...]]  # which of the FusionResult
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Which of the FusionResult it can tell: those of `votes`, `log_odds`."""
+        ...
 
     def fuse(self, frames: Any, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, and return these layers too."""

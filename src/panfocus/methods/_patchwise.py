@@ -1,6 +1,6 @@
 """What methods share that choose a frame per patch and let the patches over a pixel vote."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,13 @@ class Choice:
 
 
 def fuse_by_votes(
-    frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity
+    frames: NDArray[Any],
+    tile: Tile,
+    *,
+    size: int,
+    stride: int,
+    activity: Activity,
+    layers: Collection[str] = (),
 ) -> FusionResult:
     """Give each patch to the frame most active there, and each pixel the mean of the patches over it.
 
@@ -40,7 +46,8 @@ def fuse_by_votes(
     inner part must be judged as in the whole image.
     """
     votes = choose_frames(frames, tile, size=size, stride=stride, activity=activity).votes
-    return FusionResult(by_votes(frames[:, *tile.core], votes), *majority(votes))
+    kept = votes if "votes" in layers else None
+    return FusionResult(by_votes(frames[:, *tile.core], votes), *majority(votes), votes=kept)
 
 
 def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity) -> Choice:

@@ -52,6 +52,11 @@ class SparseMethod(ABC):
         return math.isqrt(len(self.atoms))
 
     @property
+    def layers(self) -> tuple[str, ...]:
+        """Votes, by which the picture is a mean of the frames."""
+        return ("votes",)
+
+    @property
     def halo(self) -> int:
         """All patches over a pixel lie this near to it."""
         return self._size - 1

@@ -4,6 +4,7 @@ F. G. Veshki and S. A. Vorobyov, "Multi-Focus Image Fusion using Sparse Represen
 Learning", Algorithm 1. Step numbers in the comments are those of the algorithm.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -55,7 +56,7 @@ class Coupled(SparseMethod):
         """D = [D_F, D_B]."""
         return self.dictionary.matrix
 
-    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile: steps 1 to 8."""
         pursuit = self._pursuit()
 
@@ -67,7 +68,9 @@ class Coupled(SparseMethod):
 
             return in_blocks(of_block, rows, len(cols))
 
-        return fuse_by_votes(frames, tile, size=self._size, stride=self.stride, activity=activity)
+        return fuse_by_votes(
+            frames, tile, size=self._size, stride=self.stride, activity=activity, layers=layers
+        )
 
 
 def patch_activity(l1: FloatArray, energies: FloatArray, *, w: float, contrast: Contrast) -> FloatArray:

@@ -5,7 +5,7 @@ representation", Information Fusion 25, 2015, as the paper compares with it: wit
 smooths the decision, and composed of overlapping patches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +52,7 @@ class SrFm(SparseMethod):
         """All patches over a pixel and the patches beside them, with what their focus maps depend on."""
         return super().halo + POOL_REACH * self.stride + REACH
 
-    def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, deciding on grey."""
         pursuit = self._pursuit()
 
@@ -68,7 +68,9 @@ class SrFm(SparseMethod):
                 found[block] = pooled[block.start - first : block.stop - first]
             return found.ravel()
 
-        return fuse_by_votes(frames, tile, size=self._size, stride=self.stride, activity=activity)
+        return fuse_by_votes(
+            frames, tile, size=self._size, stride=self.stride, activity=activity, layers=layers
+        )
 
     @staticmethod
     def learn_dictionary(images: Sequence[FloatArray], **options: Any) -> CoupledDictionary:
