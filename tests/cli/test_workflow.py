@@ -79,7 +79,7 @@ EXTRAS = {
     "another method": ("--method", "coupled", "--set", "stride=4", "--refine-strength", "0.01"),
     "slabs": ("--slabs", "3:1", "--depth", "depth.png", "--step", "2um"),
     "preview": ("--preview",),
-    "applied": ("--apply-to", "red/*.png", "--apply-output", "red.tif", "--sweep", "sweep.png"),
+    "applied": ("--apply-to", "red/*.png", "--apply-output", "red.tif", "--sweep", "sweep.webp"),
 }
 
 
