@@ -1,6 +1,7 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -75,6 +76,42 @@ def part_of(frames: Frames, rows: slice, cols: slice) -> Frames:
     return frames[:, rows, cols] if isinstance(frames, np.ndarray) else Part(frames, rows, cols)
 
 
+@dataclass(frozen=True)
+class Resolution:
+    """Pixels per unit of length; units as in EXIF: 1 none, only the ratio counts; 2 inch; 3 centimetre."""
+
+    x: Fraction
+    y: Fraction
+    unit: int
+
+
+@dataclass(frozen=True)
+class Acquisition:
+    """What a microscope's file says of its axes."""
+
+    channels: tuple[str, ...] = ("",)  # their names; several are fused by one decision
+    pixel_width: float | None = None
+    pixel_height: float | None = None
+    step: float | None = None  # from slice to slice
+    unit: str = "µm"  # of all three
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a file says about its picture, beside the colour profile; to be carried over to the fused one."""
+
+    exif: bytes | None = None  # as JPEG, PNG and WebP hold it
+    xmp: bytes | None = None
+    resolution: Resolution | None = None
+    png_colour: tuple[tuple[bytes, bytes], ...] = ()  # chunks of a PNG on its colours and significant bits
+    premultiplied: bool = False  # colours are multiplied by alpha
+    acquisition: Acquisition | None = None
+    left_behind: tuple[str, ...] = ()  # what else the file has, in words
+
+
+NO_METADATA = Metadata()
+
+
 @dataclass(frozen=True, eq=False)
 class Slab:
     """Consecutive frames of a stack that is not in memory; what is asked of it is read then."""
@@ -127,9 +164,12 @@ class Stack:
         Colour profile of the first frame; the fused image is in its colour space.
     notices : tuple of str
         Sentences on what reading left behind.
+    metadata : Metadata
+        What the reference frame's file says beside that; the fused image's file says it too.
     """
 
     frames: Frames
     names: tuple[str, ...]
     icc_profile: bytes | None = None
     notices: tuple[str, ...] = ()
+    metadata: Metadata = NO_METADATA

@@ -83,7 +83,7 @@ def test_pages_are_frames_without_the_reduced_ones(tmp_path):
         tiff.write(GREY + 1)
     headers = read_headers([tmp_path / "pages.tif"])
     assert [header.name[-7:] for header in headers] == ["page 1,", "page 2,"]
-    assert [header.page for header in headers] == [0, 2]
+    assert [header.pages for header in headers] == [(0,), (2,)]
     check_headers(headers)
 
 

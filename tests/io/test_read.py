@@ -173,13 +173,11 @@ def test_the_pages_of_a_tiff_are_frames_and_thumbnails_are_not(tmp_path, rng):
     ("axes", "shape", "words"),
     [
         ("ZYX", (3,), None),
-        ("CYX", (3,), "3 channels"),
-        ("ZCYX", (3, 2), "2 channels"),
         ("TYX", (3,), "3 time points"),
         ("TZYX", (2, 3), "2 time points"),
     ],
 )
-def test_slices_are_frames_channels_and_time_points_are_not(tmp_path, options, axes, shape, words):
+def test_slices_are_frames_and_time_points_are_not(tmp_path, options, axes, shape, words):
     path = tmp_path / "stack.tif"
     tifffile.imwrite(path, np.zeros((*shape, 13, 17), np.uint16), metadata={"axes": axes}, **options)
     if words is None:
@@ -205,8 +203,8 @@ def test_the_first_profile_is_kept_and_losses_are_said(tmp_path, photo):
     ]
     stack = read_stack(paths)
     assert stack.icc_profile == b"first profile"
-    assert ["EXIF" in notice for notice in stack.notices] == [True, False]
-    assert "profiles differ" in stack.notices[1]
+    (notice,) = stack.notices
+    assert "profiles differ" in notice
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".webp"])

@@ -1,13 +1,17 @@
 """What every decoder returns, and the checks that all of them share."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
+from panfocus.stack import NO_METADATA, Metadata
 
 ORIENTATION_TAG = 0x0112
+
+SIDEWAYS = (5, 6, 7, 8)  # orientations of a camera on its side: width and height are exchanged
 
 # Above the largest cameras (150 megapixels) and below what a small file could use to exhaust the memory.
 MAX_PIXELS = 500_000_000
@@ -20,7 +24,8 @@ class Frame:
     image: NDArray[Any]
     orientation: int = 1  # that it had in the file
     icc_profile: bytes | None = None
-    has_exif: bool = False
+    taken: datetime | None = None  # by the camera's clock
+    metadata: Metadata = NO_METADATA
 
 
 def check_pixel_count(width: int, height: int) -> None:
@@ -33,7 +38,7 @@ def check_pixel_count(width: int, height: int) -> None:
 
 def turn_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
     """Undo how the camera was held; `orientation` is the EXIF value, 1 to 8, where 1 is upright."""
-    if orientation in (5, 6, 7, 8):
+    if orientation in SIDEWAYS:
         image = image.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
         image = image[:, ::-1]

@@ -4,21 +4,29 @@ import io
 import os
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, BinaryIO
 
 import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from panfocus._checks import blank
 from panfocus.errors import FileError
-from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
+from panfocus.io._frame import Frame, check_pixel_count, turn_upright
+from panfocus.io.metadata import exif_for_file, gather, xmp_for_file
+from panfocus.stack import NO_METADATA, Metadata, Resolution
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _END_OF_HEADER = len(PNG_SIGNATURE) + 25  # the IHDR chunk: 12 bytes of frame around 13 of content
-_MAX_PROFILE_BYTES = 16 << 20
+_MAX_UNPACKED = 16 << 20  # bytes of a profile or of XMP data
+_MAX_CHUNK = 16 << 20  # bytes of any chunk but the pixels
+_COLOUR = (b"cICP", b"sRGB", b"gAMA", b"cHRM", b"sBIT")  # chunks that are carried over as they are
+_TEXT = (b"tEXt", b"zTXt", b"iTXt")
+_XMP_KEY = b"XML:com.adobe.xmp"
+_PER_METRE = 1
 _CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; transparency adds one more
 
 # Of a photograph, the differences that this filter leaves repeat only as runs. Searching them for more takes
@@ -39,32 +47,55 @@ def png_header(file: BinaryIO) -> Frame:
     check_pixel_count(width, height)
     if b"acTL" in chunks:
         raise FileError("animated; save its frames as separate files")
-    exif = Image.Exif()
-    exif.load(chunks.get(b"eXIf", b""))
-    orientation = exif.get(ORIENTATION_TAG, 1)
+    source = gather(
+        chunks.get(b"eXIf"),
+        _unpack_text(chunks[_XMP_KEY]) if _XMP_KEY in chunks else None,
+        _resolution(chunks.get(b"pHYs")),
+        left_behind=["texts"] if any(name in chunks for name in _TEXT) else [],
+    )
     channels = _CHANNELS[kind] + (b"tRNS" in chunks)
     shape = (height, width) if channels == 1 else (height, width, channels)
+    colour = [(name, chunks[name]) for name in _COLOUR if name in chunks]
     return Frame(
-        image=turn_upright(blank(shape, np.dtype(np.uint16 if bits == 16 else np.uint8)), orientation),
-        orientation=orientation,
+        image=turn_upright(blank(shape, np.dtype(np.uint16 if bits == 16 else np.uint8)), source.orientation),
+        orientation=source.orientation,
         icc_profile=_profile(chunks.get(b"iCCP")),
-        has_exif=b"eXIf" in chunks,
+        taken=source.exif.taken if source.exif else None,
+        metadata=replace(source.metadata, png_colour=_for_channels(colour, channels)),
     )
 
 
-def encode_png(image: NDArray[Any], icc_profile: bytes | None = None) -> bytes:
+def encode_png(
+    image: NDArray[Any], icc_profile: bytes | None = None, metadata: Metadata = NO_METADATA
+) -> bytes:
     """Encode uint8 or uint16, (h, w) or (h, w, c) with 2 to 4 channels."""
     data = bytes(imagecodecs.png_encode(image, level=1, strategy=_RUNS, filter=_PAETH))
-    if icc_profile is None:
+    height, width = image.shape[:2]
+    chunks = list(metadata.png_colour)
+    if icc_profile is not None:
+        chunks.append((b"iCCP", b"ICC profile\0\0" + zlib.compress(icc_profile)))
+    if metadata.resolution:
+        chunks.append((b"pHYs", _physical(metadata.resolution)))
+    exif, _ = exif_for_file(metadata, ".png", width, height)
+    if exif:
+        chunks.append((b"eXIf", exif.to_bytes()))
+    if xmp := xmp_for_file(metadata, ".png", width, height):
+        chunks.append((b"iTXt", _XMP_KEY + bytes(5) + xmp))  # not compressed, in no language
+    if not chunks:
         return data
-    content = b"ICC profile\0\0" + zlib.compress(icc_profile)
-    check = zlib.crc32(b"iCCP" + content)
-    chunk = struct.pack(">I", len(content)) + b"iCCP" + content + struct.pack(">I", check)
-    return data[:_END_OF_HEADER] + chunk + data[_END_OF_HEADER:]
+    return b"".join([data[:_END_OF_HEADER], *map(_chunk, chunks), data[_END_OF_HEADER:]])
+
+
+def _chunk(named: tuple[bytes, bytes]) -> bytes:
+    name, content = named
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
 def _chunks(file: BinaryIO) -> dict[bytes, bytes]:
-    """Contents by chunk name up to IEND, which decoders do not miss when a file is cut just before it."""
+    """Contents by chunk name up to IEND, which decoders do not miss when a file is cut just before it.
+
+    XMP data is among them by the name of its text.
+    """
     chunks: dict[bytes, bytes] = {}
     size = file.seek(0, os.SEEK_END)
     position = len(PNG_SIGNATURE)
@@ -75,11 +106,50 @@ def _chunks(file: BinaryIO) -> dict[bytes, bytes]:
         frame = file.read(8)
         length, name = int.from_bytes(frame[:4], "big"), frame[4:]
         if name != b"IDAT":  # the pixels are large and not wanted here
-            chunks[name] = file.read(length)
+            content = file.read(length) if length <= _MAX_CHUNK else b""
+            if content and file.read(4) != struct.pack(">I", zlib.crc32(name + content)):
+                raise FileError(f"damaged: its chunk {name.decode('latin-1')} does not match its check sum")
+            is_xmp = name == b"iTXt" and content.startswith(_XMP_KEY + b"\0")
+            chunks[_XMP_KEY if is_xmp else name] = content
         position += 12 + length
     if position > size:
         raise FileError("cut off before its end")
     return chunks
+
+
+def _unpack_text(chunk: bytes) -> bytes | None:
+    """Unpack an iTXt chunk: key, zero, whether and how it is compressed, language, key in it, text."""
+    _, _, rest = chunk.partition(b"\0")
+    *_, content = rest[2:].split(b"\0", 2)
+    try:
+        return zlib.decompressobj().decompress(content, _MAX_UNPACKED) if rest[:1] == b"\1" else content
+    except zlib.error:
+        return None
+
+
+def _resolution(chunk: bytes | None) -> Resolution | None:
+    if chunk is None or len(chunk) != 9:
+        return None
+    across, down, unit = struct.unpack(">IIB", chunk)
+    if not (across and down):
+        return None
+    if unit != _PER_METRE:
+        return Resolution(Fraction(across), Fraction(down), 1)
+    return Resolution(Fraction(across, 100), Fraction(down, 100), 3)
+
+
+def _physical(resolution: Resolution) -> bytes:
+    per_metre = {1: Fraction(1), 2: Fraction(10_000, 254), 3: Fraction(100)}[resolution.unit]
+    across, down = (min((1 << 31) - 1, max(1, round(n * per_metre))) for n in (resolution.x, resolution.y))
+    return struct.pack(">IIB", across, down, 0 if resolution.unit == 1 else _PER_METRE)
+
+
+def _for_channels(colour: Iterable[tuple[bytes, bytes]], channels: int) -> tuple[tuple[bytes, bytes], ...]:
+    """Count significant bits also of an alpha channel that was a table in the file, where they are 8."""
+    return tuple(
+        (name, content.ljust(channels, b"\x08")[:channels] if name == b"sBIT" else content)
+        for name, content in colour
+    )
 
 
 def _profile(chunk: bytes | None) -> bytes | None:
@@ -87,4 +157,4 @@ def _profile(chunk: bytes | None) -> bytes | None:
     if chunk is None:
         return None
     _, _, compressed = chunk.partition(b"\0")
-    return zlib.decompressobj().decompress(compressed[1:], _MAX_PROFILE_BYTES)
+    return zlib.decompressobj().decompress(compressed[1:], _MAX_UNPACKED)

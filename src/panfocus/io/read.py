@@ -3,7 +3,8 @@
 import glob
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from panfocus.io._frame import Frame
 from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
 from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
 from panfocus.io.scratch import ScratchFrames
-from panfocus.io.tiff import TIFF_SIGNATURES, decode_page, tiff_headers
-from panfocus.stack import Stack
+from panfocus.io.tiff import TIFF_SIGNATURES, decode_pages, tiff_headers, tiff_metadata
+from panfocus.stack import NO_METADATA, Metadata, Stack
 
 # What a folder is searched for; a file that the user names is judged by its content alone.
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp")
@@ -40,13 +41,30 @@ class Header:
 
     name: str  # what it is called in messages: its file, and its page where the file has several
     path: Path
-    page: int  # of a TIFF, among all its pages
-    frame: Frame  # what decoding will give, with blank pixels
+    pages: tuple[int, ...]  # of a TIFF, among all its pages: one, or one a channel
+    frame: Frame  # what decoding will give, with blank pixels and without metadata, which may be large
+    channel: int | None = None  # that was asked for, of a microscope's file
+    time: int | None = None
 
 
-def read_headers(paths: Iterable[Path]) -> list[Header]:
-    """Find out what frames there are, without decoding them: one a file, one a page of a TIFF."""
-    return [header for path in paths for header in _headers(path)]
+def read_headers(
+    paths: Iterable[Path], *, channel: int | None = None, time: int | None = None
+) -> list[Header]:
+    """Find out what frames there are, without decoding them: one a file, one a page or slice of a TIFF.
+
+    `channel` and `time` choose, counted from 1, from microscopes' files; by default all channels are read.
+    """
+    return [header for path in paths for header in _headers(path, channel=channel, time=time)]
+
+
+def read_metadata(header: Header) -> Metadata:
+    """Read what a frame's file says about its picture."""
+    with errors_that_name(header.path):
+        kind = _kind(header.path)
+        if kind == "TIFF":
+            return tiff_metadata(header.path, header.pages[0], channel=header.channel, time=header.time)
+        with header.path.open("rb") as file:
+            return _HEADER[kind](file).metadata
 
 
 def read_image(path: str | Path) -> NDArray[Any]:
@@ -87,11 +105,13 @@ def read_into(
     *,
     at_once: int | None = None,
     reduce: int = 1,
+    reference: int = 0,
     progress: Progress = silent,
 ) -> Stack:
     """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores).
 
     Frames are made smaller by the factor `reduce`, of both sides; the array is for what comes of them.
+    Colour profile and metadata are those of the `reference` frame.
     """
 
     def decode(k: int) -> None:
@@ -104,17 +124,34 @@ def read_into(
         progress("read", (k + 1) / len(headers))
     profiles = [header.frame.icc_profile for header in headers]
     notices = []
-    if any(header.frame.has_exif for header in headers):
-        notices.append("The frames' EXIF data is not carried over.")
     if len(set(profiles)) > 1:
         notices.append(
-            "The frames' colour profiles differ: the first frame's is kept, no colour is converted."
+            f"The frames' colour profiles differ: that of {headers[reference].name} is kept, "
+            "no colour is converted."
         )
+    if disagreement := _time_against_order(headers):
+        notices.append(disagreement)
     return Stack(
         frames=frames,
         names=tuple(header.name for header in headers),
-        icc_profile=profiles[0],
+        icc_profile=profiles[reference],
         notices=tuple(notices),
+        metadata=read_metadata(headers[reference]),
+    )
+
+
+def _time_against_order(headers: Sequence[Header]) -> str | None:
+    """Say where the camera's clock and the order of the frames disagree; a sweep may run either way."""
+    files = [header for k, header in enumerate(headers) if k == 0 or header.path != headers[k - 1].path]
+    timed = [(header.frame.taken, header) for header in files if header.frame.taken]
+    steps = [(later[0] > earlier[0]) - (later[0] < earlier[0]) for earlier, later in pairwise(timed)]
+    if not (1 in steps and -1 in steps):
+        return None
+    back = -1 if steps.count(1) >= steps.count(-1) else 1
+    (_, before), (_, after) = timed[steps.index(back)], timed[steps.index(back) + 1]
+    return (
+        f"The order of the frames is not that in which they were taken: by the camera's clock {after.name} "
+        f"does not belong after {before.name}. The order is kept; see that it is that of their focus."
     )
 
 
@@ -153,25 +190,32 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [*parts, (-1, text)]
 
 
-def _headers(path: Path) -> list[Header]:
+def _headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Header]:
     with errors_that_name(path):
         kind = _kind(path)
         if kind == "TIFF":
-            frames = tiff_headers(path)
-            several = len(frames) > 1
+            slices = tiff_headers(path, channel=channel, time=time)
+            several = len(slices) > 1
             return [
-                Header(f"{path}, page {number}," if several else str(path), path, page, frame)
-                for number, (page, frame) in enumerate(frames.items(), start=1)
+                Header(
+                    f"{path}, page {number}," if several else str(path),
+                    path,
+                    found.pages,
+                    found.frame,
+                    channel,
+                    time,
+                )
+                for number, found in enumerate(slices, start=1)
             ]
         with path.open("rb") as file:
-            return [Header(str(path), path, 0, _HEADER[kind](file))]
+            return [Header(str(path), path, (0,), replace(_HEADER[kind](file), metadata=NO_METADATA))]
 
 
 def _decode(header: Header) -> Frame:
     with errors_that_name(header.path):
         kind = _kind(header.path)
         if kind == "TIFF":
-            return decode_page(header.path, header.page)
+            return decode_pages(header.path, header.pages)
         return _DECODE[kind](header.path.read_bytes())
 
 

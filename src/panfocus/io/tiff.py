@@ -1,12 +1,11 @@
-"""TIFF of one or more pages, with the sample type it was stored in."""
+"""Reading TIFF of one or more pages, with the sample type it was stored in; writing is in `tiff_writer`."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import tifffile
@@ -15,6 +14,10 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
+from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, exif_of_tiff, read_exif
+from panfocus.io.metadata import gather
+from panfocus.io.ome import Layout, read_imagej, read_ome
+from panfocus.stack import Metadata
 
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
@@ -22,43 +25,76 @@ TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}
 _WHOLE_SAMPLES = (8, 16, 32, 64)
 
-
-def tiff_headers(path: Path) -> dict[int, Frame]:
-    """Return what `decode_page` will, with blank pixels, for each page of full size that holds a picture."""
-    with _open(path) as pages:
-        return {page.index: _header(page) for page in pages}
+_DESCRIPTION_TAG, _XMP_TAG = 0x010E, 0x02BC
+_KNOWN_LOSSES = {0x83BB: "IPTC data", 0x8649: "Photoshop's data", 0x935C: "Photoshop's layers"}
 
 
-def decode_page(path: Path, index: int) -> Frame:
-    """Decode one page of a TIFF, by its place among all pages."""
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A frame of a TIFF: its page, or pages where each channel of a microscope has one; blank."""
+
+    pages: tuple[int, ...]
+    frame: Frame
+
+
+def tiff_headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Slice]:
+    """Return what `decode_pages` will, with blank pixels, for each slice, which is a page of full size."""
+    with _open(path) as (tiff, pages):
+        layout = _layout(tiff, pages)
+        if layout is None:
+            taken = _taken(pages[0])
+            return [Slice((page.index,), replace(_header(page), taken=taken)) for page in pages]
+        layout = layout.chosen(channel, time)
+        slices = []
+        for numbers in layout.frames():
+            chosen = [pages[number] for number in numbers]
+            image = _beside_each_other([_header(page).image for page in chosen])
+            slices.append(
+                Slice(tuple(page.index for page in chosen), replace(_header(chosen[0]), image=image))
+            )
+        return slices
+
+
+def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
+    """Decode the pages of one frame of a TIFF, by their places among all; several are its channels."""
     with tifffile.TiffFile(path) as tiff:
-        page = tiff.pages[index]
-        assert isinstance(page, tifffile.TiffPage)  # as always, unless a file is opened for speed
-        header = _header(page)
-        return replace(header, image=_upright(page.asarray(), page, header.orientation))
+        pages = [_page(tiff, index) for index in indices]
+        header = _header(pages[0])
+        planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
+        return replace(header, image=_beside_each_other(planes))
 
 
-def encode_tiff(image: NDArray[Any], icc_profile: bytes | None = None) -> Callable[[BinaryIO], object]:
-    """Encode any supported dtype, (h, w) or (h, w, c) with 2 to 4 channels, into a file that is given later.
+def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: int | None = None) -> Metadata:
+    """Return what a page of a TIFF says about its picture."""
+    with _open(path) as (tiff, pages), path.open("rb") as file:
+        page = _page(tiff, index)
+        found = read_exif(file, page.offset)
+        layout = _layout(tiff, pages)
+        if layout or page.is_shaped:  # then this text is on the layout of the file, not on the picture
+            found.main.pop(_DESCRIPTION_TAG, None)
+        exif = exif_of_tiff(found)
+        xmp = page.tags.valueof(_XMP_TAG)
+        source = gather(
+            exif,
+            bytes(xmp) if isinstance(xmp, bytes) else None,
+            left_behind=_left_behind(found.main),
+            has_note_left=found.has_maker_note and not (exif and exif.has_maker_note),
+        )
+        return replace(
+            source.metadata,
+            premultiplied=tifffile.EXTRASAMPLE.ASSOCALPHA in page.extrasamples,
+            acquisition=layout.chosen(channel, time).acquisition if layout else None,
+        )
 
-    Pixels go from the image into the file as they are, without a copy and without compression, which takes
-    longer than many a fusion: docs/performance.md.
-    """
-    channels = image.shape[2] if image.ndim == 3 else 1
-    return partial(
-        tifffile.imwrite,
-        data=image,
-        photometric="rgb" if channels >= 3 else "minisblack",
-        planarconfig="contig" if channels > 1 else None,
-        extrasamples=["unassalpha"] if channels in (2, 4) else None,
-        iccprofile=icc_profile,
-        software="panfocus",
-        metadata=None,
-    )
+
+def _page(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
+    page = tiff.pages[index]
+    assert isinstance(page, tifffile.TiffPage)  # as always, unless a file is opened for speed
+    return page
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[list[tifffile.TiffPage]]:
+def _open(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
     with tifffile.TiffFile(path) as tiff:
         pages = [page for page in tiff.pages if isinstance(page, tifffile.TiffPage)]
         # In a file that was cut, the chain of pages ends in a pointer beyond its end; tifffile only logs it.
@@ -69,44 +105,69 @@ def _open(path: Path) -> Iterator[list[tifffile.TiffPage]]:
         pictures = [page for page in pages if not (page.is_reduced or page.is_mask)]
         if not pictures:
             raise FileError("it holds only reduced pictures or masks, none of full size")
-        if len(pictures) > 1:
-            _check_axes(tiff)
-        yield pictures
+        yield tiff, pictures
 
 
-def _check_axes(tiff: tifffile.TiffFile) -> None:
-    """Refuse a hyperstack of ImageJ or OME, whose pages are not only slices of one scene.
+def _layout(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
+    """Return how a microscope's file is laid out, None for any other.
 
     tifffile's own list of axes would do, but for OME it believes any size and allocates it.
     """
-    if stack := tiff.imagej_metadata:
-        channels, times = stack.get("channels", 1), stack.get("frames", 1)
-    elif pixels := re.search(r"<(\w+:)?Pixels\s[^>]*", tiff.ome_metadata or ""):
-        sizes = dict(re.findall(r"\sSize([CT])\s*=\s*[\"'](\d+)", pixels.group()))
-        channels = int(sizes.get("C", 1)) // tiff.pages.first.samplesperpixel
-        times = int(sizes.get("T", 1))
-    else:
-        return
-    for name, size in (("channels", channels), ("time points", times)):
-        if size > 1:
-            raise FileError(f"its pages are of {size} {name}, not only slices; save one of them as a stack")
+    if said := tiff.imagej_metadata:
+        per_unit = [_ratio(pages[0], tag) for tag in (X_RESOLUTION, Y_RESOLUTION)]
+        sizes = (float(per_unit[0]), float(per_unit[1])) if all(per_unit) else None
+        return read_imagej(said, len(pages), sizes)
+    if xml := tiff.ome_metadata:
+        return read_ome(xml, len(pages), pages[0].samplesperpixel)
+    return None
+
+
+def _ratio(page: tifffile.TiffPage, tag: int) -> Fraction:
+    value = page.tags.valueof(tag)
+    return Fraction(*value) if isinstance(value, tuple) and len(value) == 2 and value[1] else Fraction(0)
+
+
+def _beside_each_other(planes: list[NDArray[Any]]) -> NDArray[Any]:
+    """Make a frame of channels; a blank one more than 2 or 4, of which the last would be taken for alpha."""
+    if len(planes) == 1:
+        return planes[0]
+    if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
+        raise FileError("its channels are not of one size, or in colour; save them as separate files")
+    shape = (*planes[0].shape, len(planes) + (len(planes) in (2, 4)))
+    if not planes[0].strides[0]:  # blank ones, of a header
+        return blank(shape, planes[0].dtype)
+    frame = np.zeros(shape, planes[0].dtype)
+    for channel, plane in enumerate(planes):
+        frame[..., channel] = plane
+    return frame
+
+
+def _taken(page: tifffile.TiffPage) -> Any:
+    with Path(page.parent.filehandle.path).open("rb") as file:
+        return read_exif(file, page.offset).taken
+
+
+def _left_behind(tags: Any) -> list[str]:
+    return [name for tag, name in _KNOWN_LOSSES.items() if tags.pop(tag, None)]
 
 
 def _header(page: tifffile.TiffPage) -> Frame:
-    check_pixel_count(page.imagewidth, page.imagelength)
     _check_pixels(page)
     size = page.parent.filehandle.size
+    if page.compression != tifffile.COMPRESSION.NONE:  # else the file itself is as large as its pixels
+        check_pixel_count(page.imagewidth, page.imagelength)
+    elif sum(page.databytecounts) < page.nbytes:
+        raise FileError("cut off: pixels are missing")
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
         raise FileError("cut off: pixels are missing")
     if page.dtype is None:
         raise FileError("its samples are of no known kind; convert it to 8 or 16 bit")
     tag = page.tags.get(ORIENTATION_TAG)
-    orientation = tag.value if tag else 1
+    orientation = tag.value if tag and tag.value in range(1, 9) else 1
     return Frame(
         image=_upright(blank(page.shape, page.dtype), page, orientation),
         orientation=orientation,
         icc_profile=page.iccprofile,
-        has_exif="ExifTag" in page.tags,
     )
 
 

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray, IntArray, IntensityScale
 from panfocus.errors import InputError
 from panfocus.io.files import Content, check_suffix, write_files
+from panfocus.io.metadata import losses
 from panfocus.io.png import encode_png
-from panfocus.io.raster import MAX_JPEG_SIDE, encode_jpeg
-from panfocus.io.tiff import encode_tiff
-from panfocus.stack import Stack
+from panfocus.io.raster import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
+from panfocus.io.tiff_writer import encode_tiff
+from panfocus.stack import NO_METADATA, Metadata, Stack
 
-_ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None], Content]] = {
+_ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None, Metadata], Content]] = {
     ".png": encode_png,
     ".tif": encode_tiff,
     ".tiff": encode_tiff,
     ".jpg": encode_jpeg,
     ".jpeg": encode_jpeg,
+    ".webp": encode_webp,
 }
 IMAGE_SUFFIXES = tuple(_ENCODERS)
 LABEL_SUFFIXES = (".png",)
@@ -29,10 +31,18 @@ CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
 MASK_SUFFIXES = (".png",)
 
 
-def check_format(path: Path, image: NDArray[Any]) -> None:
+def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADATA) -> None:
     """Refuse a format that cannot hold every value of an image like this one."""
     suffix = path.suffix.lower()
+    acquisition = metadata.acquisition
+    if acquisition and len(acquisition.channels) > 1 and suffix not in (".tif", ".tiff"):
+        raise InputError(
+            f"{path}: the frames have {len(acquisition.channels)} channels of a microscope, which only "
+            "a TIFF holds; use .tif, or choose one by --channel N"
+        )
     if suffix in (".jpg", ".jpeg") and (reason := why_no_jpeg(image)):
+        raise InputError(f"{path}: {reason}; {_remedy(image)}")
+    if suffix == ".webp" and (reason := _why_no_webp(image)):
         raise InputError(f"{path}: {reason}; {_remedy(image)}")
     if suffix == ".png" and image.dtype.kind == "f":
         raise InputError(f"{path}: PNG holds no {image.dtype.name} values; {_remedy(image)}")
@@ -49,12 +59,38 @@ def why_no_jpeg(image: NDArray[Any]) -> str | None:
     return None
 
 
-def encode_image(path: Path, image: NDArray[Any], *, like: Stack | None = None) -> Content:
-    """Encode an image in the format of the name, with the colour profile of the stack that it comes from."""
+def _why_no_webp(image: NDArray[Any]) -> str | None:
+    if image.dtype != np.uint8:
+        return f"WebP holds 8 bits, the frames are {image.dtype.name}"
+    if image.ndim == 2 or image.shape[2] not in (3, 4):
+        return "WebP holds colours, the frames are grey"
+    if max(image.shape[:2]) > MAX_WEBP_SIDE:
+        return f"WebP ends at {MAX_WEBP_SIDE} pixels a side"
+    return None
+
+
+def encode_image(
+    path: Path, image: NDArray[Any], *, like: Stack | None = None, jpeg: JpegSettings | None = None
+) -> Content:
+    """Encode an image in the format of the name, with profile and metadata of the stack it comes from."""
     check_suffix(path, IMAGE_SUFFIXES)
-    check_format(path, image)
+    metadata = like.metadata if like else NO_METADATA
+    check_format(path, image, metadata)
+    if metadata.acquisition and (n_channels := len(metadata.acquisition.channels)) > 1:
+        image = image[..., :n_channels]  # without the blank one that kept the last from being alpha
     # Encoders want rows that lie in memory one after the other; a turned or cropped view does not.
-    return _ENCODERS[path.suffix.lower()](np.ascontiguousarray(image), like.icc_profile if like else None)
+    image, profile = np.ascontiguousarray(image), like.icc_profile if like else None
+    suffix = path.suffix.lower()
+    if jpeg and suffix in (".jpg", ".jpeg"):
+        return encode_jpeg(image, profile, metadata, quality=jpeg.quality, subsampling=jpeg.subsampling)
+    return _ENCODERS[suffix](image, profile, metadata)
+
+
+def said_losses(path: Path, like: Stack) -> list[str]:
+    """Say in a sentence what of the reference frame's metadata a file of this name will not have."""
+    height, width = like.frames.shape[1:3]
+    lost = losses(like.metadata, path.suffix.lower(), width, height)
+    return [f"Not carried over from the frames: {', '.join(lost)}."] if lost else []
 
 
 def encode_labels(labels: IntArray, n_frames: int) -> bytes:

@@ -1,0 +1,198 @@
+"""Axes and pixel sizes of microscopes' TIFFs: OME's XML and ImageJ's lines, read; OME's, written."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from xml.sax.saxutils import quoteattr, unescape
+
+from numpy.typing import NDArray
+
+from panfocus.errors import FileError
+from panfocus.stack import Acquisition
+
+_PIXEL_TYPES = {"uint8": "uint8", "uint16": "uint16", "float32": "float", "float64": "double"}
+_MICROMETRE = {"um", "micron", "microns", "micrometer", "\\u00b5m", "µm", "μm"}  # as ImageJ may write it
+_LARGEST_SIZE = 1 << 24  # of an axis; more is damage
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which page holds which channel of which slice at which time."""
+
+    slices: int
+    channels: int
+    times: int
+    pages: Mapping[tuple[int, int, int], int]  # by slice, channel and time, from 0
+    acquisition: Acquisition
+
+    def chosen(self, channel: int | None, time: int | None) -> "Layout":
+        """Return one channel or all, at one time; both are counted from 1 here, as microscopists do."""
+        for option, number, count, what in (
+            ("--channel", channel, self.channels, "channels"),
+            ("--time", time, self.times, "time points"),
+        ):
+            if number is not None and not 1 <= number <= count:
+                raise FileError(f"it has {count} {what}; {option} {number} is none of them")
+        if self.times > 1 and time is None:
+            raise FileError(
+                f"its pages are of {self.times} time points; choose one by --time N, or, if they are a focus "
+                "sweep, save them as slices"
+            )
+        wanted = range(self.channels) if channel is None else [channel - 1]
+        pages = {
+            (z, place, 0): self.pages[z, c, (time or 1) - 1]
+            for z in range(self.slices)
+            for place, c in enumerate(wanted)
+        }
+        names = tuple(self.acquisition.channels[c] for c in wanted)
+        return Layout(self.slices, len(names), 1, pages, replace(self.acquisition, channels=names))
+
+    def frames(self) -> list[tuple[int, ...]]:
+        """Return the pages of every slice, one a channel."""
+        return [tuple(self.pages[z, c, 0] for c in range(self.channels)) for z in range(self.slices)]
+
+
+def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
+    """Understand OME's description of a file of so many pages and samples a pixel.
+
+    Sizes are believed only as far as there are pages; nothing is fetched, nothing allocated by them.
+    """
+    found = re.findall(r"<(?:\w+:)?Pixels\s[^>]*>", xml)
+    if len(found) != 1:
+        raise FileError(f"it holds {len(found)} images of OME, one is needed; save that as a file of its own")
+    pixels = _attributes(found[0])
+    sizes = {axis: _whole(pixels.get(f"Size{axis}", "1")) for axis in "CZT"}
+    sizes["C"] = max(1, sizes["C"] // samples)
+    if sizes["C"] * sizes["Z"] * sizes["T"] > n_pages:
+        raise FileError(
+            f"its description promises {sizes['C'] * sizes['Z'] * sizes['T']} pages, it has {n_pages}; "
+            "if the others are in further files, save all in one"
+        )
+    names = [
+        unescape(_attributes(channel).get("Name", ""), {"&quot;": '"', "&apos;": "'"})
+        for channel in re.findall(r"<(?:\w+:)?Channel\s[^>]*>", xml)
+    ]
+    names = (names + [""] * sizes["C"])[: sizes["C"]]
+    width, height, step = (_positive(pixels.get(f"PhysicalSize{axis}")) for axis in "XYZ")
+    units = {
+        _unit(pixels.get(f"PhysicalSize{axis}Unit", "µm"))
+        for axis in "XYZ"
+        if f"PhysicalSize{axis}" in pixels
+    }
+    acquisition = Acquisition(tuple(names))
+    if len(units) == 1:
+        acquisition = Acquisition(tuple(names), width, height, step, units.pop())
+    pages = _ome_pages(xml, pixels.get("DimensionOrder", "XYCZT"), sizes, n_pages)
+    return Layout(sizes["Z"], sizes["C"], sizes["T"], pages, acquisition)
+
+
+def _ome_pages(
+    xml: str, order: str, sizes: Mapping[str, int], n_pages: int
+) -> dict[tuple[int, int, int], int]:
+    axes = order[2:] if sorted(order[2:]) == ["C", "T", "Z"] else "CZT"
+    strides, total = {}, 1
+    for axis in axes:
+        strides[axis] = total
+        total *= sizes[axis]
+    page_of: dict[int, int] = {}  # by the plane's number in the order of the axes
+    blocks = re.findall(r"<(?:\w+:)?TiffData\b[^>]*>", xml) or ["<TiffData/>"]
+    for block in blocks:
+        said = _attributes(block)
+        first = sum(strides[axis] * _whole(said.get(f"First{axis}", "0"), least=0) for axis in axes)
+        page = _whole(said.get("IFD", "0"), least=0)
+        count = _whole(said.get("PlaneCount", "1" if "IFD" in said else str(total)))
+        for i in range(min(count, total - first)):
+            page_of[first + i] = page + i
+    pages = {}
+    for z in range(sizes["Z"]):
+        for c in range(sizes["C"]):
+            for t in range(sizes["T"]):
+                page = page_of.get(z * strides["Z"] + c * strides["C"] + t * strides["T"], n_pages)
+                if page >= n_pages:
+                    raise FileError(
+                        f"its description names no page for slice {z + 1}, channel {c + 1}; if that is in a "
+                        "further file, save all in one"
+                    )
+                pages[z, c, t] = page
+    return pages
+
+
+def read_imagej(said: Mapping[str, Any], n_pages: int, pixels_per_unit: tuple[float, float] | None) -> Layout:
+    """Understand ImageJ's description of a file of so many pages."""
+    channels, slices, times = (_whole(str(said.get(name, 1))) for name in ("channels", "slices", "frames"))
+    if channels * slices * times == 1:
+        slices = _whole(str(said.get("images", 1)))
+    if channels * slices * times > n_pages:
+        raise FileError(
+            f"its description promises {channels * slices * times} pages, it has {n_pages}; save it anew, by "
+            "ImageJ as OME-TIFF if it is larger than 4 GB"
+        )
+    pages = {
+        (z, c, t): c + channels * (z + slices * t)
+        for z in range(slices)
+        for c in range(channels)
+        for t in range(times)
+    }
+    unit = _unit(str(said.get("unit", "")))
+    acquisition = Acquisition(("",) * channels)
+    if unit and unit not in ("pixel", "pixels") and pixels_per_unit:
+        across, down = (1 / each for each in pixels_per_unit)
+        step = _positive(str(said.get("spacing", "")))
+        acquisition = Acquisition(("",) * channels, across, down, step, unit)
+    return Layout(slices, channels, times, pages, acquisition)
+
+
+def _attributes(element: str) -> dict[str, str]:
+    return {
+        name: first or second
+        for name, first, second in re.findall(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", element)
+    }
+
+
+def _whole(said: str, *, least: int = 1) -> int:
+    if not said.isdecimal() or not least <= int(said) <= _LARGEST_SIZE:
+        raise FileError(f"the description of its axes is damaged ({said!r} is no number of pages)")
+    return int(said)
+
+
+def _positive(said: str | None) -> float | None:
+    try:
+        number = float(said or "")
+    except ValueError:
+        return None
+    return number if 0 < number < float("inf") else None
+
+
+def _unit(said: str) -> str:
+    said = re.sub(r"&#(\d{1,4});", lambda code: chr(int(code[1])), said)
+    return "µm" if said.lower() in _MICROMETRE else said
+
+
+def describe(acquisition: Acquisition, image: NDArray[Any]) -> str:
+    """Return OME's description of a picture (h, w), (h, w, 3) or (h, w, channels), in ASCII."""
+    height, width = image.shape[:2]
+    samples = image.shape[2] if image.ndim == 3 and len(acquisition.channels) == 1 else 1
+    sizes = "".join(
+        f' PhysicalSize{axis}="{size!r}" PhysicalSize{axis}Unit={quoteattr(acquisition.unit)}'
+        for axis, size in (("X", acquisition.pixel_width), ("Y", acquisition.pixel_height))
+        if size is not None
+    )
+    channels = "".join(
+        f'<Channel ID="Channel:0:{number}" SamplesPerPixel="{samples}"'
+        + (f" Name={quoteattr(name)}" if name else "")
+        + "/>"
+        for number, name in enumerate(acquisition.channels)
+    )
+    xml = (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+        'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+        'xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 '
+        'http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd" Creator="panfocus">'
+        '<Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" '
+        f'Type="{_PIXEL_TYPES[image.dtype.name]}" SizeX="{width}" SizeY="{height}" '
+        f'SizeC="{len(acquisition.channels) * samples}" SizeZ="1" SizeT="1"{sizes}>'
+        f"{channels}<TiffData/></Pixels></Image></OME>"
+    )
+    return xml.encode("ascii", "xmlcharrefreplace").decode()
