@@ -1,17 +1,18 @@
 """Metadata, tag by tag, as exiftool reads it: what the frame says, the fused picture says too.
 
-exiftool is the oracle: an independent reader of every format and of the makers' notes. Tags that may differ are
-listed with the reason.
+exiftool is the oracle: an independent reader of every format and of the makers' notes. Tags that may differ
+are listed with the reason.
 """
 
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import said_losses, write_image
@@ -20,6 +21,8 @@ EXIFTOOL = shutil.which("exiftool")
 pytestmark = pytest.mark.skipif(
     EXIFTOOL is None and not os.environ.get("CI"), reason="exiftool is not installed (libimage-exiftool-perl)"
 )
+
+SUFFIXES = (".jpg", ".png", ".tif", ".webp")
 
 # Groups that describe the file or its coding, not the photograph.
 OF_THE_FILE = {
@@ -53,10 +56,21 @@ CHANGED = {
 }
 LAYOUT = {  # of a TIFF's pixels
     f"IFD0:{name}"
-    for name in (
-        "SubfileType ImageWidth ImageHeight BitsPerSample Compression PhotometricInterpretation StripOffsets "
-        "SamplesPerPixel RowsPerStrip StripByteCounts PlanarConfiguration SampleFormat ExtraSamples"
-    ).split()
+    for name in [
+        "SubfileType",
+        "ImageWidth",
+        "ImageHeight",
+        "BitsPerSample",
+        "Compression",
+        "PhotometricInterpretation",
+        "StripOffsets",
+        "SamplesPerPixel",
+        "RowsPerStrip",
+        "StripByteCounts",
+        "PlanarConfiguration",
+        "SampleFormat",
+        "ExtraSamples",
+    ]
 }
 OF_JPEG = {
     "IFD0:YCbCrPositioning",
@@ -65,16 +79,14 @@ OF_JPEG = {
 }  # colours inside a JPEG
 
 
-def tags(path):
-    """Return every tag by group and name, raw, of unknown ones too; and fail if exiftool has to warn."""
+def tags(*paths):
+    """Return every tag of each file by group and name, raw, and of unknown ones too."""
     said = subprocess.run(
-        [EXIFTOOL or "exiftool", "-j", "-G1", "-a", "-u", "-n", "-struct", "-validate", path],
+        [EXIFTOOL or "exiftool", "-j", "-G1", "-a", "-u", "-n", "-b", "-struct", *paths],
         capture_output=True,
         check=True,
     )
-    (found,) = json.loads(said.stdout.decode(errors="replace"))
-    found.pop("ExifTool:Validate", None)
-    return found
+    return json.loads(said.stdout.decode(errors="replace"))
 
 
 def kept(found, *, besides=frozenset()):
@@ -85,13 +97,14 @@ def kept(found, *, besides=frozenset()):
     }
 
 
-@pytest.fixture
-def photograph(tmp_path):
+@pytest.fixture(scope="module")
+def photograph(tmp_path_factory):
     """A JPEG with every kind of tag, written by exiftool; its camera was held sideways."""
     rng = np.random.default_rng(5)
-    path = tmp_path / "frame.jpg"
+    folder = tmp_path_factory.mktemp("photograph")
+    path = folder / "frame.jpg"
     picture = Image.fromarray(rng.integers(0, 256, (40, 64, 3), dtype=np.uint8))
-    thumbnail = tmp_path / "thumbnail.jpg"
+    thumbnail = folder / "thumbnail.jpg"
     picture.resize((16, 10)).save(thumbnail)
     picture.save(path, quality=95, dpi=(300, 200), icc_profile=srgb())
     subprocess.run(
@@ -137,7 +150,12 @@ def photograph(tmp_path):
                 "-XMP-xmp:CreatorTool=Firmware 1.2",
                 "-XMP-dc:Format=image/jpeg",
             ),
-            *("-XResolution=300", "-YResolution=200", "-ResolutionUnit=2", f"-ThumbnailImage<={thumbnail}"),
+            *(
+                "-IFD0:XResolution=300",
+                "-IFD0:YResolution=200",
+                "-IFD0:ResolutionUnit=2",
+                f"-ThumbnailImage<={thumbnail}",
+            ),
             str(path),
         ],
         check=True,
@@ -146,8 +164,6 @@ def photograph(tmp_path):
 
 
 def srgb():
-    from PIL import ImageCms
-
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
@@ -157,78 +173,98 @@ def fused_like(source, target, image=None):
     return stack
 
 
-@pytest.mark.parametrize("suffix", [".jpg", ".png", ".tif", ".webp"])
-def test_every_tag_of_a_photograph_survives(tmp_path, photograph, suffix):
-    target = tmp_path / f"fused{suffix}"
-    stack = fused_like(photograph, target)
-    before, after = tags(photograph), tags(target)
-    besides = set() if suffix == ".jpg" else OF_JPEG
+def test_every_tag_of_a_photograph_survives(tmp_path, photograph):
+    targets = [tmp_path / f"fused{suffix}" for suffix in SUFFIXES]
+    for target in targets:
+        stack = fused_like(photograph, target)
+        assert stack.frames[0].shape == (64, 40, 3)
+        assert said_losses(target, stack) == []
+    before, *found = tags(photograph, *targets)
     # Resolutions are exchanged with the sides; the thumbnail (IFD1) shows one frame and is left out.
     turned = {"IFD0:XResolution": before["IFD0:YResolution"], "IFD0:YResolution": before["IFD0:XResolution"]}
     expected = {name: value for name, value in (before | turned).items() if not name.startswith("IFD1:")}
-    assert kept(after, besides=besides) == kept(expected, besides=besides)
-    assert len(kept(after)) > 50
-    assert "ExifTool:Warning" not in after
-    assert not any(name.startswith("IFD1:") for name in after)
-    assert after["IFD0:Software"] == after["XMP-xmp:CreatorTool"] == "panfocus"
-    assert after["IFD0:Orientation"] == after["XMP-tiff:Orientation"] == 1
-    assert (after["ExifIFD:ExifImageWidth"], after["ExifIFD:ExifImageHeight"]) == (40, 64)
-    assert after["XMP-exif:ExifImageWidth"] == 40
-    assert stack.frames[0].shape == (64, 40, 3)
-    assert said_losses(target, stack) == []
+    assert "IFD1:ThumbnailImage" in before
+    for suffix, after in zip(SUFFIXES, found, strict=True):
+        besides = set() if suffix == ".jpg" else OF_JPEG
+        assert kept(after, besides=besides) == kept(expected, besides=besides), suffix
+        assert len(kept(after)) > 50
+        assert "ExifTool:Warning" not in after
+        assert after["IFD0:Software"] == after["XMP-xmp:CreatorTool"] == "panfocus"
+        assert after["IFD0:Orientation"] == after["XMP-tiff:Orientation"] == 1
+        assert (after["ExifIFD:ExifImageWidth"], after["ExifIFD:ExifImageHeight"]) == (40, 64)
+        assert after["XMP-exif:ExifImageWidth"] == 40
+    # The formats' own resolution, as their specifications count it: per inch, and per metre.
+    jpeg, png, *_ = found
+    assert (jpeg["JFIF:XResolution"], jpeg["JFIF:YResolution"], jpeg["JFIF:ResolutionUnit"]) == (200, 300, 1)
+    assert (png["PNG-pHYs:PixelsPerUnitX"], png["PNG-pHYs:PixelsPerUnitY"]) == (7874, 11811)
 
 
-@pytest.mark.parametrize("first", [".png", ".tif", ".webp"])
-@pytest.mark.parametrize("second", [".jpg", ".png", ".tif", ".webp"])
-def test_tags_survive_from_format_to_format(tmp_path, photograph, first, second):
-    middle, target = tmp_path / f"middle{first}", tmp_path / f"fused{second}"
-    fused_like(photograph, middle)
-    fused_like(middle, target)
-    before, after = tags(middle), tags(target)
-    assert kept(after) == kept(before)
-    assert len(kept(after)) > 50
-    assert "ExifTool:Warning" not in after
+def test_tags_survive_from_format_to_format(tmp_path, photograph):
+    middles = [tmp_path / f"middle{suffix}" for suffix in SUFFIXES]
+    targets = {}
+    for middle in middles:
+        fused_like(photograph, middle)
+        for suffix in SUFFIXES:
+            target = tmp_path / f"from-{middle.suffix[1:]}{suffix}"
+            fused_like(middle, target)
+            targets[target] = middle
+    found = dict(zip([*middles, *targets], tags(*middles, *targets), strict=True))
+    for target, middle in targets.items():
+        after = found[target]
+        assert kept(after, besides=OF_JPEG) == kept(found[middle], besides=OF_JPEG), target.name
+        assert len(kept(after)) > 50
+        assert "ExifTool:Warning" not in after
 
 
-def test_sixteen_bits_carry_the_same_tags(tmp_path, photograph):
+def test_sixteen_bits_and_large_files_carry_the_same_tags(tmp_path, photograph, monkeypatch):
     deep = np.random.default_rng(1).integers(0, 65536, (64, 40, 3), dtype=np.uint16)
-    for suffix in (".png", ".tif"):
-        fused_like(photograph, tmp_path / f"deep{suffix}", deep)
-        expected = tmp_path / f"eight{suffix}"
-        fused_like(photograph, expected)
-        assert kept(tags(tmp_path / f"deep{suffix}")) == kept(tags(expected))
-        np.testing.assert_array_equal(read_image(tmp_path / f"deep{suffix}"), deep)
+    names = ["eight.png", "eight.tif", "deep.png", "deep.tif", "big.tif"]
+    for name in names:
+        if name == "big.tif":
+            monkeypatch.setattr("panfocus.io.tiff_writer._LARGEST_CLASSIC", 0)
+        fused_like(photograph, tmp_path / name, None if name.startswith("eight") else deep)
+    assert (tmp_path / "big.tif").read_bytes()[:4] == b"MM\0+"  # a BigTIFF, in the byte order of the tags
+    eight_png, eight_tif, *others = map(kept, tags(*(tmp_path / name for name in names)))
+    assert others == [eight_png, eight_tif, eight_tif]
+    for name in names[2:]:
+        np.testing.assert_array_equal(read_image(tmp_path / name), deep)
 
 
-@pytest.mark.parametrize("suffix", [".jpg", ".png", ".tif", ".webp"])
 @pytest.mark.parametrize("name", ["pcb/pcb_001.jpg", "amber-flies/flies_0000.jpg"])
-def test_every_tag_of_a_real_photograph_survives(data_dir, tmp_path, name, suffix):
+def test_every_tag_of_a_real_photograph_survives(data_dir, tmp_path, name):
     """The first has notes of its maker (Olympus), which exiftool reads only where they are whole."""
-    source, target = data_dir / "stacks" / name, tmp_path / f"fused{suffix}"
-    fused_like(source, target)
-    before, after = tags(source), tags(target)
+    source = data_dir / "stacks" / name
+    stack = read_stack([source, source])
+    targets = [tmp_path / f"fused{suffix}" for suffix in SUFFIXES]
+    for target in targets:
+        write_image(target, stack.frames[0][:9, :8], like=stack)
+    before, *found = tags(source, *targets)
     # Said to be lost: IPTC and Photoshop's data; the thumbnail shows one frame only.
     lost = ("IFD1:", "IPTC:", "Photoshop:")
+    assert bool(said_losses(targets[0], stack)) == any(tag.startswith(lost[1:]) for tag in before)
     expected = {tag: value for tag, value in before.items() if not tag.startswith(lost)}
-    assert kept(after, besides=OF_JPEG) == kept(expected, besides=OF_JPEG)
+    for after in found:
+        assert kept(after, besides=OF_JPEG) == kept(expected, besides=OF_JPEG)
+        assert len(kept(after)) > 30
 
 
-@pytest.mark.parametrize("order", [b"II", b"MM"])
-def test_notes_of_a_maker_stay_where_they_point(tmp_path, order):
+def test_notes_of_a_maker_stay_where_they_point(tmp_path):
     """Notes as Canon writes them: a directory whose offsets count from the beginning of the EXIF data."""
-    path = tmp_path / "canon.jpg"
-    exif = canon_exif("<" if order == b"II" else ">")
-    Image.fromarray(np.zeros((16, 24, 3), np.uint8)).save(path, exif=b"Exif\0\0" + exif)
-    assert tags(path)["Canon:OwnerName"] == "the owner of this camera"
-    for suffix in (".jpg", ".png", ".tif", ".webp"):
-        target = tmp_path / f"fused{suffix}"
-        fused_like(path, target)
-        assert tags(target)["Canon:OwnerName"] == "the owner of this camera", suffix
+    paths = []
+    for order in "<>":
+        path = tmp_path / f"{'little' if order == '<' else 'big'}.jpg"
+        Image.fromarray(np.zeros((16, 24, 3), np.uint8)).save(path, exif=b"Exif\0\0" + canon_exif(order))
+        paths.append(path)
+        for suffix in SUFFIXES:
+            paths.append(path.with_name(f"fused-{path.stem}{suffix}"))
+            fused_like(path, paths[-1])
+        again = path.with_name(f"again-{path.stem}.jpg")
+        fused_like(path.with_name(f"fused-{path.stem}.tif"), again)
+        paths.append(again)
+    assert [found["Canon:OwnerName"] for found in tags(*paths)] == ["the owner of this camera"] * len(paths)
 
 
 def canon_exif(order):
-    import struct
-
     def directory(entries):
         return struct.pack(order + "H", len(entries)) + b"".join(entries) + bytes(4)
 
