@@ -35,5 +35,5 @@ browser:
 	touch $@
 
 .venv/installed-all: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,reproduce]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce]'
 	touch $@

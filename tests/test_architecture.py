@@ -87,7 +87,7 @@ KERNELS_MAY_IMPORT = {
 }
 
 # Only `io` opens paths; the others hand it the path, also that of package data (importlib.resources).
-IO_LIBRARIES = {"imagecodecs", "PIL", "tifffile"}
+IO_LIBRARIES = {"imagecodecs", "PIL", "rawpy", "tifffile"}
 IO_CALLS = re.compile(
     r"(.*\.)?open|.*\.(read|write)_(text|bytes)|.*\.tofile"
     r"|(np|numpy)\.(load|loadtxt|genfromtxt|fromfile|memmap|save|savetxt|savez|savez_compressed)"

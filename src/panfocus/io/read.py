@@ -20,12 +20,14 @@ from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame
 from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
 from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
+from panfocus.io.raw import RAW_SUFFIXES, decode_raw, raw_header
 from panfocus.io.scratch import ScratchFrames
 from panfocus.io.tiff import TIFF_SIGNATURES, decode_pages, tiff_headers, tiff_metadata
+from panfocus.io.tiff_bands import in_bands
 from panfocus.stack import NO_METADATA, Metadata, Stack
 
 # What a folder is searched for; a file that the user names is judged by its content alone.
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp")
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", *RAW_SUFFIXES)
 _HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
 _DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
@@ -63,8 +65,7 @@ def read_metadata(header: Header) -> Metadata:
         kind = _kind(header.path)
         if kind == "TIFF":
             return tiff_metadata(header.path, header.pages[0], channel=header.channel, time=header.time)
-        with header.path.open("rb") as file:
-            return _HEADER[kind](file).metadata
+        return _whole_header(kind, header.path).metadata
 
 
 def read_image(path: str | Path) -> NDArray[Any]:
@@ -116,7 +117,9 @@ def read_into(
 
     def decode(k: int) -> None:
         header = headers[k]
-        image = _decode(header).image
+        if isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
+            return
+        image = _decode(header, like=headers[0]).image
         _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
         frames[k] = reduced(image, reduce)
 
@@ -140,6 +143,20 @@ def read_into(
     )
 
 
+def _copy_in_bands(header: Header, frames: ScratchFrames, k: int) -> bool:
+    """Copy a frame without ever holding all of it, if its file allows that.
+
+    Of floats it would be in vain: they are looked through for what is no number, frame by frame.
+    """
+    with errors_that_name(header.path):
+        if _kind(header.path) != "TIFF" or len(header.pages) > 1 or frames.dtype.kind == "f":
+            return False
+        bands = in_bands(header.path, header.pages[0])
+        for top, rows in bands or ():
+            frames[k, top : top + len(rows), 0 : rows.shape[1]] = rows
+        return bands is not None
+
+
 def _time_against_order(headers: Sequence[Header]) -> str | None:
     """Say where the camera's clock and the order of the frames disagree; a sweep may run either way."""
     files = [header for k, header in enumerate(headers) if k == 0 or header.path != headers[k - 1].path]
@@ -160,7 +177,7 @@ def _expand(given: Path) -> list[Path]:
         if given.is_dir():
             found = _images(given.iterdir())
             if not found:
-                raise FileError(f"no image in this folder ({', '.join(_SUFFIXES)})")
+                raise FileError("no image in this folder (JPEG, PNG, TIFF, WebP or RAW)")
             return found
         if not given.exists() and glob.has_magic(str(given)):
             # What is there by that very name is no pattern, even with brackets in it.
@@ -207,13 +224,22 @@ def _headers(path: Path, *, channel: int | None = None, time: int | None = None)
                 )
                 for number, found in enumerate(slices, start=1)
             ]
-        with path.open("rb") as file:
-            return [Header(str(path), path, (0,), replace(_HEADER[kind](file), metadata=NO_METADATA))]
+        return [Header(str(path), path, (0,), replace(_whole_header(kind, path), metadata=NO_METADATA))]
 
 
-def _decode(header: Header) -> Frame:
+def _whole_header(kind: str, path: Path) -> Frame:
+    if kind == "RAW":
+        return raw_header(path)
+    with path.open("rb") as file:
+        return _HEADER[kind](file)
+
+
+def _decode(header: Header, *, like: Header | None = None) -> Frame:
+    """Decode a frame; RAW files are developed like the first one."""
     with errors_that_name(header.path):
         kind = _kind(header.path)
+        if kind == "RAW":
+            return decode_raw(header.path, like=like.path if like else header.path)
         if kind == "TIFF":
             return decode_pages(header.path, header.pages)
         return _DECODE[kind](header.path.read_bytes())
@@ -221,6 +247,8 @@ def _decode(header: Header) -> Frame:
 
 def _kind(path: Path) -> str:
     head = _head(path)
+    if path.suffix.lower() in RAW_SUFFIXES:  # by content many would be TIFFs, whose first picture is small
+        return "RAW"
     if head.startswith(TIFF_SIGNATURES):
         return "TIFF"
     if head.startswith(PNG_SIGNATURE):

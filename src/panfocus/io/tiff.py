@@ -1,5 +1,6 @@
 """Reading TIFF of one or more pages, with the sample type it was stored in; writing is in `tiff_writer`."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -58,7 +59,7 @@ def tiff_headers(path: Path, *, channel: int | None = None, time: int | None = N
 def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
     """Decode the pages of one frame of a TIFF, by their places among all; several are its channels."""
     with tifffile.TiffFile(path) as tiff:
-        pages = [_page(tiff, index) for index in indices]
+        pages = [page_of(tiff, index) for index in indices]
         header = _header(pages[0])
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
         return replace(header, image=_beside_each_other(planes))
@@ -67,7 +68,7 @@ def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
 def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: int | None = None) -> Metadata:
     """Return what a page of a TIFF says about its picture."""
     with _open(path) as (tiff, pages), path.open("rb") as file:
-        page = _page(tiff, index)
+        page = page_of(tiff, index)
         found = read_exif(file, page.offset)
         layout = _layout(tiff, pages)
         if layout or page.is_shaped:  # then this text is on the layout of the file, not on the picture
@@ -87,7 +88,8 @@ def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: i
         )
 
 
-def _page(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
+def page_of(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
+    """Return a page by its place among all."""
     page = tiff.pages[index]
     assert isinstance(page, tifffile.TiffPage)  # as always, unless a file is opened for speed
     return page
@@ -154,6 +156,8 @@ def _left_behind(tags: Any) -> list[str]:
 def _header(page: tifffile.TiffPage) -> Frame:
     _check_pixels(page)
     size = page.parent.filehandle.size
+    if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):
+        raise FileError("cut off: pixels are missing")
     if page.compression != tifffile.COMPRESSION.NONE:  # else the file itself is as large as its pixels
         check_pixel_count(page.imagewidth, page.imagelength)
     elif sum(page.databytecounts) < page.nbytes:
