@@ -1,0 +1,156 @@
+"""Stacks of OME and ImageJ: slices are frames, channels go together, pixel sizes stay. Oracle: tifffile."""
+
+import numpy as np
+import pytest
+import tifffile
+
+from panfocus.errors import FileError, InputError
+from panfocus.io.ome import read_imagej, read_ome
+from panfocus.io.read import check_headers, read_headers, read_image, read_into, read_metadata, read_stack
+from panfocus.io.write import check_format, said_losses, write_image
+
+OME = {"ome": True, "photometric": "minisblack"}
+PIXELS = {"PhysicalSizeX": 0.325, "PhysicalSizeY": 0.65, "PhysicalSizeZ": 2.0, "PhysicalSizeXUnit": "µm"}
+
+
+def hyperstack(path, rng, axes, shape, **options):
+    data = rng.integers(0, 4096, (*shape, 13, 17), dtype=np.uint16)
+    metadata = {"axes": axes, **options.pop("metadata", {})}
+    tifffile.imwrite(path, data, metadata=metadata, **options)
+    return data
+
+
+@pytest.mark.parametrize("options", [{"imagej": True}, OME], ids=["imagej", "ome"])
+@pytest.mark.parametrize("channels", [2, 3, 4, 5])
+def test_channels_of_a_slice_are_one_frame(tmp_path, rng, options, channels):
+    data = hyperstack(tmp_path / "stack.tif", rng, "ZCYX", (3, channels), **options)
+    stack = read_stack([tmp_path / "stack.tif"])
+    # Of 2 and 4 channels the last would count as alpha: a blank one is added, and not written.
+    assert stack.frames.shape == (3, 13, 17, channels + (channels in (2, 4)))
+    np.testing.assert_array_equal(stack.frames[..., :channels], np.moveaxis(data, 1, 3))
+    assert not stack.frames[..., channels:].any()
+    write_image(tmp_path / "fused.tif", stack.frames[1], like=stack)
+    with tifffile.TiffFile(tmp_path / "fused.tif") as written:
+        assert written.series[0].axes == "CYX"
+        np.testing.assert_array_equal(written.asarray(), data[1])
+    again = read_stack([tmp_path / "fused.tif"] * 2)
+    np.testing.assert_array_equal(again.frames[0], stack.frames[1])
+
+
+@pytest.mark.parametrize("order", ["ZCYX", "CZYX"])
+def test_the_order_of_pages_is_read_from_the_description(tmp_path, rng, order):
+    shape = tuple({"Z": 3, "C": 2}[axis] for axis in order[:2])
+    data = hyperstack(tmp_path / "stack.ome.tif", rng, order, shape, **OME)
+    frames = read_stack([tmp_path / "stack.ome.tif"]).frames[..., :2]
+    np.testing.assert_array_equal(frames, np.moveaxis(data, order.index("C"), 3))
+
+
+@pytest.mark.parametrize("options", [{"imagej": True}, OME], ids=["imagej", "ome"])
+def test_one_channel_and_one_time_are_chosen_by_number(tmp_path, rng, options):
+    path = tmp_path / "stack.tif"
+    data = hyperstack(path, rng, "TZCYX", (2, 3, 4), **options)
+    headers = read_headers([path], channel=3, time=2)
+    check_headers(headers)
+    frames = read_into(np.empty((3, 13, 17), np.uint16), headers).frames
+    np.testing.assert_array_equal(frames, data[1, :, 2])
+    with pytest.raises(FileError, match=r"stack\.tif: .*2 time points; choose one by --time"):
+        read_headers([path])
+    with pytest.raises(FileError, match=r"it has 4 channels; --channel 5 is none"):
+        read_headers([path], channel=5, time=1)
+    with pytest.raises(FileError, match=r"it has 2 time points; --time 3 is none"):
+        read_headers([path], time=3)
+
+
+def test_names_and_sizes_of_ome_are_kept(tmp_path, rng):
+    metadata = {
+        **PIXELS,
+        "PhysicalSizeYUnit": "µm",
+        "PhysicalSizeZUnit": "µm",
+        "Channel": {"Name": ["DAPI", "a<b&c"]},
+    }
+    hyperstack(tmp_path / "stack.ome.tif", rng, "ZCYX", (3, 2), metadata=metadata, **OME)
+    stack = read_stack([tmp_path / "stack.ome.tif"])
+    found = stack.metadata.acquisition
+    assert found.channels == ("DAPI", "a<b&c")
+    assert (found.pixel_width, found.pixel_height, found.step, found.unit) == (0.325, 0.65, 2.0, "µm")
+    write_image(tmp_path / "fused.ome.tif", stack.frames[0], like=stack)
+    with tifffile.TiffFile(tmp_path / "fused.ome.tif") as written:
+        (image,) = [tifffile.xml2dict(written.ome_metadata)["OME"]["Image"]]
+    pixels = image["Pixels"]
+    assert (pixels["PhysicalSizeX"], pixels["PhysicalSizeY"], pixels["PhysicalSizeXUnit"]) == (
+        0.325,
+        0.65,
+        "µm",
+    )
+    assert [channel["Name"] for channel in pixels["Channel"]] == ["DAPI", "a<b&c"]
+    again = read_stack([tmp_path / "fused.ome.tif"] * 2).metadata.acquisition
+    assert (again.channels, again.pixel_width, again.unit) == (found.channels, 0.325, "µm")
+
+
+def test_sizes_of_imagej_are_kept(tmp_path, rng):
+    hyperstack(
+        *(tmp_path / "stack.tif", rng, "ZYX", (3,)),
+        imagej=True,
+        resolution=(1 / 0.25, 1 / 0.5),
+        metadata={"unit": "um", "spacing": 3.0},
+    )
+    stack = read_stack([tmp_path / "stack.tif"])
+    found = stack.metadata.acquisition
+    assert (found.pixel_width, found.pixel_height, found.step, found.unit) == (0.25, 0.5, 3.0, "µm")
+    write_image(tmp_path / "fused.tif", stack.frames[0], like=stack)
+    with tifffile.TiffFile(tmp_path / "fused.tif") as written:
+        assert 'PhysicalSizeX="0.25"' in written.ome_metadata
+        assert written.pages[0].tags["XResolution"].value == (4, 1)
+    assert said_losses(tmp_path / "fused.tif", stack) == []
+    assert "size of pixels" in said_losses(tmp_path / "fused.png", stack)[0]
+
+
+def test_channels_need_a_tiff(tmp_path, rng):
+    hyperstack(tmp_path / "stack.tif", rng, "ZCYX", (3, 2), **OME)
+    header = read_headers([tmp_path / "stack.tif"])[0]
+    with pytest.raises(InputError, match=r"fused\.png: the frames have 2 channels .*--channel N"):
+        check_format(tmp_path / "fused.png", header.frame.image, read_metadata(header))
+
+
+def test_a_colour_picture_of_ome_is_kept_in_colour(tmp_path, rng):
+    frames = rng.integers(0, 256, (2, 13, 17, 3), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "a.ome.tif", frames, photometric="rgb", ome=True, metadata={"axes": "ZYXS"})
+    stack = read_stack([tmp_path / "a.ome.tif"])
+    write_image(tmp_path / "fused.tif", stack.frames[0], like=stack)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "fused.tif"), frames[0])
+    np.testing.assert_array_equal(read_image(tmp_path / "fused.tif"), frames[0])
+
+
+XML = '<OME><Image><Pixels SizeC="2" SizeZ="2" SizeT="1" DimensionOrder="XYZCT">{}</Pixels></Image></OME>'
+
+
+def test_pages_may_be_listed_one_by_one():
+    listed = "".join(
+        f'<TiffData IFD="{page}" FirstZ="{z}" FirstC="{c}" PlaneCount="1"/>'
+        for page, (z, c) in enumerate([(1, 1), (0, 1), (1, 0), (0, 0)])
+    )
+    assert read_ome(XML.format(listed), 4, 1).frames() == [(3, 1), (2, 0)]
+    assert read_ome(XML.format(""), 4, 1).frames() == [(0, 2), (1, 3)]  # the slice counts fastest
+    assert read_ome(XML.format("").replace("XYZCT", "XYCZT"), 4, 1).frames() == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        (XML.replace('SizeZ="2"', 'SizeZ="900"').format(""), "promises 1800 pages, it has 4"),
+        (XML.replace('SizeZ="2"', 'SizeZ="99999999999999"').format(""), "damaged"),
+        (XML.replace('SizeZ="2"', 'SizeZ="-3"').format(""), "damaged"),
+        (XML.format('<TiffData IFD="7"/>'), "names no page for slice 1, channel 1"),
+        (XML.format("").replace("<OME>", "<OME><Image><Pixels SizeZ='1'/></Image>"), "holds 2 images"),
+        ("<OME/>", "holds 0 images"),
+    ],
+)
+def test_descriptions_that_do_not_fit_are_refused(xml, words):
+    with pytest.raises(FileError, match=words):
+        read_ome(xml, 4, 1)
+
+
+def test_an_imagej_stack_with_one_page_for_all_slices_is_refused():
+    """So it writes stacks of more than 4 GB: the pixels of the others follow without tags."""
+    with pytest.raises(FileError, match="promises 300 pages, it has 1"):
+        read_imagej({"images": 300, "slices": 300}, 1, None)
