@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
@@ -122,12 +123,51 @@ def test_folders_patterns_and_files_mean_the_same(folder, run, dictionary):
     assert len({(folder / "out" / f"{kind}.png").read_bytes() for kind in given}) == 1
 
 
-def test_notices_are_passed_on(folder, run, scene, dictionary):
+def test_metadata_is_carried_over_and_what_is_lost_is_said(folder, run, scene, dictionary):
     exif = Image.Exif()
     exif[0x010F] = "a camera"
     for name, frame in zip("ab", scene, strict=True):
-        Image.fromarray(frame).save(f"{name}.jpg", exif=exif, quality=95)
-    assert "EXIF" in run("fuse", "a.jpg", "b.jpg", "-o", "fused.jpg", *dictionary).out
+        Image.fromarray(frame).save(f"{name}.jpg", exif=exif, quality=95, comment=b"a remark")
+    ran = run("fuse", "a.jpg", "b.jpg", "-o", "fused.jpg", *dictionary)
+    assert "Not carried over from the frames: a comment.\n" in ran.out
+    assert Image.open("fused.jpg").getexif()[0x010F] == "a camera"
+
+
+def test_quality_and_subsampling_of_a_jpeg_are_settable(folder, run, dictionary):
+    (folder / "out").mkdir()
+    sizes = {}
+    for quality, subsampling, sampling in ((95, "444", (1, 1)), (60, "444", (1, 1)), (95, "420", (2, 2))):
+        path = folder / "out" / f"{quality}-{subsampling}.jpg"
+        settings = ["--jpeg-quality", quality, "--jpeg-subsampling", subsampling]
+        assert run("fuse", "a.png", "b.png", "-o", path, *settings, *dictionary).code == 0
+        assert Image.open(path).layer[0][1:3] == sampling
+        sizes[path.stem] = path.stat().st_size
+    assert sizes["95-444"] > max(sizes["60-444"], sizes["95-420"])
+    ran = run("fuse", "a.png", "b.png", "-o", "c.jpg", "--jpeg-subsampling", "411", *dictionary)
+    assert (ran.code, ran.out) == (2, "")
+    assert "jpeg_subsampling must be one of 444, 422, 420, got '411'" in ran.err
+
+
+def test_channels_of_a_microscope_are_fused_together(folder, run, scene, dictionary):
+    """The second channel is the first, doubled: so it is in the result, as one decision is made for both."""
+    first = scene[..., 0].astype(np.uint16)
+    tifffile.imwrite(
+        "z.ome.tif",
+        np.stack([first, 2 * first], axis=1),
+        ome=True,
+        photometric="minisblack",
+        metadata={"axes": "ZCYX", "PhysicalSizeX": 0.5},
+    )
+    assert run("fuse", "z.ome.tif", "-o", "fused.ome.tif", *dictionary).code == 0
+    with tifffile.TiffFile("fused.ome.tif") as fused:
+        assert 'PhysicalSizeX="0.5"' in fused.ome_metadata
+        one, two = fused.asarray().astype(int)
+    assert np.abs(two - 2 * one).max() <= 1  # rounded each on its own
+    assert run("fuse", "z.ome.tif", "-o", "one.png", "--channel", "2", *dictionary).code == 0
+    assert read_image("one.png").shape == first.shape[1:]
+    refused = run("fuse", "z.ome.tif", "-o", "both.png", *dictionary)
+    assert refused.code == 1
+    assert "2 channels of a microscope" in refused.err
 
 
 @pytest.mark.parametrize("suffix", [".tif", ".png"])

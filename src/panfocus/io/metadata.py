@@ -16,6 +16,7 @@ from panfocus.stack import Metadata, Resolution
 _MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 _MAX_JPEG_EXIF = 65_527  # bytes of one segment without its length and name
 _MAX_JPEG_XMP = 65_504
+_MAX_XMP = 4 << 20  # bytes of a text that is looked through; cameras and programs write some thousand
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,17 @@ def gather(
     resolution: Resolution | None = None,
     *,
     left_behind: Sequence[str] = (),
-    has_note_left: bool = False,
 ) -> Source:
     """Bring together what a file says; the resolution of its own format goes before that of EXIF."""
     left = list(left_behind)
     parsed = parse_exif(exif) if isinstance(exif, bytes) else exif
     if exif and not (parsed and parsed.complete):
         left.append("damaged EXIF data")
-    if parsed and (unknown := parsed.unknown_tags()):
-        left.append(f"the tags {', '.join(f'0x{tag:04x}' for tag in unknown)}")
-    if has_note_left:
-        left.append("the notes of the camera's maker")
+    if parsed and isinstance(exif, bytes):
+        left += unknown_tags(parsed)
+    if xmp and len(xmp) > _MAX_XMP:
+        left.append(f"XMP data of more than {_MAX_XMP >> 20} MB")
+        xmp = None
     if xmp and goes_on_elsewhere(xmp):
         left.append("extended XMP data")
     orientation = parsed.orientation if parsed and parsed.orientation != 1 else orientation_of(xmp)
@@ -56,6 +57,12 @@ def gather(
         exif=data if parsed else None, xmp=xmp or None, resolution=resolution, left_behind=tuple(left)
     )
     return Source(parsed, orientation, metadata)
+
+
+def unknown_tags(exif: Exif) -> list[str]:
+    """Name tags that are not carried over as nobody here knows what they say, as one thing of a list."""
+    unknown = exif.unknown_tags()
+    return [f"the tags {', '.join(f'0x{tag:04x}' for tag in unknown)}"] if unknown else []
 
 
 def exif_for_file(metadata: Metadata, suffix: str, width: int, height: int) -> tuple[Exif | None, str | None]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
-from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, exif_of_tiff, read_exif
-from panfocus.io.metadata import gather
+from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
+from panfocus.io.metadata import gather, unknown_tags
 from panfocus.io.ome import Layout, read_imagej, read_ome
 from panfocus.stack import Metadata
 
@@ -78,8 +78,7 @@ def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: i
         source = gather(
             exif,
             bytes(xmp) if isinstance(xmp, bytes) else None,
-            left_behind=_left_behind(found.main),
-            has_note_left=found.has_maker_note and not (exif and exif.has_maker_note),
+            left_behind=_left_behind(found, exif),
         )
         return replace(
             source.metadata,
@@ -149,8 +148,11 @@ def _taken(page: tifffile.TiffPage) -> Any:
         return read_exif(file, page.offset).taken
 
 
-def _left_behind(tags: Any) -> list[str]:
-    return [name for tag, name in _KNOWN_LOSSES.items() if tags.pop(tag, None)]
+def _left_behind(found: Exif, carried: Exif | None) -> list[str]:
+    left = [name for tag, name in _KNOWN_LOSSES.items() if found.main.pop(tag, None)]
+    if found.has_maker_note and not (carried and carried.has_maker_note):
+        left.append("the notes of the camera's maker")
+    return left + unknown_tags(found)
 
 
 def _header(page: tifffile.TiffPage) -> Frame:

@@ -57,13 +57,14 @@ def _decoded(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
     height, width, *channels = page.shape
     rows = page.tilelength if page.is_tiled else page.rowsperstrip
     band, top = np.empty((0, width, *channels), page.dtype), -1
-    for pixels, (_, _, y, x, _), (_, length, across, _) in page.segments(maxworkers=1):
+    for pixels, (_, _, y, x, _), (_, _, across, _) in page.segments(maxworkers=1):
         if pixels is None:
             raise FileError("cut off: pixels are missing")
         if y != top:
             if top >= 0:
                 yield top, band
             band, top = np.empty((min(rows, height - y), width, *channels), page.dtype), y
-        inside = pixels[0, :length, :across]
-        band[:, x : x + across] = inside[: len(band)] if channels else inside[: len(band), :, 0]
+        place = band[:, x : x + across]
+        inside = pixels[0, : len(place), : place.shape[1]]  # tiles reach beyond the edges
+        place[...] = inside if channels else inside[..., 0]
     yield top, band

@@ -1,0 +1,251 @@
+"""What becomes of metadata where it is odd: damaged, too long, or foreign to the new format."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from panfocus.io._directory import Value, text, whole
+from panfocus.io.exif import Exif, parse_exif
+from panfocus.io.read import read_headers, read_image, read_metadata, read_stack
+from panfocus.io.write import said_losses, write_image
+from panfocus.io.xmp import orientation_of, xmp_for_picture
+from panfocus.stack import Metadata, Stack
+
+COLOUR = np.arange(13 * 17 * 3, dtype=np.uint16).reshape(13, 17, 3).astype(np.uint8)
+MAKE, NOTE, CAMERA, ORIENTATION = 0x010F, 0x927C, 0x8769, 0x0112
+
+
+def stack_with(**metadata):
+    return Stack(np.stack([COLOUR, COLOUR]), ("a", "b"), metadata=Metadata(**metadata))
+
+
+def exif_with(main=(), camera=(), order="<"):
+    return Exif(order, {MAKE: text("a maker"), **dict(main)}, {CAMERA: dict(camera)} if camera else {})
+
+
+def written(tmp_path, name, stack, image=COLOUR):
+    write_image(tmp_path / name, image, like=stack)
+    return read_metadata(read_headers([tmp_path / name])[0])
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_what_is_written_is_what_is_read(order):
+    camera = {0x829A: Value(5, 1, struct.pack(order + "II", 1, 250)), 0x9286: Value(7, 3, b"abc")}
+    exif = parse_exif(exif_with({0x0132: text("2026:01:02 03:04:05")}, camera, order).to_bytes())
+    assert exif.complete
+    assert exif.main[MAKE].text() == "a maker"
+    assert exif.parts[CAMERA][0x829A].ratio(order) == (1, 250)
+    assert exif.parts[CAMERA][0x9286].data == b"abc"
+    assert (exif.taken.year, exif.taken.second) == (2026, 5)
+    pillow = Image.Exif()  # an independent reader
+    pillow.load(exif.to_bytes())
+    assert pillow[MAKE] == "a maker"
+    assert pillow.get_ifd(CAMERA)[0x829A] == 1 / 250
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp"])
+@pytest.mark.parametrize("damage", ["cut", "offset", "nonsense"])
+def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, damage):
+    data = exif_with({0x013B: text("somebody with a name")}).to_bytes()
+    data = {
+        "cut": data[:-40],
+        "offset": data[:4] + struct.pack("<I", 1 << 30) + data[8:],
+        "nonsense": b"no EXIF at all",
+    }[damage]
+    path = tmp_path / f"a{suffix}"
+    Image.fromarray(COLOUR).save(path, exif=b"Exif\0\0" + data)
+    stack = read_stack([path, path])
+    assert stack.frames[0].shape == COLOUR.shape
+    assert said_losses(tmp_path / "b.jpg", stack) == ["Not carried over from the frames: damaged EXIF data."]
+
+
+def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path):
+    note = {NOTE: Value(7, 70_000, bytes(70_000))}
+    stack = stack_with(exif=exif_with(camera=note).to_bytes())
+    found = parse_exif(written(tmp_path, "a.jpg", stack).exif)
+    assert found.main[MAKE].text() == "a maker"
+    assert not found.has_maker_note
+    assert "notes of the camera's maker" in said_losses(tmp_path / "a.jpg", stack)[0]
+    assert parse_exif(written(tmp_path, "a.tif", stack).exif).has_maker_note
+    assert said_losses(tmp_path / "a.tif", stack) == []
+    stack = stack_with(exif=exif_with({0x010E: text("x" * 70_000)}).to_bytes(), xmp=b"x" * 70_000)
+    found = written(tmp_path, "b.jpg", stack)
+    assert (found.exif, found.xmp) == (None, None)
+    assert "EXIF data, which is too long" in said_losses(tmp_path / "b.jpg", stack)[0]
+    assert "XMP data, which is too long" in said_losses(tmp_path / "b.jpg", stack)[0]
+
+
+def test_notes_far_inside_a_tiff_are_left_out_and_that_is_said(tmp_path):
+    """They point to places of their file; so far behind its beginning they cannot stay where they were."""
+    path = tmp_path / "a.tif"
+    pixels = np.zeros((1200, 1000), np.uint8)
+    tifffile.imwrite(path, pixels, extratags=[(65_000, 4, 1, 1, True)], metadata=None)
+    data = bytearray(path.read_bytes())
+    with tifffile.TiffFile(path) as tiff:
+        tag = tiff.pages[0].tags[65_000]
+    note_at = len(data)
+    camera_at = note_at + 100
+    struct.pack_into("<HHII", data, tag.offset, CAMERA, 4, 1, camera_at)  # which tifffile does not write
+    data += bytes(100) + struct.pack("<HHHIII", 1, NOTE, 7, 100, note_at, 0)
+    path.write_bytes(data)
+    stack = read_stack([path, path])
+    assert "the notes of the camera's maker" in said_losses(tmp_path / "b.tif", stack)[0]
+
+
+def test_a_tag_that_nobody_knows_is_named(tmp_path):
+    tifffile.imwrite(
+        tmp_path / "a.tif", COLOUR, photometric="rgb", extratags=[(65_001, 3, 1, 7, True)], metadata=None
+    )
+    stack = read_stack([tmp_path / "a.tif"] * 2)
+    assert "the tags 0xfde9" in said_losses(tmp_path / "b.tif", stack)[0]
+
+
+def test_a_description_of_the_files_layout_is_not_the_pictures(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((2, 13, 17), np.uint8), photometric="minisblack")
+    stack = read_stack([tmp_path / "a.tif"])
+    write_image(tmp_path / "b.tif", stack.frames[0], like=stack)
+    with tifffile.TiffFile(tmp_path / "b.tif") as tiff:
+        assert tiff.pages[0].description == ""
+
+
+def chunk(name, content):
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def png_with(*chunks, image=COLOUR):
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, "PNG")
+    data = buffer.getvalue()
+    return data[:33] + b"".join(chunks) + data[33:]
+
+
+def test_colour_and_significant_bits_of_png_stay_in_png(tmp_path):
+    """Twelve of sixteen bits: the values stay, and so does what they mean."""
+    deep = np.arange(13 * 17, dtype=np.uint16).reshape(13, 17) * 16
+    path = tmp_path / "a.png"
+    path.write_bytes(
+        png_with(chunk(b"gAMA", struct.pack(">I", 100_000)), chunk(b"sBIT", b"\x0c"), image=deep)
+    )
+    stack = read_stack([path, path])
+    write_image(tmp_path / "b.png", stack.frames[0], like=stack)
+    data = (tmp_path / "b.png").read_bytes()
+    assert chunk(b"sBIT", b"\x0c") in data
+    assert chunk(b"gAMA", struct.pack(">I", 100_000)) in data
+    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), deep)
+    assert said_losses(tmp_path / "b.png", stack) == []
+    assert "the PNG chunk gAMA, the PNG chunk sBIT" in said_losses(tmp_path / "b.tif", stack)[0]
+
+
+def test_a_chunk_whose_check_sum_is_wrong_is_refused(tmp_path):
+    broken = bytearray(chunk(b"eXIf", exif_with().to_bytes()))
+    broken[12] ^= 1
+    path = tmp_path / "a.png"
+    path.write_bytes(png_with(bytes(broken)))
+    with pytest.raises(Exception, match=r"a\.png: damaged: its chunk eXIf"):
+        read_image(path)
+
+
+def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
+    key = b"XML:com.adobe.xmp\0\1\0\0\0"
+    path = tmp_path / "a.png"
+    path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(b"<x:xmpmeta/>")), chunk(b"tEXt", b"a\0b")))
+    stack = read_stack([path, path])
+    assert stack.metadata.xmp == b"<x:xmpmeta/>"
+    assert said_losses(tmp_path / "b.png", stack) == ["Not carried over from the frames: texts."]
+    path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(bytes(1 << 26)))))
+    stack = read_stack([path, path])
+    assert stack.metadata.xmp is None
+    assert said_losses(tmp_path / "b.png", stack) == [
+        "Not carried over from the frames: XMP data of more than 4 MB."
+    ]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        b'<rdf:Description tiff:Orientation="6" exif:PixelXDimension="90" dc:title="tiff:Orientation"/>',
+        b"<rdf:Description><tiff:Orientation>6</tiff:Orientation>"
+        b"<exif:PixelXDimension>90</exif:PixelXDimension></rdf:Description>",
+    ],
+    ids=["attributes", "elements"],
+)
+def test_xmp_is_edited_in_both_forms_and_nowhere_else(form):
+    assert orientation_of(form) == 6
+    edited = xmp_for_picture(form, 12, 34, software="panfocus", media="image/png")
+    assert edited == form.replace(b"6<", b"1<").replace(b'"6"', b'"1"').replace(b"90", b"12")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b" ",
+        b"<xmp:Thumbnails",
+        b" xmpNote:HasExtendedXMP=",
+        b"<xmpNote:HasExtendedXMP ",
+        b" tiff:Orientation=",
+    ],
+)
+def test_editing_xmp_takes_time_by_its_length_only(unit):
+    """Text that is made to be looked through again and again; a square of its length would take minutes."""
+    packet = unit * (1_000_000 // len(unit))
+    assert xmp_for_picture(packet, 1, 1, software="", media="") == packet
+
+
+def test_small_pictures_inside_xmp_are_left_out():
+    packet = b"<a/><xmp:Thumbnails><rdf:Alt>base64</rdf:Alt></xmp:Thumbnails><b/>"
+    assert xmp_for_picture(packet, 1, 1, software="", media="") == b"<a/><b/>"
+
+
+def test_the_orientation_of_xmp_counts_where_exif_has_none(tmp_path):
+    xmp = b'<rdf:Description tiff:Orientation="6"/>'
+    Image.fromarray(COLOUR).save(tmp_path / "a.jpg", xmp=xmp)
+    stack = read_stack([tmp_path / "a.jpg"] * 2)
+    assert stack.frames[0].shape == (17, 13, 3)
+    write_image(tmp_path / "b.jpg", stack.frames[0], like=stack)
+    assert read_image(tmp_path / "b.jpg").shape == (17, 13, 3)  # not turned once more
+
+
+def test_an_orientation_that_does_not_exist_is_upright(tmp_path):
+    exif = exif_with({ORIENTATION: whole("<", 77, kind=3)}).to_bytes()
+    Image.fromarray(COLOUR).save(tmp_path / "a.png", exif=exif)
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), COLOUR)
+
+
+def test_premultiplied_colours_stay_marked(tmp_path, rng):
+    image = rng.integers(0, 256, (13, 17, 4), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", image, photometric="rgb", extrasamples=["assocalpha"], metadata=None)
+    stack = read_stack([tmp_path / "a.tif"] * 2)
+    write_image(tmp_path / "b.tif", stack.frames[0], like=stack)
+    with tifffile.TiffFile(tmp_path / "b.tif") as tiff:
+        assert tiff.pages[0].extrasamples == (tifffile.EXTRASAMPLE.ASSOCALPHA,)
+        np.testing.assert_array_equal(tiff.asarray(), image)
+    assert "multiplied by alpha" in said_losses(tmp_path / "b.png", stack)[0]
+
+
+# --- the camera's clock ------------------------------------------------------------------------------------
+
+
+def frames_taken(tmp_path, seconds):
+    paths = []
+    for k, second in enumerate(seconds):
+        exif = exif_with({0x0132: text(f"2026:05:01 10:00:{second:02}")}).to_bytes()
+        paths.append(tmp_path / f"f{k}.png")
+        Image.fromarray(COLOUR).save(paths[-1], exif=exif)
+    return paths
+
+
+@pytest.mark.parametrize("seconds", [(1, 2, 3), (3, 2, 1), (1, 1, 2), (1, 1, 1)])
+def test_frames_in_the_order_of_time_or_against_it_are_in_order(tmp_path, seconds):
+    assert read_stack(frames_taken(tmp_path, seconds)).notices == ()
+
+
+def test_an_order_that_time_contradicts_is_said_and_kept(tmp_path):
+    stack = read_stack(frames_taken(tmp_path, (1, 2, 9, 4, 5)))
+    (notice,) = stack.notices
+    assert "f3.png does not belong after" in notice
+    assert [name[-6:] for name in stack.names] == ["f0.png", "f1.png", "f2.png", "f3.png", "f4.png"]
