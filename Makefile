@@ -2,14 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench browser
+.PHONY: install demo test lint bench browser exiftool
 
 install: .venv/installed-all
 
 demo: .venv/installed
 	$(BIN)/panfocus demo
 
-test: .venv/installed-all browser
+test: .venv/installed-all browser exiftool
 	$(BIN)/python -m pytest
 
 lint: .venv/installed-all
@@ -28,6 +28,14 @@ browser:
 	     && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
 	        apt-get install -qq --no-install-recommends chromium chromium-driver; } \
 	|| echo "no browser, and apt cannot install one: the tests that need it are skipped"
+
+# For the tests of metadata, in the same way.
+exiftool:
+	@command -v exiftool >/dev/null \
+	|| { $(SUDO) apt-get update -qq \
+	     && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	        apt-get install -qq --no-install-recommends libimage-exiftool-perl; } \
+	|| echo "no exiftool, and apt cannot install it: the tests that need it are skipped"
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

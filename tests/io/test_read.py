@@ -9,6 +9,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageOps
 
+import panfocus as pf
 from panfocus.errors import FileError, InputError
 from panfocus.io.read import find_inputs, read_headers, read_image, read_stack
 from panfocus.io.write import write_image
@@ -347,6 +348,46 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(tmp_path):
         read_image(path)
 
 
+def test_a_tiff_is_as_large_as_its_file_says(tmp_path):
+    """600 megapixels, more than are read of what is packed; here they are a hole in the file."""
+    path = tmp_path / "large.tif"
+    tifffile.imwrite(path, shape=(20_000, 30_000), dtype=np.uint8, metadata=None)
+    (header,) = read_headers([path])
+    assert header.frame.image.shape == (20_000, 30_000)
+    path = tmp_path / "bomb.tif"
+    tifffile.imwrite(path, np.zeros((64, 64), np.uint8), compression="zlib", metadata=None)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        for name, size in (("ImageWidth", 20_000), ("ImageLength", 30_000), ("RowsPerStrip", 30_000)):
+            tiff.pages[0].tags[name].overwrite(size)
+    with pytest.raises(FileError, match=r"bomb\.tif: 20000 x 30000 pixels"):
+        read_headers([path])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("lab.tif", "CIELAB"), ("ycck.jpg", "CMYK"), ("bits.tif", "1 bits")],
+)
+def test_colours_and_samples_that_are_not_read_are_refused_by_name(tmp_path, name, words):
+    path = tmp_path / name
+    if name == "lab.tif":
+        Image.new("LAB", (8, 8)).save(path)
+    elif name == "ycck.jpg":
+        path.write_bytes(_as_ycck(tmp_path))
+    else:
+        Image.new("1", (8, 8)).save(path)
+    with pytest.raises(FileError, match=rf"{name}.*({words})"):
+        read_stack([path, path])
+
+
+def _as_ycck(tmp_path):
+    """Return a JPEG of four colours whose mark of Adobe says that they are coded as YCCK."""
+    Image.new("CMYK", (8, 8)).save(tmp_path / "cmyk.jpg")
+    data = bytearray((tmp_path / "cmyk.jpg").read_bytes())
+    mark = data.index(b"Adobe")
+    data[mark + 11] = 2
+    return bytes(data)
+
+
 def test_frames_that_do_not_match_are_refused_by_name(tmp_path, photo):
     first = save(tmp_path / "first.png", photo)
     others = {
@@ -386,6 +427,30 @@ def test_real_16_bit_colour_is_not_cut_down_to_8(data_dir):
     assert stack.frames.dtype == np.uint16
     assert stack.frames.shape == (5, 456, 680, 3)
     assert len(np.unique(stack.frames[0])) > 5000
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_every_level_of_16_bits_is_kept_from_file_to_file(tmp_path, suffix):
+    """All 65536 levels, and 12-bit data in 16 bits: a program that goes through 8 bits would leave 256."""
+    ramp = np.arange(65536, dtype=np.uint16).reshape(256, 256)
+    for levels in (ramp, ramp >> 4):
+        path = tmp_path / f"{levels.max()}{suffix}"
+        write_image(path, levels)
+        np.testing.assert_array_equal(read_image(path), levels)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_a_fused_picture_has_as_many_levels_as_its_frames(data_dir, tmp_path, suffix):
+    """Pixels are chosen, not computed: every value is one of theirs, and there are not fewer."""
+    stack = read_stack(find_inputs([data_dir / "stacks" / "algae-16bit-derived" / "*rgb16_*.tif"]))
+    fused = pf.fuse(stack.frames, composition="labels").image
+    path = tmp_path / f"fused{suffix}"
+    write_image(path, fused, like=stack)
+    read = read_image(path)
+    np.testing.assert_array_equal(read, fused)
+    assert np.isin(np.unique(read), np.unique(stack.frames)).all()
+    fewest = min(len(np.unique(frame[..., 0])) for frame in stack.frames)
+    assert len(np.unique(read[..., 0])) >= fewest > 2000
 
 
 def test_a_real_jpeg_cut_anywhere_is_refused(data_dir, tmp_path):

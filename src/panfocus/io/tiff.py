@@ -26,6 +26,9 @@ TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}
 _WHOLE_SAMPLES = (8, 16, 32, 64)
 
+# Pictures compress to less than this without loss: beyond it a small file could stand for endless pixels.
+_HIGHEST_RATIO = 50
+
 _DESCRIPTION_TAG, _XMP_TAG = 0x010E, 0x02BC
 _KNOWN_LOSSES = {0x83BB: "IPTC data", 0x8649: "Photoshop's data", 0x935C: "Photoshop's layers"}
 
@@ -160,10 +163,11 @@ def _header(page: tifffile.TiffPage) -> Frame:
     size = page.parent.filehandle.size
     if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):
         raise FileError("cut off: pixels are missing")
-    if page.compression != tifffile.COMPRESSION.NONE:  # else the file itself is as large as its pixels
-        check_pixel_count(page.imagewidth, page.imagelength)
-    elif sum(page.databytecounts) < page.nbytes:
+    stored = sum(page.databytecounts)
+    if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes:
         raise FileError("cut off: pixels are missing")
+    if stored * _HIGHEST_RATIO < page.nbytes:
+        check_pixel_count(page.imagewidth, page.imagelength)
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
         raise FileError("cut off: pixels are missing")
     if page.dtype is None:

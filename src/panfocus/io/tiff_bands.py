@@ -12,7 +12,7 @@ from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.tiff import page_of
 
-_BAND_BYTES = 8 << 20  # of pixels that lie in the file as they are
+_BAND_BYTES = 8 << 20  # that are read at once
 
 
 def in_bands(path: Path, index: int) -> Iterator[tuple[int, NDArray[Any]]] | None:
@@ -57,7 +57,7 @@ def _decoded(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
     height, width, *channels = page.shape
     rows = page.tilelength if page.is_tiled else page.rowsperstrip
     band, top = np.empty((0, width, *channels), page.dtype), -1
-    for pixels, (_, _, y, x, _), (_, _, across, _) in page.segments(maxworkers=1):
+    for pixels, (_, _, y, x, _), (_, _, across, _) in page.segments(maxworkers=1, buffersize=_BAND_BYTES):
         if pixels is None:
             raise FileError("cut off: pixels are missing")
         if y != top:
