@@ -1,4 +1,4 @@
-"""JPEGs that are damaged inside. The oracle is libjpeg's warnings, which OpenCV prints and nobody passes on."""
+"""JPEGs that are damaged inside. The oracle is libjpeg's warnings, which OpenCV prints."""
 
 import io
 

@@ -1,8 +1,8 @@
 """Damage inside a JPEG: its codes are followed to the end, as decoders guess where they break off.
 
-A JPEG has no check sum. But where a byte is wrong the codes after it are read at the wrong places: one that does
-not exist turns up, or there are too few or too many of them for the picture. Checked are files as cameras write
-them, coded sequentially; progressive ones are not.
+A JPEG has no check sum. But where a byte is wrong the codes after it are read at the wrong places: one that
+does not exist turns up, or there are too few or too many of them for the picture. Checked are files that are
+coded sequentially, as cameras write them; progressive ones are not.
 """
 
 import struct
