@@ -117,7 +117,7 @@ def _tags_of_pixels(order: ByteOrder, page: NDArray[Any], *, premultiplied: bool
 def _write_pixels(file: BinaryIO, order: ByteOrder, page: NDArray[Any], *, big: bool) -> Directory:
     stored = page.dtype.newbyteorder(order)
     row_bytes = page[0].nbytes
-    rows = max(1, _STRIP_BYTES // row_bytes)
+    rows = min(len(page), max(1, _STRIP_BYTES // row_bytes))
     start = file.tell() + file.tell() % 2
     file.write(bytes(start - file.tell()))
     for top in range(0, len(page), rows):
