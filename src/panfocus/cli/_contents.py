@@ -29,7 +29,7 @@ def _contents(
 
     outputs, scale, n_frames = job.request.outputs, job.depth_scale, len(stack.frames)
     unit: dict[str, Any] = {"step": scale.step, "unit": scale.unit}
-    yield outputs.image, encode_image(outputs.picture, result.image, like=stack)
+    yield outputs.image, encode_image(outputs.picture, result.image, like=stack, jpeg=job.jpeg)
     if result.labels is not None:
         yield outputs.labels, encode_labels(result.labels, n_frames)
     if outputs.confidence and result.confidence is not None:

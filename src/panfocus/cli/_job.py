@@ -17,6 +17,7 @@ from panfocus.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from panfocus.io.raster import JpegSettings
     from panfocus.io.read import Header
     from panfocus.methods import FusionMethod
 
@@ -55,6 +56,7 @@ class Job:
     refinement: dict[str, Any]
     maps: list[str]  # and layers
     depth_scale: DepthScale
+    jpeg: "JpegSettings"
     plan: Plan
 
 
@@ -62,6 +64,8 @@ def prepare(request: Request, *, force: bool) -> Job:
     """Check everything but the pixels, and plan the work."""
     from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
+    from panfocus.io.raster import jpeg_settings
+    from panfocus.io.read import read_metadata
     from panfocus.io.scratch import check_room
     from panfocus.io.write import check_format
     from panfocus.methods import DEFAULT_METHOD, get_method
@@ -76,23 +80,24 @@ def prepare(request: Request, *, force: bool) -> Job:
         outputs.check_maps(name, method.maps)
         refinement = _refine_options(request.refine, request.refine_strength)
         _check_align(request.align)
+        jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
         slabs = _slab_size(request)
         _check_applied(request, method.maps)
         depth_scale = DepthScale() if request.step is None else DepthScale.parse(request.step)
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
-        source = _found(request.inputs, preview=request.preview)
+        source = _found(request.inputs, request, channel=request.channel)
         if len(source.headers) < 2:
             raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
         spans = slab_spans(len(source.headers), *slabs) if slabs else ()
         outputs.check_names(len(spans))
-        others = [_found(inputs, preview=request.preview) for inputs in request.apply_to]
+        others = [_found(inputs, request) for inputs in request.apply_to]
     every_input = [path for found in (source, *others) for path in found.paths]
     for path in outputs.files(len(spans)).values():
         check_destination(path, force=force, inputs=[*every_input, dictionary] if dictionary else every_input)
     outputs.check_steps(force=force)
     _check_alike(source, others)
     for path, found in zip((outputs.picture, *outputs.applied), (source, *others), strict=True):
-        check_format(path, found.headers[0].frame.image)
+        check_format(path, found.headers[0].frame.image, read_metadata(found.headers[0]))
     maps, layers = _needed(request, method.maps, () if spans else layers_of(method))
     like_frames = source.like_frames
     plan = make_plan(
@@ -118,6 +123,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         refinement=refinement,
         maps=[*maps, *layers],
         depth_scale=depth_scale,
+        jpeg=jpeg,
         plan=plan,
     )
 
@@ -133,15 +139,16 @@ def _needed(request: Request, maps: Sequence[str], layers: Sequence[str]) -> tup
     return [name for name in maps if name in needed], [name for name in layers if name in needed]
 
 
-def _found(inputs: Sequence[str], *, preview: bool) -> Source:
+def _found(inputs: Sequence[str], request: Request, *, channel: int | None = None) -> Source:
     from panfocus._reduce import reduction
     from panfocus.io.read import find_inputs, read_headers
 
     if not inputs:
         raise InputError("Missing argument 'INPUT'")
     paths = find_inputs(inputs)
-    headers = read_headers(paths)
-    return Source(paths, headers, reduction(headers[0].frame.image.shape, PREVIEW_SIDE) if preview else 1)
+    headers = read_headers(paths, channel=channel, time=request.time)
+    size = headers[0].frame.image.shape
+    return Source(paths, headers, reduction(size, PREVIEW_SIDE) if request.preview else 1)
 
 
 def _check_alike(source: Source, others: Sequence[Source]) -> None:

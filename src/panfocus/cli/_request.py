@@ -29,6 +29,10 @@ class Request:
     preview: bool = False
     step: str | None = None  # from frame to frame, with its unit
     apply_to: tuple[tuple[str, ...], ...] = ()  # inputs of other sets of frames
+    channel: int | None = None  # of microscopes' files
+    time: int | None = None
+    jpeg_quality: int = 95
+    jpeg_subsampling: str = "444"
     # These change no pixel.
     max_memory: str | None = None
     threads: int | None = None

@@ -1,5 +1,6 @@
 """The steps of a fusion, in their order: check, read, fuse, write."""
 
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,7 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
     """Do what is asked for, or only say what would be done."""
     from panfocus._threads import limit_threads
     from panfocus.io.files import make_folder
+    from panfocus.io.write import said_losses
 
     times: dict[str, float] = {}
     with limit_threads(request.threads):
@@ -43,6 +45,8 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                     in_memory=job.plan.in_memory,
                     at_once=job.plan.decoded_at_once,
                 )
+                lost = said_losses(request.outputs.picture, stack)
+                stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
                 # Before anything is computed of them: files may change meanwhile.
                 digests = input_digests(job) if request.outputs.report else {}
             with _timed(times, "fuse"):
@@ -116,7 +120,7 @@ def _applied(job: Job, result: "FusionResult", terminal: Console) -> "dict[Path,
             with ExitStack() as rooms:
                 stack = _read(source, rooms, terminal, in_memory=False, at_once=1)
                 image = pipeline.apply(result, stack.frames, threads=job.request.threads)
-            encoded = encode_image(path, image, like=stack)
+            encoded = encode_image(path, image, like=stack, jpeg=job.jpeg)
             if callable(encoded):
                 encoded(file)
             else:

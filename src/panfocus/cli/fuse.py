@@ -96,6 +96,19 @@ def fuse(
         Path | None,
         typer.Option(metavar="FILE", help="Do again what a report tells of; -o gives it another output."),
     ] = None,
+    channel: Annotated[
+        int | None,
+        typer.Option(min=1, help="Fuse this channel of microscopes' files; by default all, by one decision."),
+    ] = None,
+    time: Annotated[
+        int | None, typer.Option(min=1, help="Fuse the slices of this time point, of microscopes' files.")
+    ] = None,
+    jpeg_quality: Annotated[
+        int, typer.Option(min=1, max=100, help="Quality of a JPEG that is written, 1 to 100.")
+    ] = 95,
+    jpeg_subsampling: Annotated[
+        str, typer.Option(help="Colour of a JPEG that is written: full 444, half 422, quarter 420.")
+    ] = "444",
     max_memory: Annotated[
         str | None,
         typer.Option(
@@ -142,6 +155,10 @@ def fuse(
             preview=preview,
             step=step,
             apply_to=tuple((given,) for given in apply_to or ()),
+            channel=channel,
+            time=time,
+            jpeg_quality=jpeg_quality,
+            jpeg_subsampling=jpeg_subsampling,
             max_memory=max_memory,
             threads=threads,
         )

@@ -59,6 +59,20 @@ def gather(
     return Source(parsed, orientation, metadata)
 
 
+def of_reduced(metadata: Metadata, factor: int) -> Metadata:
+    """Return what is true of pixels that are larger by a factor."""
+    resolution, acquisition = metadata.resolution, metadata.acquisition
+    if resolution and resolution.unit != 1:
+        resolution = replace(resolution, x=resolution.x / factor, y=resolution.y / factor)
+    if acquisition and acquisition.pixel_width and acquisition.pixel_height:
+        acquisition = replace(
+            acquisition,
+            pixel_width=acquisition.pixel_width * factor,
+            pixel_height=acquisition.pixel_height * factor,
+        )
+    return replace(metadata, resolution=resolution, acquisition=acquisition)
+
+
 def unknown_tags(exif: Exif) -> list[str]:
     """Name tags that are not carried over as nobody here knows what they say, as one thing of a list."""
     unknown = exif.unknown_tags()

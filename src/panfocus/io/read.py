@@ -18,6 +18,7 @@ from panfocus._threads import map_blocks
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame
+from panfocus.io.metadata import of_reduced
 from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
 from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
 from panfocus.io.raw import RAW_SUFFIXES, decode_raw, raw_header
@@ -117,7 +118,7 @@ def read_into(
 
     def decode(k: int) -> None:
         header = headers[k]
-        if isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
+        if reduce == 1 and isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
             return
         image = _decode(header, like=headers[0]).image
         _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
@@ -139,7 +140,7 @@ def read_into(
         names=tuple(header.name for header in headers),
         icc_profile=profiles[reference],
         notices=tuple(notices),
-        metadata=read_metadata(headers[reference]),
+        metadata=of_reduced(read_metadata(headers[reference]), reduce),
     )
 
 
