@@ -148,6 +148,17 @@ def test_quality_and_subsampling_of_a_jpeg_are_settable(folder, run, dictionary)
     assert "jpeg_subsampling must be one of 444, 422, 420, got '411'" in ran.err
 
 
+@pytest.mark.parametrize(("options", "step"), [((), 2.5), (("--step", "4um"), 4.0)])
+def test_depth_is_in_the_unit_of_a_microscopes_slices(folder, run, scene, options, step):
+    """Between the first and the last of two slices there is one step."""
+    metadata = {"axes": "ZYX", "PhysicalSizeZ": 2.5, "PhysicalSizeZUnit": "µm"}
+    tifffile.imwrite("z.ome.tif", scene[..., 0], ome=True, photometric="minisblack", metadata=metadata)
+    assert run("fuse", "z.ome.tif", "-o", "fused.tif", "--depth", "depth.tif", *options).code == 0
+    depth = tifffile.imread("depth.tif")
+    assert depth.min() == pytest.approx(0)
+    assert depth.max() == pytest.approx(step)
+
+
 def test_channels_of_a_microscope_are_fused_together(folder, run, scene, dictionary):
     """The second channel is the first, doubled: so it is in the result, as one decision is made for both."""
     first = scene[..., 0].astype(np.uint16)

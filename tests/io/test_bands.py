@@ -100,3 +100,14 @@ def test_a_strip_without_bytes_is_refused(tmp_path):
         tiff.pages[0].tags["StripByteCounts"].overwrite([*counts[:2], 0, counts[3]])
     with pytest.raises(FileError, match=r"a\.tif: cut off: pixels are missing"):
         read_headers([path])
+
+
+def test_tiles_beyond_measure_are_refused(tmp_path):
+    """A tile is decoded whole, however little of it lies inside the picture."""
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, np.zeros((64, 64), np.uint8), compression="zlib", tile=(64, 64), metadata=None)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        for name in ("TileWidth", "TileLength"):
+            tiff.pages[0].tags[name].overwrite(65_520)
+    with pytest.raises(FileError, match=r"a\.tif: damaged: its tiles are larger"):
+        read_headers([path])

@@ -83,7 +83,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
         slabs = _slab_size(request)
         _check_applied(request, method.maps)
-        depth_scale = DepthScale() if request.step is None else DepthScale.parse(request.step)
+        depth_scale = DepthScale.parse(request.step) if request.step else None
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
         source = _found(request.inputs, request, channel=request.channel)
         if len(source.headers) < 2:
@@ -122,7 +122,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         method_options=options,
         refinement=refinement,
         maps=[*maps, *layers],
-        depth_scale=depth_scale,
+        depth_scale=depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
         jpeg=jpeg,
         plan=plan,
     )

@@ -163,6 +163,9 @@ def _header(page: tifffile.TiffPage) -> Frame:
     size = page.parent.filehandle.size
     if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):
         raise FileError("cut off: pixels are missing")
+    pixels, tile = page.imagewidth * page.imagelength, page.tilewidth * page.tilelength
+    if tile > max(4 * pixels, 1 << 24):  # which are decoded whole
+        raise FileError("damaged: its tiles are larger than the picture")
     stored = sum(page.databytecounts)
     if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes:
         raise FileError("cut off: pixels are missing")
