@@ -18,10 +18,10 @@ from pathlib import Path
 
 from panfocus._float import IntensityScale
 from panfocus.compare import Scene, find_groups
-from panfocus.gray import colours
 from panfocus.io.files import make_folder
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
+from panfocus.stack import colours
 
 # Choose by contrast alone, and copy instead of mixing.
 ENFUSE = ("enfuse", "--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask")

@@ -31,6 +31,8 @@ BASE = (
 )
 STAGES = (
     "align",
+    "defects",
+    "exposure",
     "gray",
     "focus",
     "patches",

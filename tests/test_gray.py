@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.gray import colours, to_gray
+from panfocus.gray import to_gray
+from panfocus.stack import colours
 
 SHAPE = (13, 17)
 

@@ -1,4 +1,4 @@
-"""Colour to what decisions are made on: one plane, or the colours without alpha."""
+"""Colour to the one plane that decisions are made on."""
 
 from typing import Any
 
@@ -32,10 +32,3 @@ def to_gray(frame: NDArray[Any]) -> FloatArray:
         red, green, blue = (unit(frame[..., i]) for i in range(3))
         return np.asarray(LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue)
     return np.asarray(unit(frame).mean(axis=2))
-
-
-def colours(frame: NDArray[Any]) -> NDArray[Any]:
-    """Return the channels (h, w, c) of a frame (h, w) or (h, w, c) without alpha, the last of 2 or 4."""
-    if frame.ndim == 2:
-        return frame[..., None]
-    return frame[..., :-1] if frame.shape[2] in (2, 4) else frame

@@ -15,13 +15,16 @@ from panfocus._float import IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.compose import by_labels, by_votes
+from panfocus.defects import find_hot_pixels
 from panfocus.errors import InputError
+from panfocus.exposure import measure_exposure
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
 from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
 from panfocus.stack import Frames
 
 logger = logging.getLogger(__name__)
 
+HOT_PIXELS, EXPOSURE = ("auto", "on", "off"), ("auto", "off")
 BAND_VALUES = 1 << 21  # of frames that are composed at once, on each thread
 
 
@@ -29,6 +32,8 @@ def fuse(
     frames: ArrayLike | Sequence[ArrayLike] | Frames,
     method: str | FusionMethod = DEFAULT_METHOD,
     *,
+    hot_pixels: str = "auto",
+    exposure: str = "auto",
     refine: bool = False,
     refine_strength: float = PAPER_STRENGTH,
     threads: int | None = None,
@@ -47,6 +52,13 @@ def fuse(
         lies on disk, such as `np.memmap` or what can be indexed like it, is read part by part.
     method : str or FusionMethod
         Name of a method, or one made beforehand with its settings.
+    hot_pixels : str
+        What stands alone at the same pixel of every frame, or clearly in a single one, is not the scene's: it
+        is replaced by the median of what is beside it. "auto": both, but of two frames only the latter; "on":
+        both; "off": none. Frames that are to be moved need `repair_hot_pixels` before that.
+    exposure : str
+        "auto": frames that are known to be brighter or of other colour than the rest of the stack are
+        corrected before any method sees them; "off": frames are taken as they are.
     refine : bool
         Solve the paper's total-variation problem, Eq. (9), on the fused image.
     refine_strength : float
@@ -83,6 +95,7 @@ def fuse(
     stack = _checks.frames_array(frames)
     started = time.perf_counter()
     with limit_threads(threads):
+        stack, corrections = corrected(stack, hot_pixels=hot_pixels, exposure=exposure)
         result = execute.run(chosen, stack, progress, maps=maps, max_memory=max_memory, allocate=allocate)
         report = {
             "panfocus": version("panfocus"),
@@ -92,6 +105,7 @@ def fuse(
             "shape": list(stack.shape[1:]),
             "dtype": stack.dtype.name,
             "threads": thread_count(),
+            **corrections,
             **result.report,
         }
         image = result.image
@@ -100,6 +114,28 @@ def fuse(
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(stack), stack.shape[1:], report["seconds"])
     return dataclasses.replace(result, image=image, report=report)
+
+
+def corrected(frames: Frames, *, hot_pixels: str, exposure: str) -> tuple[Frames, dict[str, Any]]:
+    """Return frames without hot pixels and of one exposure, as `fuse` takes them, and what was done, to report.
+
+    The options are those of `fuse`.
+    """
+    _checks.one_of("exposure", exposure, EXPOSURE)
+    frames, report = repair_hot_pixels(frames, hot_pixels)
+    if exposure == "auto":
+        measured = measure_exposure(frames)
+        frames, report["exposure"] = measured.correct(frames), measured.report()
+    return frames, report
+
+
+def repair_hot_pixels(frames: Frames, how: str) -> tuple[Frames, dict[str, Any]]:
+    """Return frames that are not aligned yet without hot pixels, and their number for the report."""
+    _checks.one_of("hot_pixels", how, HOT_PIXELS)
+    if how == "off":
+        return frames, {}
+    found = find_hot_pixels(frames, in_pairs=how == "on")
+    return found.repair(frames), {"hot_pixels": {"fixed": found.n_fixed, "single": found.n_single}}
 
 
 def apply(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus import _checks, pipeline
 from panfocus._progress import Progress, silent
+from panfocus._threads import limit_threads
 from panfocus.errors import InputError
 from panfocus.execute import Allocate
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult
@@ -59,6 +60,8 @@ def fuse_slabs(
     maps: Collection[str] = (*COMPOSED, JUDGED),
     allocate: Allocate = np.empty,
     progress: Progress = silent,
+    hot_pixels: str = "auto",
+    exposure: str = "auto",
     refine: bool = False,
     **options: Any,
 ) -> SlabFusion:
@@ -76,6 +79,8 @@ def fuse_slabs(
         Called as `allocate(shape, dtype)` for room for the slabs and their maps; by default in memory.
     progress : callable, optional
         As of `fuse`; each slab is a stage.
+    hot_pixels, exposure : str
+        As of `fuse`, for the whole stack at once.
     refine : bool
         As of `fuse`; what is refined is the last picture.
     **options
@@ -89,6 +94,9 @@ def fuse_slabs(
     spans = slab_spans(len(stack), size, overlap)
     composed = [name for name in COMPOSED if name == "labels" or name in maps]
     started = time.perf_counter()
+    with limit_threads(options.get("threads")):
+        stack, corrections = pipeline.corrected(stack, hot_pixels=hot_pixels, exposure=exposure)
+    options |= {"hot_pixels": "off", "exposure": "off"}
     slabs = allocate((len(spans), *stack.shape[1:]), stack.dtype)
     of_slabs: dict[str, Any] = {}
     parts = []
@@ -111,7 +119,7 @@ def fuse_slabs(
         for name, planes in of_slabs.items()
         if last.labels is not None
     }
-    report = last.report | {"frames": len(stack), "slabs": parts}
+    report = last.report | corrections | {"frames": len(stack), "slabs": parts}
     report.pop("mean_confidence", None)
     if "labels" in whole:
         counts = np.bincount(whole["labels"].ravel(), minlength=len(stack))
@@ -140,4 +148,4 @@ def _composed(planes: Any, chosen: NDArray[Any], spans: Sequence[range]) -> NDAr
 
 def _measured(report: dict[str, Any]) -> dict[str, Any]:
     """Keep what was measured of a slab; its settings are those of the whole."""
-    return {name: report[name] for name in ("noise", "scale", "gains", "seconds") if name in report}
+    return {name: report[name] for name in ("noise", "scale", "seconds") if name in report}

@@ -1,11 +1,14 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 
 
 @runtime_checkable
@@ -148,6 +151,22 @@ class Slab:
 def slab_of(frames: Frames, span: range) -> Frames:
     """Return consecutive frames: a view of an array, or what is read when it is indexed."""
     return frames[span.start : span.stop] if isinstance(frames, np.ndarray) else Slab(frames, span)
+
+
+def colours(frame: NDArray[Any]) -> NDArray[Any]:
+    """Return the channels (h, w, c) of a frame (h, w) or (h, w, c) without alpha, the last of 2 or 4."""
+    if frame.ndim == 2:
+        return frame[..., None]
+    return frame[..., :-1] if frame.shape[2] in (2, 4) else frame
+
+
+def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
+    """All of a frame, or strips of a large one, evenly spread: enough for its statistics."""
+    height, width = frames.shape[1:3]
+    n_strips = max(1, SAMPLED // (STRIP * width))
+    rows = min(STRIP, height) if n_strips * STRIP < height else height
+    for start in np.linspace(0, height - rows, n_strips if rows < height else 1).astype(np.intp):
+        yield frames[k, slice(start, start + rows), slice(0, width)]
 
 
 @dataclass(frozen=True, eq=False)

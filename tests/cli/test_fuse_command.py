@@ -378,3 +378,30 @@ def test_what_is_no_size_is_refused(text):
 
 def test_sizes_are_written_for_people():
     assert format_size(1_500_000_000) == "1,500 MB"
+
+
+def test_it_says_which_frames_were_corrected_and_how_many_pixels_repaired(folder, run, rng):
+    sharp = 60 + 60 * gaussian_filter(rng.random((64, 80)), 3) + np.zeros((3, 64, 80))
+    sharp[1] *= 0.8
+    sharp[:, 30, 40] = 250
+    for k, frame in enumerate(np.rint(sharp).astype(np.uint8)):
+        write_image(folder / f"stack-{k}.png", frame)
+    command = ("fuse", *(f"stack-{k}.png" for k in range(3)), "--report", "report.json", "-o")
+    out = run(*command, "corrected.png").out
+    assert "exposure of 1 frame corrected by up to 25%" in out
+    assert "hot pixels repaired: 1 of all frames, 0 of single ones" in out
+    report = json.loads((folder / "report.json").read_text())
+    assert report["exposure"]["reference"] == 0
+    assert np.squeeze(report["exposure"]["gains"]) == pytest.approx([1, 1.25, 1], abs=0.005)
+    assert report["hot_pixels"] == {"fixed": 1, "single": 0}
+    off = run(*command, "off.png", "--force", "--exposure", "off", "--hot-pixels", "off")
+    assert (off.code, "corrected" in off.out, "repaired" in off.out) == (0, False, False)
+    assert read_image("off.png").max() == 250
+    assert "exposure" not in json.loads((folder / "report.json").read_text())
+
+
+@pytest.mark.parametrize("option", ["--exposure", "--hot-pixels"])
+def test_other_words_for_corrections_are_refused(folder, run, option):
+    ran = run("fuse", "a.png", "b.png", "-o", "fused.png", option, "some")
+    assert ran.code == 2
+    assert f"{option} must be one of auto" in ran.err

@@ -62,6 +62,7 @@ class Job:
 
 def prepare(request: Request, *, force: bool) -> Job:
     """Check everything but the pixels, and plan the work."""
+    from panfocus._checks import one_of
     from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
     from panfocus.io.raster import jpeg_settings
@@ -69,6 +70,7 @@ def prepare(request: Request, *, force: bool) -> Job:
     from panfocus.io.scratch import check_room
     from panfocus.io.write import check_format
     from panfocus.methods import DEFAULT_METHOD, get_method
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.slabs import slab_spans
 
     outputs, dictionary = request.outputs, request.dictionary
@@ -81,6 +83,8 @@ def prepare(request: Request, *, force: bool) -> Job:
         refinement = _refine_options(request.refine, request.refine_strength)
         _check_align(request.align)
         jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+        one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
+        one_of("--exposure", request.exposure, EXPOSURE)
         slabs = _slab_size(request)
         _check_applied(request, method.maps)
         depth_scale = DepthScale.parse(request.step) if request.step else None

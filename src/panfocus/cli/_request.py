@@ -22,7 +22,9 @@ class Request:
     method: str | None = None
     settings: tuple[str, ...] = ()  # NAME=VALUE
     dictionary: Path | None = None
+    hot_pixels: str = "auto"
     align: str = "off"
+    exposure: str = "auto"
     refine: bool = False
     refine_strength: float | None = None
     slabs: str | None = None  # SIZE:OVERLAP

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from panfocus.stack import Frames, Stack
 
 
+LEAST_SAID = 0.005  # of a frame's brightness: what is corrected by less is not counted
+
+
 def describe(terminal: Console, job: Job) -> None:
     """Say what would be done."""
     from panfocus.io.scratch import scratch_folder
@@ -54,6 +57,8 @@ def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any
     if unfocused := report.get("never_in_focus_share"):
         said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
     terminal.say("; ".join(said))
+    for sentence in _corrections(report):
+        terminal.say(sentence)
     if refined := report.get("refine"):
         terminal.say(
             f"refined with strength {refined['strength']:g}, which changed {refined['changed_share']:.1%} "
@@ -77,6 +82,18 @@ def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any
             )
         )
     terminal.say(f"wrote {job.request.outputs.names(len(job.spans))}")
+
+
+def _corrections(report: dict[str, Any]) -> list[str]:
+    """Say what was changed in the frames before they were fused."""
+    said = []
+    if any((hot := report.get("hot_pixels", {})).values()):
+        said.append(f"hot pixels repaired: {hot['fixed']} of all frames, {hot['single']} of single ones")
+    changes = [max(abs(gain - 1) for gain in gains) for gains in report.get("exposure", {}).get("gains", [])]
+    if n_changed := sum(change >= LEAST_SAID for change in changes):
+        frames = f"{n_changed} frame{'s' if n_changed > 1 else ''}"
+        said.append(f"exposure of {frames} corrected by up to {max(changes):.0%}")
+    return said
 
 
 def _how_applied(job: Job) -> str:

@@ -49,8 +49,11 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                 stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
                 # Before anything is computed of them: files may change meanwhile.
                 digests = input_digests(job) if request.outputs.report else {}
+            with _timed(times, "repair"):
+                stack, repaired = _without_hot_pixels(request, stack)
             with _timed(times, "fuse"):
                 result, slabs = _fuse(job, stack, rooms, terminal)
+                result.report.update(repaired)
             with _timed(times, "encode"):
                 contents = contents_of(job, result, stack, slabs)
                 contents |= _applied(job, result, terminal)
@@ -85,6 +88,14 @@ def _read(source: Source, rooms: ExitStack, terminal: Console, *, in_memory: boo
     )
 
 
+def _without_hot_pixels(request: Request, stack: "Stack") -> "tuple[Stack, dict[str, Any]]":
+    """Return the stack, repaired while pixels are still those of the sensor, and what the report says of it."""
+    from panfocus.pipeline import repair_hot_pixels
+
+    frames, report = repair_hot_pixels(stack.frames, request.hot_pixels)
+    return dataclasses.replace(stack, frames=frames), report
+
+
 def _fuse(
     job: Job, stack: "Stack", rooms: ExitStack, terminal: Console
 ) -> "tuple[FusionResult, Frames | None]":
@@ -100,6 +111,8 @@ def _fuse(
         "maps": job.maps,
         "allocate": allocate,
         "progress": terminal.progress,
+        "hot_pixels": "off",  # they are repaired already
+        "exposure": job.request.exposure,
         **job.refinement,
         **job.method_options,
     }

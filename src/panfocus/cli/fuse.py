@@ -34,7 +34,13 @@ def fuse(
             help="Dictionary to use in place of the method's own: a file, or a shipped one's name.",
         ),
     ] = None,
+    hot_pixels: Annotated[
+        str, typer.Option(help="Repair pixels that are not the scene's: auto, on (in pairs too), off.")
+    ] = "auto",
     align: Annotated[str, typer.Option(help="Registration; this version has only: off.")] = "off",
+    exposure: Annotated[
+        str, typer.Option(help="Correct frames of other brightness or colour: auto, off.")
+    ] = "auto",
     refine: Annotated[
         bool, typer.Option("--refine", help="Smooth the fused image by total variation.")
     ] = False,
@@ -148,7 +154,9 @@ def fuse(
             method=method,
             settings=tuple(settings or ()),
             dictionary=dictionary,
+            hot_pixels=hot_pixels,
             align=align,
+            exposure=exposure,
             refine=refine,
             refine_strength=refine_strength,
             slabs=slabs,

@@ -4,7 +4,7 @@ docs/panfocus-method.md has the model, its equations and the reason of every con
 """
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -20,13 +20,13 @@ from panfocus._threads import for_all, map_blocks, thread_count
 from panfocus.compose import as_votes, by_labels, by_votes
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.gray import colours, to_gray
+from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
-from panfocus.stack import Frames, part_of
+from panfocus.stack import Frames, colours, part_of, sampled_strips
 
 Composition = Literal["blend", "labels"]
 Front = Literal["unknown", "first", "last"]
@@ -37,10 +37,6 @@ DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values: a few extreme pixels
 LEAST_STEPS = 64  # from dark to bright, of whole-numbered frames: their rounding must not look like detail
 MOST_LEVELS = np.float32(1e6)  # far outside of what the percentiles leave; squares must not overflow
 LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
-
-# Blur keeps the light: frames whose brightness, in blocks of so many pixels, differs by this part or more
-# were exposed differently. Values are light, or about its square root as in most files: by both.
-BRIGHTNESS_BLOCK, LEAST_DIFFERENCE, CODED = 16, 0.01, (1, 2)
 
 # Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
 # more, so that no seam shows and a wrong border costs less.
@@ -70,7 +66,6 @@ SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
-SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
 BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
 BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
@@ -147,16 +142,13 @@ class PanFocus:
     def survey(self, frames: Frames) -> "_Surveyed":
         """Measure the whole frames; what is returned can fuse them in tiles."""
         measured = map_blocks(partial(_measured, frames), range(len(frames)))
-        limits, noises, brightness = zip(*measured, strict=True)
-        gains = [1.0]
-        for before, here in pairwise(brightness):
-            gains.append(gains[-1] / _brighter(here, before))
+        limits, noises = zip(*measured, strict=True)
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = max(bright - dark, IntensityScale.of(frames.dtype).step * LEAST_STEPS) or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
         scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
-        return _Surveyed(self, dark, span, noise, scale, tuple(gains))
+        return _Surveyed(self, dark, span, noise, scale)
 
     def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a whole image."""
@@ -176,7 +168,6 @@ class _Surveyed:
     span: float
     noise: float  # in levels
     scale: int  # by which frames must be reduced for their sharpest places to look sharp
-    gains: tuple[float, ...]  # by which frames are as bright as the first, where they are compared
 
     @property
     def halo(self) -> int:
@@ -229,11 +220,7 @@ class _Surveyed:
             confidence=confidence[:, core[1]],
             depth=depth[:, core[1]],
             never_in_focus=unfocused[core],
-            report={
-                "noise": round(self.noise, 3),
-                "scale": self.scale,
-                "gains": [round(gain, 4) for gain in self.gains],
-            },
+            report={"noise": round(self.noise, 3), "scale": self.scale},
         )
 
     def _gather_odds(
@@ -245,7 +232,7 @@ class _Surveyed:
 
         def in_block(block: Tile) -> None:
             outer = within(tile.outer, block.outer)
-            parts = (self._levels(frames[k, *outer], gain) for k, gain in enumerate(self.gains))
+            parts = (self._levels(frames[k, *outer]) for k in range(len(frames)))
             place = within(tile.inner, block.inner)
             for k, odds in enumerate(log_odds(parts, noise=self.noise)):
                 of_pixels[k][place] = odds.alone[block.core]
@@ -298,17 +285,16 @@ class _Surveyed:
         )
         return picture, unfocused
 
-    def _levels(self, frame: NDArray[Any], gain: float) -> FloatArray:
-        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, times its gain, without alpha."""
+    def _levels(self, frame: NDArray[Any]) -> FloatArray:
+        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
         grey = self.settings.quality == "fast"
         planes = to_gray(frame)[None] if grey else np.moveaxis(colours(frame), 2, 0)
         scale = IntensityScale.of(planes.dtype)
         levels = np.empty(planes.shape, np.float32)
         # First the difference, in double precision if frames have it: contrast may be small beside values.
         working = np.float64 if planes.dtype == np.float64 else np.float32
-        dark = self.dark * scale.white / gain
-        np.subtract(planes, dark, out=levels, dtype=working, casting="same_kind")
-        levels *= np.float32(gain * LEVELS / (self.span * scale.white))
+        np.subtract(planes, self.dark * scale.white, out=levels, dtype=working, casting="same_kind")
+        levels *= np.float32(LEVELS / (self.span * scale.white))
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
@@ -384,50 +370,10 @@ def _keep_inner(votes: IntArray, rows: slice, tile: Tile, kept: IntArray) -> Non
         ]
 
 
-def _measured(frames: Frames, k: int) -> tuple[FloatArray, float, list[NDArray[np.float64]]]:
-    """Dark and bright of frame k, its noise, and how bright its blocks are, in unit range."""
-    strips = [to_gray(strip) for strip in _strips(frames, k)]
-    brightness = [np.concatenate([_block_means(strip**power) for strip in strips]) for power in CODED]
-    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), noise_level(strips), brightness
-
-
-def _strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
-    """All of a frame, or strips of a large one, evenly spread: enough for its statistics."""
-    height, width = frames.shape[1:3]
-    n_strips = max(1, SAMPLED // (STRIP * width))
-    rows = min(STRIP, height) if n_strips * STRIP < height else height
-    for start in np.linspace(0, height - rows, n_strips if rows < height else 1).astype(np.intp):
-        yield frames[k, slice(start, start + rows), slice(0, width)]
-
-
-def _block_means(gray: FloatArray) -> NDArray[np.float64]:
-    """Means (n,) of a plane's whole blocks; of a smaller plane's, as they are."""
-    height, width = (min(BRIGHTNESS_BLOCK, length) for length in gray.shape)
-    rows, cols = gray.shape[0] // height, gray.shape[1] // width
-    blocks = gray[: rows * height, : cols * width].reshape(rows, height, cols, width)
-    return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64)).ravel()
-
-
-def _brighter(brightness: list[NDArray[np.float64]], before: list[NDArray[np.float64]]) -> float:
-    """Return how many times as bright a frame is as the one before it, by block means; about 1 is 1.
-
-    Of four answers the smallest change is taken, and none if they disagree. Half of the light is in blocks
-    that have grown by less than the first: it does not heed what moves, or enters at the borders. The second
-    is by all light together: blur keeps it, though it carries light of small things to blocks around them.
-    Both take values for light, and for its root.
-    """
-    ratios: list[float] = []
-    for power, blocks, blocks_before in zip(CODED, brightness, before, strict=True):
-        seen = (blocks > 0) & (blocks_before > 0)
-        if not seen.any() or min(blocks.min(), blocks_before.min()) < 0:
-            return 1.0  # light is counted from black: there is none, or black is elsewhere
-        growth = blocks[seen] / blocks_before[seen]
-        order = np.argsort(growth)
-        light = np.cumsum((blocks + blocks_before)[seen][order])
-        of_half = growth[order][np.searchsorted(light, light[-1] / 2)]
-        ratios += [of_half ** (1 / power), (blocks.sum() / blocks_before.sum()) ** (1 / power)]
-    ratio = float(np.median([1.0, min(ratios), max(ratios)]))
-    return ratio if abs(ratio - 1) >= LEAST_DIFFERENCE else 1.0
+def _measured(frames: Frames, k: int) -> tuple[FloatArray, float]:
+    """Dark and bright of frame k, and its noise, in unit range."""
+    strips = [to_gray(strip) for strip in sampled_strips(frames, k)]
+    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), noise_level(strips)
 
 
 def _blocks(tile: Tile, halo: int) -> list[Tile]:

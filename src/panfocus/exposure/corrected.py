@@ -1,0 +1,52 @@
+"""Frames with gains, corrected where they are read: no second stack is held."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import IntensityScale
+from panfocus.stack import Frames, colours
+
+
+class CorrectedFrames:
+    """Frames whose channels are multiplied, one factor a frame and channel, as they are indexed.
+
+    Whole numbers are rounded and end at white. A value that is white already may have been any light beyond
+    it: it becomes what the reference frame has there, if that is more than white times the factor. So what is
+    white in both stays white.
+    """
+
+    def __init__(self, frames: Frames, gains: NDArray[np.float64], reference: int) -> None:
+        self.shape, self.dtype, self.ndim = frames.shape, frames.dtype, frames.ndim
+        self._frames = frames
+        self._gains = gains  # (n, c) without alpha
+        self._reference = reference
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any, /) -> NDArray[Any]:
+        """Return a frame or several, or a rectangle of them, as an array does."""
+        chosen, *place = key if isinstance(key, tuple) else (key,)
+        if not isinstance(chosen, slice):
+            return self._corrected(chosen, place)
+        numbers = range(len(self))[chosen]
+        return np.stack([self._corrected(k, place) for k in numbers])
+
+    def _corrected(self, k: int, place: list[Any]) -> NDArray[Any]:
+        frame, gains = np.asarray(self._frames[k, *place]), self._gains[k]
+        if np.all(gains == 1):
+            return frame
+        given, corrected = colours(frame), frame.copy()
+        working = np.float64 if self.dtype == np.float64 else np.float32
+        white = working(IntensityScale.of(self.dtype).white)
+        values = given * gains.astype(working)
+        if self.dtype.kind == "u":
+            np.minimum(np.rint(values, out=values), white, out=values)
+        clipped = given == white
+        if clipped.any():
+            known = np.asarray(self._frames[self._reference, *place])
+            values[clipped] = np.minimum(np.maximum(values, colours(known)), white)[clipped]
+        colours(corrected)[...] = values
+        return corrected
