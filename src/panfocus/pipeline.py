@@ -117,7 +117,7 @@ def fuse(
 
 
 def corrected(frames: Frames, *, hot_pixels: str, exposure: str) -> tuple[Frames, dict[str, Any]]:
-    """Return frames without hot pixels and of one exposure, as `fuse` takes them, and what was done, to report.
+    """Return frames without hot pixels and of one exposure, as `fuse` takes them, and what to report.
 
     The options are those of `fuse`.
     """

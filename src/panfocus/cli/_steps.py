@@ -89,7 +89,7 @@ def _read(source: Source, rooms: ExitStack, terminal: Console, *, in_memory: boo
 
 
 def _without_hot_pixels(request: Request, stack: "Stack") -> "tuple[Stack, dict[str, Any]]":
-    """Return the stack, repaired while pixels are still those of the sensor, and what the report says of it."""
+    """Repair the stack while pixels are still those of the sensor; return also what to report."""
     from panfocus.pipeline import repair_hot_pixels
 
     frames, report = repair_hot_pixels(stack.frames, request.hot_pixels)
