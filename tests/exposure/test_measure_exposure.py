@@ -91,13 +91,14 @@ def blurred_light(power):
         as_bytes(PAIR),
         as_bytes(SIX[..., 0]),
         blurred_light(1.0),
+        blurred_light(0.5),  # the mean of the values is higher in the blurred frame: by a fifth
         np.stack([lights(1.0), lights(9.0)]),  # most of the light leaves the blocks that have it
         np.stack([np.zeros((64, 64, 3), np.uint8), as_bytes(PAIR[1, :64, :64])]),  # no light to compare with
         PAIR.astype(np.float32) - 0.5,  # black is not where light is counted from
         np.full((3, 40, 40), 255, np.uint8),  # clipped all over
         as_bytes(SIX)[:, :5, :7],  # smaller than a block
     ],
-    ids=["pair", "grey", "light", "lights", "black", "negative", "white", "small"],
+    ids=["pair", "grey", "light", "root of light", "lights", "black", "negative", "white", "small"],
 )
 def test_frames_of_the_same_exposure_stay_as_they_are(frames):
     found = measure_exposure(frames)
