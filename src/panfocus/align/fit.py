@@ -1,0 +1,79 @@
+"""From places that were found one by one to the movement that explains most of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus.align.models import Matrix, Points, apply, basis, normal, step, unit_coordinates
+
+ROUNDS = 12  # of least squares with weights that the last one gave
+DONE = 1e-4  # pixels: a round that moves no place further is the last
+# A place whose error is so many times the usual one counts half; the square of a usual one, in two directions,
+# has this median where errors are normal.
+DOUBTFUL, MEDIAN_SQUARE = 2.0, 1.386
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Places of one frame, where each was found in another, and how surely.
+
+    `precision` (n, 2, 2) is the inverse of a covariance, but for a factor that is the same for all.
+    """
+
+    places: Points
+    found: Points
+    precision: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def with_more(self, other: "Matches") -> "Matches":
+        """Return both."""
+        return Matches(
+            np.concatenate([self.places, other.places]),
+            np.concatenate([self.found, other.found]),
+            np.concatenate([self.precision, other.precision]),
+        )
+
+
+def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> Matrix:
+    """Find the movement of a model, from `start` on, that most of the places agree with.
+
+    Least squares, where places that are off by more than is usual count less (Cauchy's weights): something
+    moved there, lies at another depth, or was mistaken.
+    """
+    to_unit = unit_coordinates(shape)
+    to_pixels = np.linalg.inv(to_unit)
+    scale = to_pixels[0, 0]
+    directions = scale * basis(model, apply(to_unit, matches.places))
+    weighted = np.einsum("nij,njp->nip", matches.precision, directions)
+    H = start
+    for _ in range(ROUNDS):
+        errors = residuals(H, matches)
+        weights = agreement(errors, matches)
+        normal_matrix = np.einsum("n,nip,niq->pq", weights, directions, weighted)
+        right = np.einsum("n,nip,ni->p", weights, weighted, errors)
+        # What nothing tells (a movement along the only edge) stays as it is.
+        parameters = np.linalg.lstsq(normal_matrix, right, rcond=1e-10)[0]
+        H = normal(H @ to_pixels @ step(model, parameters) @ to_unit)
+        if np.abs(parameters).max() * scale < DONE:
+            break
+    return H
+
+
+def residuals(H: Matrix, matches: Matches) -> NDArray[np.float64]:
+    """Return how far, in the first frame, each place is from where H would have it."""
+    return apply(np.linalg.inv(H), matches.found) - matches.places
+
+
+def squares(errors: NDArray[np.float64], matches: Matches) -> NDArray[np.float64]:
+    """Return the square of each error in units of what is expected, up to the factor of all."""
+    return np.einsum("ni,nij,nj->n", errors, matches.precision, errors)
+
+
+def agreement(errors: NDArray[np.float64], matches: Matches) -> NDArray[np.float64]:
+    """Return a weight of 0 to 1 for each place."""
+    off = squares(errors, matches)
+    usual = float(np.median(off)) / MEDIAN_SQUARE + 1e-12
+    return np.asarray(1 / (1 + off / (DOUBTFUL**2 * usual)))

@@ -1,0 +1,104 @@
+"""One frame on another: coarse to fine, block by block, blind to what only defocus explains.
+
+Every block of a frame is looked for in the other, near where it is expected, by a Gauss-Newton step on both frames'
+gradients. Defocus widens an edge to both sides alike: it adds to the difference of the frames, not to a movement. So a
+block that differs much, for whatever reason, is no worse a witness of where it is, only a less precise one, and is
+weighed so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._threads import for_all
+from panfocus.align._kernel_blocks import SUMS, compare_blocks
+from panfocus.align.fit import Matches, fit
+from panfocus.align.models import Matrix, apply, at_level, movement
+from panfocus.align.pyramid import Pyramid
+from panfocus.align.search import search
+
+SIDE, SMALL_SIDE = 16, 8  # pixels of a block; the small ones where a level has few
+FEW = 160  # pixels of the shorter side
+STEPS = 12  # at most, at each level
+STILL = 0.02  # pixels of a level: a step that moves no corner further is the last
+FARTHEST = 2.0  # pixels of a level that a block may be found from where it is expected
+LEVELS_TOGETHER = 3  # the finest ones, which find the final places together
+FLOOR = 1e-3  # of a frame's contrast: differences below are taken as that large
+
+
+@dataclass(frozen=True, eq=False)
+class Registration:
+    """Where one frame lies on another."""
+
+    H: Matrix  # from the first frame to the second
+    matches: Matches
+    score: float  # correlation of the frames, -1 to 1
+
+
+def register(
+    fixed: Pyramid, moving: Pyramid, *, model: str = "similarity", start: Matrix | None = None
+) -> Registration:
+    """Find where `moving` lies on `fixed`; with a good `start` only the finest levels are looked at."""
+    shape, finest = fixed.shape, fixed.finest
+    H = search(fixed, moving) if start is None else start
+    first = fixed.coarsest if start is None else min(finest + LEVELS_TOGETHER - 1, fixed.coarsest)
+    for level in range(first, finest - 1, -1):
+        for _ in range(STEPS):
+            matches, _ = match(fixed, moving, H, level)
+            if len(matches) < 4:
+                break
+            last, H = H, fit(model if level < fixed.coarsest else "similarity", matches, shape, H)
+            if movement(H, shape, last) < STILL * 2**level:
+                break
+    together, score = match(fixed, moving, H, finest)
+    for level in range(finest + 1, min(finest + LEVELS_TOGETHER, fixed.coarsest + 1)):
+        matches, score = match(fixed, moving, H, level)
+        together = together.with_more(matches)
+    if len(together) >= 4:
+        H = fit(model, together, shape, H)
+    return Registration(H, together, score)
+
+
+def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Matches, float]:
+    """Look for the blocks of a level where H expects them; also return how well the frames correlate there."""
+    here, there = fixed[level], moving[level]
+    side = SMALL_SIDE if min(here.shape) < FEW else SIDE
+    sums = np.zeros((here.shape[0] // side, here.shape[1] // side, SUMS))
+    local = at_level(H, level)
+
+    def compare(row: int) -> None:
+        compare_blocks(here, there, local, side, row, sums[row])
+
+    for_all(compare, range(len(sums)))
+    floor = side**2 * (FLOOR * float(here.std())) ** 2
+    rows, cols = np.nonzero(sums[..., 6] > floor)
+    kept = sums[rows, cols]
+    centres = np.stack([cols, rows], axis=1) * side + (side - 1) / 2
+    matches = _places(kept, centres, local, side, floor)
+    scale = 2.0**level
+    in_full = [(points + 0.5) * scale - 0.5 for points in (matches.places, matches.found)]
+    return Matches(*in_full, matches.precision / scale**2), correlation(kept)
+
+
+def correlation(sums: NDArray[np.float64]) -> float:
+    """Return the mean correlation of blocks, each weighed by its contrast."""
+    strength = np.sqrt(sums[:, 6] * sums[:, 7]).sum()
+    return float(sums[:, 8].sum() / strength) if strength > 0 else 0.0
+
+
+def _places(
+    sums: NDArray[np.float64], centres: NDArray[np.float64], H: Matrix, side: int, floor: float
+) -> Matches:
+    """Return where each block was found, in pixels of the level."""
+    xx, xy, yy, dx, dy, squares = sums[:, :6].T
+    # A little is added, as if the block were known to be near: along an edge it then stays where it is.
+    ridge = 0.01 * (xx + yy) + 1e-30
+    xx, yy = xx + ridge, yy + ridge
+    determinant = xx * yy - xy * xy
+    offset = np.stack([yy * dx - xy * dy, xx * dy - xy * dx], axis=1) / determinant[:, None]
+    length = np.hypot(*offset.T)
+    offset *= np.minimum(1, FARTHEST / np.maximum(length, FARTHEST))[:, None]
+    variance = (squares + floor) / side**2
+    precision = np.stack([np.stack([xx, xy], axis=1), np.stack([xy, yy], axis=1)], axis=1)
+    return Matches(centres, apply(H, centres + offset), precision / variance[:, None, None])
