@@ -11,3 +11,11 @@ class InputError(PanfocusError, ValueError):
 
 class FileError(PanfocusError, OSError):
     """A file cannot be read or written, or does not hold what its name promises."""
+
+
+class AlignmentError(PanfocusError):
+    """Frames that cannot be brought to lie on the others; `frames` are their numbers, from 0."""
+
+    def __init__(self, message: str, frames: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.frames = frames

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from panfocus.align.models import Matrix, Points, apply, basis, normal, step, unit_coordinates
 
-ROUNDS = 12  # of least squares with weights that the last one gave
+ROUNDS = 20  # of least squares with weights that the last one gave
 DONE = 1e-4  # pixels: a round that moves no place further is the last
 # A place whose error is so many times the usual one counts half; the square of a usual one, in two directions,
 # has this median where errors are normal.
@@ -60,6 +60,12 @@ def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> 
         if np.abs(parameters).max() * scale < DONE:
             break
     return H
+
+
+def fit_anew(model: str, matches: Matches, shape: tuple[int, ...]) -> Matrix:
+    """Find the movement of a model from nothing but the places."""
+    start = fit("affine", matches, shape, np.eye(3)) if model == "homography" else np.eye(3)
+    return fit(model, matches, shape, start)
 
 
 def residuals(H: Matrix, matches: Matches) -> NDArray[np.float64]:

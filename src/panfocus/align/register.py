@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 
 from panfocus._threads import for_all
 from panfocus.align._kernel_blocks import SUMS, compare_blocks
-from panfocus.align.fit import Matches, fit
-from panfocus.align.models import Matrix, apply, at_level, movement
+from panfocus.align.fit import Matches, fit, fit_anew
+from panfocus.align.models import N_PARAMETERS, Matrix, apply, at_level, movement
 from panfocus.align.pyramid import Pyramid
 from panfocus.align.search import search
 
 SIDE, SMALL_SIDE = 16, 8  # pixels of a block; the small ones where a level has few
 FEW = 160  # pixels of the shorter side
+# Blocks that a model needs: twice as many as would do, if none were mistaken.
+LEAST = dict(N_PARAMETERS)
+LEAST_FOR_ALL = max(LEAST.values())
+BENT = 0.5  # pixels of the finest level by which a homography has to move a corner to be followed
 STEPS = 12  # at most, at each level
-STILL = 0.02  # pixels of a level: a step that moves no corner further is the last
+STILL = 0.03  # pixels of a level: a step that moves no corner further is the last
 FARTHEST = 2.0  # pixels of a level that a block may be found from where it is expected
 LEVELS_TOGETHER = 3  # the finest ones, which find the final places together
 FLOOR = 1e-3  # of a frame's contrast: differences below are taken as that large
@@ -36,28 +40,54 @@ class Registration:
     score: float  # correlation of the frames, -1 to 1
 
 
-def register(
-    fixed: Pyramid, moving: Pyramid, *, model: str = "similarity", start: Matrix | None = None
-) -> Registration:
-    """Find where `moving` lies on `fixed`; with a good `start` only the finest levels are looked at."""
-    shape, finest = fixed.shape, fixed.finest
-    H = search(fixed, moving) if start is None else start
-    first = fixed.coarsest if start is None else min(finest + LEVELS_TOGETHER - 1, fixed.coarsest)
-    for level in range(first, finest - 1, -1):
-        for _ in range(STEPS):
-            matches, _ = match(fixed, moving, H, level)
-            if len(matches) < 4:
-                break
-            last, H = H, fit(model if level < fixed.coarsest else "similarity", matches, shape, H)
-            if movement(H, shape, last) < STILL * 2**level:
-                break
-    together, score = match(fixed, moving, H, finest)
-    for level in range(finest + 1, min(finest + LEVELS_TOGETHER, fixed.coarsest + 1)):
+def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | None = None) -> Registration:
+    """Find where `moving` lies on `fixed`; with a good `start` only the finest levels are looked at.
+
+    `model` is one of `MODELS` or "auto": then a similarity, unless it leaves much that a homography explains.
+    """
+    finest, coarsest = fixed.finest, fixed.coarsest
+    followed = "similarity" if model == "auto" else model
+    if start is None:
+        H = search(fixed, moving, shift_only=model == "shift")
+        if model != "shift" and coarsest > finest:  # a few blocks tell no more
+            H = _refined(fixed, moving, H, "similarity", coarsest)
+        levels = range(max(coarsest - 1, finest), finest - 1, -1)
+    else:
+        H = start
+        levels = range(min(finest + LEVELS_TOGETHER - 1, coarsest), finest - 1, -1)
+    for level in levels:
+        H = _refined(fixed, moving, H, followed, level)
+    together, score = _match_finest(fixed, moving, H)
+    if model == "auto" and len(together) >= LEAST_FOR_ALL:
+        H = fit_anew(followed, together, fixed.shape)
+        richer = fit_anew("homography", together, fixed.shape)
+        if movement(richer, fixed.shape, H) > BENT * 2**finest:
+            matches, bent_score = _match_finest(fixed, moving, richer)
+            if bent_score > score:
+                H = _refined(fixed, moving, richer, "homography", finest)
+                together, score = _match_finest(fixed, moving, H)
+    return Registration(H, together, score)
+
+
+def _refined(fixed: Pyramid, moving: Pyramid, H: Matrix, model: str, level: int) -> Matrix:
+    """Match and fit in turns, until nothing moves any more."""
+    for _ in range(STEPS):
+        matches, _ = match(fixed, moving, H, level)
+        if len(matches) < LEAST[model]:
+            break
+        last, H = H, fit(model, matches, fixed.shape, H)
+        if movement(H, fixed.shape, last) < STILL * 2**level:
+            break
+    return H
+
+
+def _match_finest(fixed: Pyramid, moving: Pyramid, H: Matrix) -> tuple[Matches, float]:
+    """Match at the finest levels together; the score is of the coarsest of these, where defocus matters least."""
+    together, score = match(fixed, moving, H, fixed.finest)
+    for level in range(fixed.finest + 1, min(fixed.finest + LEVELS_TOGETHER, fixed.coarsest + 1)):
         matches, score = match(fixed, moving, H, level)
         together = together.with_more(matches)
-    if len(together) >= 4:
-        H = fit(model, together, shape, H)
-    return Registration(H, together, score)
+    return together, score
 
 
 def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Matches, float]:

@@ -1,5 +1,7 @@
 """The first guess, from frames of stamp size: every scale and rotation in reach, with the best shift for each."""
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +16,8 @@ ROTATIONS = np.deg2rad(np.linspace(-5, 5, 7))
 FAR = 0.25  # of the side: no shift is looked for beyond
 
 
-def search(fixed: Pyramid, moving: Pyramid) -> Matrix:
-    """Return the similarity, out of a grid, through which the frames correlate best."""
+def search(fixed: Pyramid, moving: Pyramid, *, shift_only: bool = False) -> Matrix:
+    """Return the similarity, out of a grid, or the shift, through which the frames correlate best."""
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     level = fixed.coarsest
@@ -30,20 +32,19 @@ def search(fixed: Pyramid, moving: Pyramid) -> Matrix:
     strength = float(np.linalg.norm(here * window))
     best, best_score = np.eye(3), -np.inf
     seen = np.empty_like(here)
-    for scale in SCALES:
-        for angle in ROTATIONS:
-            guess = _similarity(scale, angle, here.shape)
-            warped(there, guess, seen)
-            seen *= window
-            peaks = irfft2(rfft2(seen, size) * spectrum, size)
-            peaks[~near] = -np.inf
-            row, col = np.unravel_index(int(np.argmax(peaks)), size)
-            score = float(peaks[row, col]) / (strength * float(np.linalg.norm(seen)) + 1e-30)
-            if score > best_score:
-                shift = np.eye(3)
-                shift[0, 2] = col if col < size[1] / 2 else col - size[1]
-                shift[1, 2] = row if row < size[0] / 2 else row - size[0]
-                best, best_score = guess @ shift, score
+    for scale, angle in [(1.0, 0.0)] if shift_only else product(SCALES, ROTATIONS):
+        guess = _similarity(scale, angle, here.shape)
+        warped(there, guess, seen)
+        seen *= window
+        peaks = irfft2(rfft2(seen, size) * spectrum, size)
+        peaks[~near] = -np.inf
+        row, col = np.unravel_index(int(np.argmax(peaks)), size)
+        score = float(peaks[row, col]) / (strength * float(np.linalg.norm(seen)) + 1e-30)
+        if score > best_score:
+            shift = np.eye(3)
+            shift[0, 2] = col if col < size[1] / 2 else col - size[1]
+            shift[1, 2] = row if row < size[0] / 2 else row - size[0]
+            best, best_score = guess @ shift, score
     return at_level(best, -level)
 
 

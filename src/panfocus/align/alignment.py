@@ -1,0 +1,232 @@
+"""`align`: frames that lie on each other, or the reason why they do not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from panfocus import _checks
+from panfocus._progress import Progress, silent
+from panfocus._threads import limit_threads, map_blocks
+from panfocus.align.area import common_area, shown
+from panfocus.align.chain import Pair, explain, farthest, is_good, linked, register_neighbours
+from panfocus.align.models import MODELS, movement
+from panfocus.align.pyramid import LEAST_SIDE
+from panfocus.align.register import Registration
+from panfocus.align.resample import resample
+from panfocus.errors import AlignmentError
+from panfocus.stack import Frames
+
+CHOICES = ("auto", *MODELS)
+BORDERS = ("crop", "mark")
+# A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better. Less is
+# not worth a resampling, and may be an error of measurement.
+WORTH, BETTER = 0.25, 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Where the frames of a stack lie.
+
+    Attributes
+    ----------
+    model : str
+        "shift", "similarity", "affine" or "homography"; "none" if the frames are aligned already.
+    reference : int
+        The frame that the others are brought to.
+    transforms : ndarray of float64 (n, 3, 3)
+        From the reference's pixels (x, y, 1), column and row from 0, to those of each frame, up to a factor.
+    scores : tuple of float
+        How well each frame correlates with a neighbour, up to 1.
+    unaligned : tuple of int
+        Frames for which nothing was found that can be believed; their matrix is the identity.
+    area : tuple of two slices
+        The largest rectangle of the reference, rows and columns, that all aligned frames show.
+    movement : float
+        How far a corner moves at most, in pixels.
+    """
+
+    model: str
+    reference: int
+    transforms: NDArray[np.float64]
+    scores: tuple[float, ...]
+    unaligned: tuple[int, ...]
+    area: tuple[slice, slice]
+    movement: float
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences on what was done; none if the frames are aligned already."""
+        if self.model == "none":
+            return ()
+        aligned = [s for k, s in enumerate(self.scores) if k not in self.unaligned]
+        return (
+            f"aligned by {self.model} to frame {self.reference}, corners moved by up to {self.movement:.1f} pixels, "
+            f"lowest score {min(aligned):.2f}",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned(Alignment):
+    """Aligned frames, in the dtype of those given, and how they were aligned.
+
+    `valid` (h, w) says, for borders="mark", which pixels every frame has of its own.
+    """
+
+    frames: NDArray[Any]
+    valid: NDArray[np.bool_] | None
+
+
+def align(
+    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+    model: str = "auto",
+    *,
+    reference: int | None = None,
+    borders: str = "crop",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Aligned:
+    """Bring frames of one scene, in the order of their focus, to lie on each other.
+
+    Parameters
+    ----------
+    frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
+        As for `fuse`. What lies on disk is read frame by frame.
+    model : str
+        "shift", "similarity" (shift, rotation, scale), "affine" or "homography". "auto" takes the simplest that
+        explains the frames, and none, which leaves every bit as it is, if they are aligned already.
+    reference : int, optional
+        The frame that stays as it is; by default the middle one.
+    borders : str
+        "crop" to what all frames show; "mark" keeps the reference's size: where a frame shows nothing it gets
+        the pixel of the next frame towards the reference, and `valid` is false.
+    threads : int, optional
+        Most threads to use; by default every core. The result does not depend on it.
+    progress : callable, optional
+        Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
+    """
+    _checks.one_of("borders", borders, BORDERS)
+    stack = _checks.frames_array(frames)
+    with limit_threads(threads):
+        found = find_alignment(stack, model, reference=reference, progress=progress)
+        check_aligned(found)
+        if found.model == "none":
+            full = np.ones(stack.shape[1:3], np.bool_) if borders == "mark" else None
+            return Aligned(**vars(found), frames=np.asarray(stack[:]), valid=full)
+        size = aligned_shape(found, stack.shape, borders)
+        aligned = np.empty(size, stack.dtype)
+        valid = apply_alignment(found, stack, aligned, borders=borders, progress=progress)
+    return Aligned(**vars(found), frames=aligned, valid=valid)
+
+
+def find_alignment(
+    frames: Frames, model: str = "auto", *, reference: int | None = None, progress: Progress = silent
+) -> Alignment:
+    """Find out where frames lie, without changing them; those that cannot be aligned are `unaligned`."""
+    _checks.one_of("model", model, CHOICES)
+    n, *shape = frames.shape[:3]
+    if reference is not None:
+        _checks.whole_number("reference", reference, at_least=0, at_most=n - 1)
+    if min(shape) < LEAST_SIDE:
+        return _untouched(n, tuple(shape), n // 2 if reference is None else reference)
+    progress("align", 0.0)
+    # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
+    (found,) = map_blocks(lambda _: register_neighbours(frames, model, progress), [None])
+    return _choose(found, model, reference, n, tuple(shape))
+
+
+def _choose(
+    found: dict[Pair, Registration], model: str, reference: int | None, n: int, shape: tuple[int, ...]
+) -> Alignment:
+    good = {pair: registration for pair, registration in found.items() if is_good(registration, shape)}
+    groups = linked(good, n)
+    if reference is None:
+        reference = min(groups[0], key=lambda k: abs(k - n // 2))
+    members = next(group for group in groups if reference in group)
+    inside = {pair: registration for pair, registration in good.items() if pair[0] in members}
+    scores = [max(r.score for pair, r in found.items() if k in pair) for k in range(n)]
+    candidates = [None, *MODELS] if model == "auto" else [None, model]
+    explained = [explain(name, inside, reference, members, shape) for name in candidates]
+    chosen = 0
+    for i, simple in enumerate(explained):
+        chosen = i
+        if not any(
+            farthest(richer, simple, shape) > WORTH and richer.cost < (1 - BETTER) * simple.cost
+            for richer in explained[i + 1 :]
+        ):
+            break
+    transforms = np.stack([explained[chosen].transforms.get(k, np.eye(3)) for k in range(n)])
+    return Alignment(
+        model=candidates[chosen] or "none",
+        reference=reference,
+        transforms=transforms,
+        scores=tuple(round(score, 4) for score in scores),
+        unaligned=tuple(k for k in range(n) if k not in members),
+        area=common_area((transforms[k] for k in members), shape),
+        movement=max(movement(H, shape) for H in transforms),
+    )
+
+
+def _untouched(n: int, shape: tuple[int, ...], reference: int) -> Alignment:
+    return Alignment(
+        model="none",
+        reference=reference,
+        transforms=np.stack([np.eye(3)] * n),
+        scores=(1.0,) * n,
+        unaligned=(),
+        area=(slice(0, shape[0]), slice(0, shape[1])),
+        movement=0.0,
+    )
+
+
+def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
+    """Refuse a stack of which some frames could not be aligned, by name and score."""
+    if not found.unaligned:
+        return
+    named = [
+        f"{names[k] if names else f'frame {k}'} (score {found.scores[k]:.2f})" for k in found.unaligned
+    ]
+    raise AlignmentError(
+        f"cannot align {', '.join(named)} with its neighbours: another scene, or too blurred", found.unaligned
+    )
+
+
+def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str = "crop") -> tuple[int, ...]:
+    """Return the shape of frames (n, h, w, ...) once they are aligned."""
+    rows, cols = _area(found, shape, borders)
+    return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
+
+
+def _area(found: Alignment, shape: tuple[int, ...], borders: str) -> tuple[slice, slice]:
+    return found.area if borders == "crop" else (slice(0, shape[1]), slice(0, shape[2]))
+
+
+def apply_alignment(
+    found: Alignment, frames: Frames, out: Any, *, borders: str = "crop", progress: Progress = silent
+) -> NDArray[np.bool_] | None:
+    """Resample frames into `out`, one by one: an array, frames in a scratch file, or where they were.
+
+    Returns, for borders="mark", which pixels all frames have.
+    """
+    area = _area(found, frames.shape, borders)
+    size = frames.shape[1:3]
+    middle = found.reference
+    # Away from the reference, so that what a frame lacks is there already in the one before.
+    ways = [range(middle, -1, -1), range(middle + 1, len(frames))]
+    done = 0
+    for way in ways:
+        nearer = np.array(frames[middle, area[0], area[1]])
+        for k in way:
+            if k != middle:
+                nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
+            out[k] = nearer
+            done += 1
+            progress("resample", done / len(frames))
+    if borders == "crop":
+        return None
+    valid = np.ones(size, np.bool_)
+    for H in found.transforms:
+        valid &= shown(H, size)
+    return valid

@@ -1,0 +1,64 @@
+"""What of the reference every frame shows."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus.align.models import Matrix, apply, corners
+from panfocus.errors import InputError
+
+CANDIDATES = 256  # rows that are tried as the first or last; then those around the best
+LEAST_SIDE = 16  # pixels of an area that is worth fusing
+
+
+def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the largest rectangle of the reference, rows and columns, that lies wholly inside of every frame."""
+    height, width = shape[:2]
+    first, last = _spans(transforms, shape)
+    step = max(1, height // CANDIDATES)
+    tops, bottoms = np.arange(0, height, step), np.arange(height - 1, -1, -step)
+    while True:
+        tops, bottoms = np.unique(tops), np.unique(bottoms)
+        left = np.maximum(first[tops][:, None], first[bottoms][None])
+        right = np.minimum(last[tops][:, None], last[bottoms][None])
+        tall = bottoms[None] - tops[:, None] + 1
+        pixels = np.where((tall > 0) & (right >= left), tall * (right - left + 1), 0)
+        i, j = np.unravel_index(int(np.argmax(pixels)), pixels.shape)
+        if step == 1:
+            break
+        tops = np.clip(np.arange(tops[i] - step, tops[i] + step + 1), 0, height - 1)
+        bottoms = np.clip(np.arange(bottoms[j] - step, bottoms[j] + step + 1), 0, height - 1)
+        step = 1
+    rows = slice(int(tops[i]), int(bottoms[j]) + 1)
+    cols = slice(int(left[i, j]), int(right[i, j]) + 1)
+    if min(rows.stop - rows.start, cols.stop - cols.start) < min(LEAST_SIDE, height, width):
+        raise InputError("the aligned frames have hardly any area in common; use fewer frames")
+    return rows, cols
+
+
+def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return which pixels of the reference a frame shows."""
+    first, last = _spans([H], shape)
+    x = np.arange(shape[1])
+    return np.asarray((x >= first[:, None]) & (x <= last[:, None]))
+
+
+def _spans(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last column of each row that all frames show; both spans end at straight lines."""
+    height, width = shape[:2]
+    y = np.arange(height, dtype=np.float64)
+    first, last = np.zeros(height), np.full(height, width - 1.0)
+    for H in transforms:
+        outline = apply(np.linalg.inv(H), corners(shape))  # clockwise, in the reference
+        for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+            # Inside is to the right of each side: a x + b <= 0.
+            a, b = y1 - y0, (x1 - x0) * (y0 - y) - (y1 - y0) * x0
+            if abs(a) < 1e-9:
+                last[b > 1e-6] = -1
+            elif a > 0:
+                last = np.minimum(last, -b / a)
+            else:
+                first = np.maximum(first, -b / a)
+    # A pixel that misses by less than the arithmetic's error is inside.
+    return np.ceil(first - 1e-6).astype(np.int64), np.floor(last + 1e-6).astype(np.int64)
