@@ -130,7 +130,7 @@ def find_alignment(
     if reference is not None:
         _checks.whole_number("reference", reference, at_least=0, at_most=n - 1)
     if min(shape) < LEAST_SIDE:
-        return _untouched(n, tuple(shape), n // 2 if reference is None else reference)
+        return _untouched(n, tuple(shape), (n - 1) // 2 if reference is None else reference)
     progress("align", 0.0)
     # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
     (found,) = map_blocks(lambda _: register_neighbours(frames, model, progress), [None])
@@ -143,7 +143,7 @@ def _choose(
     good = {pair: registration for pair, registration in found.items() if is_good(registration, shape)}
     groups = linked(good, n)
     if reference is None:
-        reference = min(groups[0], key=lambda k: abs(k - n // 2))
+        reference = min(groups[0], key=lambda k: abs(k - (n - 1) // 2))
     members = next(group for group in groups if reference in group)
     inside = {pair: registration for pair, registration in good.items() if pair[0] in members}
     scores = [max(r.score for pair, r in found.items() if k in pair) for k in range(n)]
@@ -157,6 +157,8 @@ def _choose(
             for richer in explained[i + 1 :]
         ):
             break
+    if model == "auto" and farthest(explained[chosen], explained[0], shape) <= WORTH:
+        chosen = 0
     transforms = np.stack([explained[chosen].transforms.get(k, np.eye(3)) for k in range(n)])
     return Alignment(
         model=candidates[chosen] or "none",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._progress import Progress
-from panfocus.align.fit import Matches, agreement, fit_anew, residuals, squares
+from panfocus.align.fit import Matches, agreement, fit_anew, information, residuals, squares
 from panfocus.align.models import MODELS, Matrix, apply, basis, corners, movement, unit_coordinates
 from panfocus.align.pyramid import Pyramid
 from panfocus.align.register import Registration, register
@@ -107,15 +107,12 @@ def _usual(registration: Registration, shape: tuple[int, ...]) -> float:
 
 def _certainty(model: str, matches: Matches, shape: tuple[int, ...], H: Matrix) -> float:
     """Return 1 / the variance, in square pixels, of where a pair's movement puts the corners."""
-    to_unit = unit_coordinates(shape)
-    scale = 1 / to_unit[0, 0]
     errors = residuals(H, matches)
-    weights = agreement(errors, matches)
     usual = float(np.median(squares(errors, matches))) + 1e-12
-    directions = scale * basis(model, apply(to_unit, matches.places))
-    information = np.einsum("n,nip,nij,njq->pq", weights / usual, directions, matches.precision, directions)
-    at_corners = scale * basis(model, apply(to_unit, corners(shape)))
-    covariance = np.linalg.pinv(information, hermitian=True)
+    inverse = information(model, matches, shape, agreement(errors, matches) / usual)
+    to_unit = unit_coordinates(shape)
+    at_corners = basis(model, apply(to_unit, corners(shape))) / to_unit[0, 0]
+    covariance = np.linalg.pinv(inverse, hermitian=True)
     return 1 / (float(np.einsum("nip,pq,niq->", at_corners, covariance, at_corners)) / 4 + 1e-6)
 
 

@@ -20,15 +20,16 @@ from panfocus.align.search import search
 
 SIDE, SMALL_SIDE = 16, 8  # pixels of a block; the small ones where a level has few
 FEW = 160  # pixels of the shorter side
-# Blocks that a model needs: twice as many as would do, if none were mistaken.
-LEAST = dict(N_PARAMETERS)
-LEAST_FOR_ALL = max(LEAST.values())
+LEAST_FOR_ALL = max(N_PARAMETERS.values())  # blocks: twice as many as would do if none were mistaken
 BENT = 0.5  # pixels of the finest level by which a homography has to move a corner to be followed
+WORSE = 1.15  # times as far from a full correlation
 STEPS = 12  # at most, at each level
-STILL = 0.03  # pixels of a level: a step that moves no corner further is the last
+STILL, STILL_FINEST = 0.05, 0.03  # pixels of a level: a step that moves no corner further is the last
 FARTHEST = 2.0  # pixels of a level that a block may be found from where it is expected
 LEVELS_TOGETHER = 3  # the finest ones, which find the final places together
-FLOOR = 1e-3  # of a frame's contrast: differences below are taken as that large
+# Of a frame's contrast: smaller differences count as so large. A smooth place in a JPEG agrees with itself, and
+# with the grid of the compression, to the last bit, wherever the scene is.
+FLOOR = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,49 +44,61 @@ class Registration:
 def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | None = None) -> Registration:
     """Find where `moving` lies on `fixed`; with a good `start` only the finest levels are looked at.
 
-    `model` is one of `MODELS` or "auto": then a similarity, unless it leaves much that a homography explains.
+    `model` is one of `MODELS`, or "auto": places are then looked for by a similarity, or by a homography where that
+    moves corners much further.
     """
     finest, coarsest = fixed.finest, fixed.coarsest
-    followed = "similarity" if model == "auto" else model
+    followed = "shift" if model == "shift" else "similarity"  # few blocks, and moves that are large, tell no more
     if start is None:
-        H = search(fixed, moving, shift_only=model == "shift")
-        if model != "shift" and coarsest > finest:  # a few blocks tell no more
-            H = _refined(fixed, moving, H, "similarity", coarsest)
-        levels = range(max(coarsest - 1, finest), finest - 1, -1)
+        H, first = search(fixed, moving, shift_only=model == "shift"), coarsest
     else:
-        H = start
-        levels = range(min(finest + LEVELS_TOGETHER - 1, coarsest), finest - 1, -1)
-    for level in levels:
-        H = _refined(fixed, moving, H, followed, level)
-    together, score = _match_finest(fixed, moving, H)
-    if model == "auto" and len(together) >= LEAST_FOR_ALL:
-        H = fit_anew(followed, together, fixed.shape)
-        richer = fit_anew("homography", together, fixed.shape)
-        if movement(richer, fixed.shape, H) > BENT * 2**finest:
-            matches, bent_score = _match_finest(fixed, moving, richer)
-            if bent_score > score:
-                H = _refined(fixed, moving, richer, "homography", finest)
-                together, score = _match_finest(fixed, moving, H)
+        H, first = start, min(finest + LEVELS_TOGETHER - 1, coarsest)
+    judge = min(finest + LEVELS_TOGETHER - 1, coarsest)  # the level where defocus matters least
+    trusted = first
+    for level in range(first, finest - 1, -1):
+        finer = _refined(fixed, moving, H, followed, level)
+        if level < judge and _doubtful(match(fixed, moving, finer, judge)[1], match(fixed, moving, H, judge)[1]):
+            break
+        H, trusted = finer, level
+    together, score = _match_from(fixed, moving, H, trusted, judge)
+    if model not in ("shift", "similarity") and len(together) >= LEAST_FOR_ALL:
+        richest = "homography" if model == "auto" else model
+        richer = fit_anew(richest, together, fixed.shape)
+        if model != "auto" or movement(richer, fixed.shape, H) > BENT * 2**finest:
+            richer = _refined(fixed, moving, richer, richest, trusted)
+            matches, richer_score = _match_from(fixed, moving, richer, trusted, judge)
+            if model != "auto" or richer_score > score:
+                H, together, score = richer, matches, richer_score
     return Registration(H, together, score)
+
+
+def _doubtful(finer: float, coarser: float) -> bool:
+    """Tell whether frames, seen coarsely, lie less well on each other than before a finer level was looked at.
+
+    Then that level shows what does not move with the scene: a grid of compression, dust, hot pixels.
+    """
+    return 1 - finer > WORSE * (1 - coarser) + 1e-4
 
 
 def _refined(fixed: Pyramid, moving: Pyramid, H: Matrix, model: str, level: int) -> Matrix:
     """Match and fit in turns, until nothing moves any more."""
     for _ in range(STEPS):
         matches, _ = match(fixed, moving, H, level)
-        if len(matches) < LEAST[model]:
+        if len(matches) < N_PARAMETERS[model]:
             break
         last, H = H, fit(model, matches, fixed.shape, H)
-        if movement(H, fixed.shape, last) < STILL * 2**level:
+        if movement(H, fixed.shape, last) < (STILL_FINEST if level == fixed.finest else STILL) * 2**level:
             break
     return H
 
 
-def _match_finest(fixed: Pyramid, moving: Pyramid, H: Matrix) -> tuple[Matches, float]:
-    """Match at the finest levels together; the score is of the coarsest of these, where defocus matters least."""
-    together, score = match(fixed, moving, H, fixed.finest)
-    for level in range(fixed.finest + 1, min(fixed.finest + LEVELS_TOGETHER, fixed.coarsest + 1)):
-        matches, score = match(fixed, moving, H, level)
+def _match_from(
+    fixed: Pyramid, moving: Pyramid, H: Matrix, finest: int, judge: int
+) -> tuple[Matches, float]:
+    """Match at a level and those below it; the score is of the level that judges."""
+    together, score = match(fixed, moving, H, max(judge, finest))
+    for level in range(finest, max(judge, finest)):
+        matches, _ = match(fixed, moving, H, level)
         together = together.with_more(matches)
     return together, score
 
@@ -102,7 +115,7 @@ def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Match
 
     for_all(compare, range(len(sums)))
     floor = side**2 * (FLOOR * float(here.std())) ** 2
-    rows, cols = np.nonzero(sums[..., 6] > floor)
+    rows, cols = np.nonzero(sums[..., 6] > 0)
     kept = sums[rows, cols]
     centres = np.stack([cols, rows], axis=1) * side + (side - 1) / 2
     matches = _places(kept, centres, local, side, floor)
