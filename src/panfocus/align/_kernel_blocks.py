@@ -62,10 +62,7 @@ def sample(plane: Array, x: float, y: float) -> float:
         row = plane[i + np.uintp(k)]
         weight = b0 if k == 0 else b1 if k == 1 else b2 if k == 2 else b3
         total += weight * (
-            a0 * row[j]
-            + a1 * row[j + np.uintp(1)]
-            + a2 * row[j + np.uintp(2)]
-            + a3 * row[j + np.uintp(3)]
+            a0 * row[j] + a1 * row[j + np.uintp(1)] + a2 * row[j + np.uintp(2)] + a3 * row[j + np.uintp(3)]
         )
     return total
 

@@ -144,7 +144,14 @@ def _extend(low: Array, high: Array, small: Array, large: Array) -> None:
 
 @compiled(fastmath={"contract"})
 def look_up(
-    coefficients: Array, least: Array, most: Array, H: Array, corner: Array, size: Array, whole: bool, out: Array
+    coefficients: Array,
+    least: Array,
+    most: Array,
+    H: Array,
+    corner: Array,
+    size: Array,
+    whole: bool,
+    out: Array,
 ) -> None:
     """Fill `out` (h, w, c) with what B-splines (h, w, c) show at the places that H names, within their local range.
 
@@ -188,7 +195,9 @@ def look_up(
                     source = coefficients[mirror(near_y - 2 + i, size[0]) - top]
                     for j in range(6):
                         for c in range(channels):
-                            line[j * channels + c] += down[i] * source[mirror(near_x - 2 + j, size[1]) - left, c]
+                            line[j * channels + c] += (
+                                down[i] * source[mirror(near_x - 2 + j, size[1]) - left, c]
+                            )
             for c in range(channels):
                 total = across[0] * line[c]
                 for j in range(1, 6):

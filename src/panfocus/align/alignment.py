@@ -11,7 +11,7 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.align.area import common_area, shown
-from panfocus.align.chain import Pair, explain, farthest, is_good, linked, register_neighbours
+from panfocus.align.chain import Explanation, Pair, explain, farthest, is_good, linked, register_neighbours
 from panfocus.align.models import MODELS, movement
 from panfocus.align.pyramid import LEAST_SIDE
 from panfocus.align.register import Registration
@@ -24,6 +24,7 @@ BORDERS = ("crop", "mark")
 # A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better. Less is
 # not worth a resampling, and may be an error of measurement.
 WORTH, BETTER = 0.25, 0.03
+EACH = 3.0  # by which every further parameter of a pair has to lower the cost besides; chance alone lowers it by less
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +151,9 @@ def _choose(
     candidates = [None, *MODELS] if model == "auto" else [None, model]
     explained = [explain(name, inside, reference, members, shape) for name in candidates]
     chosen = 0
-    for i, simple in enumerate(explained):
-        chosen = i
-        if not any(
-            farthest(richer, simple, shape) > WORTH and richer.cost < (1 - BETTER) * simple.cost
-            for richer in explained[i + 1 :]
-        ):
-            break
-    if model == "auto" and farthest(explained[chosen], explained[0], shape) <= WORTH:
+    while any(_needed(explained[chosen], richer, shape) for richer in explained[chosen + 1 :]):
+        chosen += 1
+    if farthest(explained[chosen], explained[0], shape) <= WORTH:
         chosen = 0
     transforms = np.stack([explained[chosen].transforms.get(k, np.eye(3)) for k in range(n)])
     return Alignment(
@@ -169,6 +165,12 @@ def _choose(
         area=common_area((transforms[k] for k in members), shape),
         movement=max(movement(H, shape) for H in transforms),
     )
+
+
+def _needed(simple: Explanation, richer: Explanation, shape: tuple[int, ...]) -> bool:
+    """Tell whether a richer model is worth its parameters."""
+    penalty = EACH * (richer.n_parameters - simple.n_parameters)
+    return farthest(richer, simple, shape) > WORTH and richer.cost < (1 - BETTER) * simple.cost - penalty
 
 
 def _untouched(n: int, shape: tuple[int, ...], reference: int) -> Alignment:
@@ -187,9 +189,7 @@ def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
     """Refuse a stack of which some frames could not be aligned, by name and score."""
     if not found.unaligned:
         return
-    named = [
-        f"{names[k] if names else f'frame {k}'} (score {found.scores[k]:.2f})" for k in found.unaligned
-    ]
+    named = [f"{names[k] if names else f'frame {k}'} (score {found.scores[k]:.2f})" for k in found.unaligned]
     raise AlignmentError(
         f"cannot align {', '.join(named)} with its neighbours: another scene, or too blurred", found.unaligned
     )

@@ -44,7 +44,9 @@ def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return np.asarray((x >= first[:, None]) & (x <= last[:, None]))
 
 
-def _spans(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _spans(
+    transforms: Iterable[Matrix], shape: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last column of each row that all frames show; both spans end at straight lines."""
     height, width = shape[:2]
     y = np.arange(height, dtype=np.float64)

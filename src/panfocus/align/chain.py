@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from panfocus._progress import Progress
 from panfocus.align.fit import Matches, agreement, fit_anew, information, residuals, squares
-from panfocus.align.models import MODELS, Matrix, apply, basis, corners, movement, unit_coordinates
+from panfocus.align.models import (
+    MODELS,
+    N_PARAMETERS,
+    Matrix,
+    apply,
+    basis,
+    corners,
+    movement,
+    unit_coordinates,
+)
 from panfocus.align.pyramid import Pyramid
 from panfocus.align.register import Registration, register
 from panfocus.stack import Frames
@@ -75,6 +84,7 @@ class Explanation:
 
     transforms: dict[int, Matrix]  # from the reference to each frame
     cost: float  # how badly the places fit
+    n_parameters: int  # in all pairs
 
 
 def explain(
@@ -94,8 +104,9 @@ def explain(
         cost += float(np.log1p(squares(residuals(H, matches), matches) / usual).sum())
         weights[pair] = 1.0 if model is None else _certainty(model, matches, shape, H)
     if model is None:
-        return Explanation({k: np.eye(3) for k in members}, cost)
-    return Explanation(_agreed(model, fitted, weights, reference, sorted(members), shape), cost)
+        return Explanation({k: np.eye(3) for k in members}, cost, 0)
+    transforms = _agreed(model, fitted, weights, reference, sorted(members), shape)
+    return Explanation(transforms, cost, N_PARAMETERS[model] * len(pairs))
 
 
 def _usual(registration: Registration, shape: tuple[int, ...]) -> float:
@@ -152,9 +163,7 @@ def _agreed(
                 places[k][c] += step[column[k] : column[k] + 2]
     sure = np.broadcast_to(np.eye(2), (len(at), 2, 2))
     return {
-        k: np.eye(3)
-        if k == reference
-        else fit_anew(model, Matches(at, places[k], sure), shape)
+        k: np.eye(3) if k == reference else fit_anew(model, Matches(at, places[k], sure), shape)
         for k in members
     }
 

@@ -75,7 +75,8 @@ def fit_anew(model: str, matches: Matches, shape: tuple[int, ...]) -> Matrix:
 
 def _weighted(precision: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack(
-        [precision[:, i, 0] * directions[:, 0] + precision[:, i, 1] * directions[:, 1] for i in (0, 1)], axis=1
+        [precision[:, i, 0] * directions[:, 0] + precision[:, i, 1] * directions[:, 1] for i in (0, 1)],
+        axis=1,
     )
 
 

@@ -10,7 +10,9 @@ from panfocus._threads import for_all
 from panfocus.align._kernel_blocks import add_gray, halve
 from panfocus.stack import Frames
 
-ENOUGH_PIXELS = 1_600_000  # of the finest level: places are found to a small part of a pixel, also of a halved one
+ENOUGH_PIXELS = (
+    1_600_000  # of the finest level: places are found to a small part of a pixel, also of a halved one
+)
 LEAST_SIDE = 24  # pixels of the shorter side that the coarsest level has at least
 BAND = 64  # rows of a level that are made at once
 
@@ -51,9 +53,7 @@ def _reduced(frames: Frames, k: int, level: int) -> FloatArray:
 
     def reduce(top: int) -> None:
         rows = gray[top : top + BAND]
-        source: NDArray[Any] = np.asarray(
-            frames[k, top * times : (top + len(rows)) * times, 0:width]
-        )
+        source: NDArray[Any] = np.asarray(frames[k, top * times : (top + len(rows)) * times, 0:width])
         add_gray(source.reshape(*source.shape[:2], channels), n_colours, times, rows)
 
     for_all(reduce, range(0, len(gray), BAND))

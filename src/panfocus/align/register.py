@@ -48,7 +48,9 @@ def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | Non
     moves corners much further.
     """
     finest, coarsest = fixed.finest, fixed.coarsest
-    followed = "shift" if model == "shift" else "similarity"  # few blocks, and moves that are large, tell no more
+    followed = (
+        "shift" if model == "shift" else "similarity"
+    )  # few blocks, and moves that are large, tell no more
     if start is None:
         H, first = search(fixed, moving, shift_only=model == "shift"), coarsest
     else:
@@ -57,7 +59,9 @@ def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | Non
     trusted = first
     for level in range(first, finest - 1, -1):
         finer = _refined(fixed, moving, H, followed, level)
-        if level < judge and _doubtful(match(fixed, moving, finer, judge)[1], match(fixed, moving, H, judge)[1]):
+        if level < judge and _doubtful(
+            match(fixed, moving, finer, judge)[1], match(fixed, moving, H, judge)[1]
+        ):
             break
         H, trusted = finer, level
     together, score = _match_from(fixed, moving, H, trusted, judge)
@@ -67,17 +71,17 @@ def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | Non
         if model != "auto" or movement(richer, fixed.shape, H) > BENT * 2**finest:
             richer = _refined(fixed, moving, richer, richest, trusted)
             matches, richer_score = _match_from(fixed, moving, richer, trusted, judge)
-            if model != "auto" or richer_score > score:
+            if model != "auto" or _doubtful(score, richer_score):
                 H, together, score = richer, matches, richer_score
     return Registration(H, together, score)
 
 
-def _doubtful(finer: float, coarser: float) -> bool:
-    """Tell whether frames, seen coarsely, lie less well on each other than before a finer level was looked at.
+def _doubtful(one: float, other: float) -> bool:
+    """Tell by its score whether one answer is clearly worse than another.
 
-    Then that level shows what does not move with the scene: a grid of compression, dust, hot pixels.
+    One of a finer level is worse where that shows what does not move with the scene: a grid of compression, dust.
     """
-    return 1 - finer > WORSE * (1 - coarser) + 1e-4
+    return 1 - one > WORSE * (1 - other) + 1e-4
 
 
 def _refined(fixed: Pyramid, moving: Pyramid, H: Matrix, model: str, level: int) -> Matrix:
@@ -92,9 +96,7 @@ def _refined(fixed: Pyramid, moving: Pyramid, H: Matrix, model: str, level: int)
     return H
 
 
-def _match_from(
-    fixed: Pyramid, moving: Pyramid, H: Matrix, finest: int, judge: int
-) -> tuple[Matches, float]:
+def _match_from(fixed: Pyramid, moving: Pyramid, H: Matrix, finest: int, judge: int) -> tuple[Matches, float]:
     """Match at a level and those below it; the score is of the level that judges."""
     together, score = match(fixed, moving, H, max(judge, finest))
     for level in range(finest, max(judge, finest)):

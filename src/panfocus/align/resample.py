@@ -53,5 +53,12 @@ def _fill(frames: Frames, k: int, H: Matrix, out: NDArray[Any]) -> None:
     least, most = np.empty_like(values), np.empty_like(values)
     local_range(values, least, most)
     look_up(
-        coefficients, least, most, H, np.array([top, left]), np.array([height, width]), values.dtype.kind == "u", out
+        coefficients,
+        least,
+        most,
+        H,
+        np.array([top, left]),
+        np.array([height, width]),
+        values.dtype.kind == "u",
+        out,
     )

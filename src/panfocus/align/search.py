@@ -26,7 +26,10 @@ def search(fixed: Pyramid, moving: Pyramid, *, shift_only: bool = False) -> Matr
     here, there = _band(fixed[level]), _band(moving[level])
     height, width = here.shape
     window = np.outer(_taper(height), _taper(width)).astype(np.float32)
-    size = (next_fast_len(height + int(FAR * height), real=True), next_fast_len(width + int(FAR * width), real=True))
+    size = (
+        next_fast_len(height + int(FAR * height), real=True),
+        next_fast_len(width + int(FAR * width), real=True),
+    )
     spectrum = np.conj(rfft2(here * window, size))
     near = np.outer(_near(size[0], height), _near(size[1], width))
     strength = float(np.linalg.norm(here * window))

@@ -1,0 +1,103 @@
+"""Alignment as the commands do it: options, where aligned frames go, what is reported."""
+
+import dataclasses
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from panfocus._progress import Progress
+from panfocus.errors import AlignmentError, InputError
+
+if TYPE_CHECKING:
+    from panfocus.align import Alignment
+    from panfocus.io.read import Header
+    from panfocus.stack import Stack
+
+Align = Annotated[
+    str,
+    typer.Option(
+        help="auto, off, shift, similarity, affine or homography; auto takes the simplest that fits."
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FRAME",
+        help="Frame that the others are aligned to: its file's name, or its number from 0; by default the middle.",
+    ),
+]
+Borders = Annotated[
+    str,
+    typer.Option(
+        help="crop to what all aligned frames show, or mark: keep the size, and take from neighbours what a frame lacks."
+    ),
+]
+
+
+def check_align(align: str, borders: str) -> None:
+    """Refuse what is no way to align."""
+    from panfocus._checks import one_of
+    from panfocus.align import BORDERS, CHOICES
+
+    one_of("--align", align, ("off", *CHOICES))
+    one_of("--borders", borders, BORDERS)
+
+
+def find_reference(typed: str | None, headers: "Sequence[Header]") -> int | None:
+    """Return the number of the frame that was named, or given as a number."""
+    if typed is None:
+        return None
+    named = [k for k, h in enumerate(headers) if typed in (h.name, str(h.path), h.path.name, h.path.stem)]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise InputError(f"--reference {typed}: {len(named)} frames have this name; give a number from 0")
+    if typed.isdecimal() and int(typed) < len(headers):
+        return int(typed)
+    raise InputError(
+        f"--reference {typed}: no frame has this name or number; numbers go from 0 to {len(headers) - 1}"
+    )
+
+
+def aligned_frames(
+    stack: "Stack", model: str, reference: int | None, borders: str, *, room: ExitStack, progress: Progress
+) -> "tuple[Stack, dict[str, Any]]":
+    """Return the stack with its frames aligned, and what there is to report.
+
+    Frames in memory are aligned where they are, others into a second scratch file, which `room` closes.
+    """
+    import numpy as np
+
+    from panfocus.align import aligned_shape, apply_alignment, check_aligned, find_alignment
+    from panfocus.io.scratch import scratch_frames
+
+    found = find_alignment(stack.frames, model, reference=reference, progress=progress)
+    try:
+        check_aligned(found, stack.names)
+    except AlignmentError as error:
+        raise AlignmentError(f"{error}; leave it out, or use --align off", error.frames) from error
+    if found.model == "none":
+        return stack, alignment_report(found)
+    shape = aligned_shape(found, stack.frames.shape, borders)
+    out: Any
+    if isinstance(stack.frames, np.ndarray):
+        out = stack.frames[:, : shape[1], : shape[2]]
+    else:
+        out = room.enter_context(scratch_frames(shape, stack.frames.dtype))
+    apply_alignment(found, stack.frames, out, borders=borders, progress=progress)
+    notices = (*stack.notices, *found.notices)
+    return dataclasses.replace(stack, frames=out, notices=notices), alignment_report(found)
+
+
+def alignment_report(found: "Alignment") -> dict[str, Any]:
+    """Return what was found, as plain data."""
+    return {
+        "model": found.model,
+        "reference": found.reference,
+        "largest_movement": round(found.movement, 3),
+        "scores": list(found.scores),
+        "transforms": found.transforms.tolist(),
+        "area": [[part.start, part.stop] for part in found.area],
+    }
