@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli import compare, demo, dictionary, doctor, fuse, learn, reproduce, score
+from panfocus.cli import align, compare, demo, dictionary, doctor, fuse, learn, reproduce, score
 
 app = typer.Typer(
     name="panfocus",
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 for command in (
     fuse.fuse,
+    align.align,
     learn.learn,
     dictionary.dictionary,
     score.score,

@@ -1,0 +1,115 @@
+"""`panfocus align`: frames in, frames that lie on each other out."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from panfocus.cli._align import Borders, Reference, aligned_frames, check_align, find_reference
+from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
+from panfocus.errors import InputError
+
+if TYPE_CHECKING:
+    from panfocus.io.files import Content
+    from panfocus.io.read import Header
+    from panfocus.stack import Stack
+
+REPORT = "alignment.json"
+_IN_MEMORY = 1_000_000_000  # bytes of frames that are held; more go through a scratch file
+
+
+def align(
+    *,
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")],
+    model: Annotated[
+        str,
+        typer.Option(help="auto, shift, similarity, affine or homography; auto takes the simplest that fits."),
+    ] = "auto",
+    reference: Reference = None,
+    borders: Borders = "crop",
+    threads: Threads = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Bring frames of one scene to lie on each other.
+
+    Each is written under its own name, as PNG, or as TIFF if it is one or holds floats, in its bit depth.
+    """
+    with console(quiet=quiet, debug=debug) as terminal:
+        import numpy as np
+
+        from panfocus._checks import blank
+        from panfocus._threads import limit_threads
+        from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
+        from panfocus.io.read import check_headers, find_inputs, read_headers, read_into
+        from panfocus.io.scratch import scratch_frames
+        from panfocus.io.write import encode_json
+
+        with usage_errors():
+            if model == "off":
+                raise InputError("model must be auto, shift, similarity, affine or homography")
+            check_align(model, borders)
+            paths = find_inputs(inputs)
+            headers = read_headers(paths)
+            check_headers(headers)
+            middle = find_reference(reference, headers)
+        targets = _targets(output, headers)
+        with folder_on_trial(output):
+            for path in (*targets, output / REPORT):
+                check_destination(path, force=force, inputs=paths)
+        first = headers[0].frame.image
+        like = blank((len(headers), *first.shape), first.dtype)
+        with limit_threads(threads), ExitStack() as room:
+            in_memory = like.nbytes <= _IN_MEMORY
+            place: Any = nullcontext(np.empty(like.shape, like.dtype)) if in_memory else None
+            frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
+            stack = read_into(frames, headers, progress=terminal.progress)
+            stack, report = aligned_frames(
+                stack, model, middle, borders, room=room, progress=terminal.progress
+            )
+            contents: dict[Path, Content] = {
+                path: _later(path, stack, k) for k, path in enumerate(targets)
+            }
+            contents[output / REPORT] = encode_json({"frames": list(stack.names), **report})
+            terminal.finish()
+            make_folder(output)
+            write_files(contents, force=force)
+        for notice in stack.notices:
+            terminal.say(notice)
+        if report["model"] == "none":
+            terminal.say("the frames are aligned already; they are written as they are")
+        terminal.say(f"wrote {len(targets)} frames and {REPORT} into {output}")
+
+
+def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
+    """Name a file for every frame: as its own, with the page where there are several."""
+    several = {h.path for i, h in enumerate(headers) if any(h.path == other.path for other in headers[:i])}
+    names = []
+    for header in headers:
+        floats = header.frame.image.dtype.kind == "f"
+        suffix = ".tif" if floats or header.path.suffix.lower() in (".tif", ".tiff") else ".png"
+        page = f"-page{header.page + 1:04}" if header.path in several else ""
+        names.append(folder / f"{header.path.stem}{page}{suffix}")
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"two frames would be written to {name}; give the frames different names")
+    return names
+
+
+def _later(path: Path, stack: "Stack", k: int) -> "Callable[[BinaryIO], object]":
+    """Encode a frame when its file is written, so that one at a time is held."""
+    from panfocus.io.write import encode_image
+
+    def write(file: BinaryIO) -> object:
+        data = encode_image(path, stack.frames[k], like=stack)
+        if callable(data):
+            return data(file)
+        return file.writelines([data] if isinstance(data, bytes) else data)
+
+    return write
