@@ -292,7 +292,9 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary, op
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--align", "auto"], 2, ["--align auto", "register"]),
+        (["--align", "rigid"], 2, ["--align must be one of off, auto, shift", "'rigid'"]),
+        (["--borders", "black"], 2, ["--borders must be one of crop, mark"]),
+        (["--reference", "c.png"], 2, ["--reference c.png", "0 to 1"]),
         (["--method", "magic"], 2, ["magic", DEFAULT_METHOD]),
         (["--set", "w"], 2, ["--set w", "NAME=VALUE"]),
         (["--set", "noise=high"], 2, ["noise=high", "number"]),

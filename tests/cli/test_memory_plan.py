@@ -144,7 +144,7 @@ def large(tmp_path, rng):
 
 
 # This leaves too little beside 144 MB of frames: they go through a scratch file.
-SMALL = ("--method", "dwt", "--set", "levels=1", "--max-memory", "600MB")
+SMALL = ("--method", "dwt", "--set", "levels=1", "--max-memory", "600MB", "--align", "off")
 # In a process whose only child is the command: ru_maxrss is that of the largest child ever.
 MEASURE = """
 import resource, subprocess, sys

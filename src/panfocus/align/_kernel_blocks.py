@@ -15,7 +15,7 @@ SUMS = 9  # numbers that are kept of a block
 
 @compiled()
 def add_gray(frame: Array, n_colours: int, times: int, out: Array) -> None:
-    """Put means of squares, `times` pixels wide, over rows (h, w, c) of a frame and its colours into `out`."""
+    """Put means over `times` x `times` pixels, and the colours, of rows (h, w, c) of a frame into `out`."""
     scale = 1.0 / (n_colours * times * times)
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
@@ -46,7 +46,7 @@ def halve(plane: Array, out: Array) -> None:
 @compiled()
 def sample(plane: Array, x: float, y: float) -> float:
     """Interpolate a plane by Keys' cubic; the four pixels each way have to be inside."""
-    left, top = int(math.floor(x)), int(math.floor(y))
+    left, top = math.floor(x), math.floor(y)
     s, t = x - left, y - top
     a0 = ((-0.5 * s + 1.0) * s - 0.5) * s
     a1 = (1.5 * s - 2.5) * s * s + 1.0

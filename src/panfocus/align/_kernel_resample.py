@@ -115,7 +115,7 @@ def _far(d: float) -> float:
 
 @compiled()
 def local_range(values: Array, least: Array, most: Array) -> None:
-    """Put the smallest and the largest of the 4 x 4 pixels around each place between pixels into `least`, `most`."""
+    """Find the smallest and the largest of the 4 x 4 pixels around each place between pixels."""
     height, width, channels = values.shape
     flat = values.reshape(height, width * channels)
     small, large = np.empty(width * channels, values.dtype), np.empty(width * channels, values.dtype)
@@ -143,7 +143,7 @@ def _extend(low: Array, high: Array, small: Array, large: Array) -> None:
 
 
 @compiled(fastmath={"contract"})
-def look_up(
+def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would count
     coefficients: Array,
     least: Array,
     most: Array,
@@ -153,11 +153,11 @@ def look_up(
     whole: bool,
     out: Array,
 ) -> None:
-    """Fill `out` (h, w, c) with what B-splines (h, w, c) show at the places that H names, within their local range.
+    """Fill `out` (h, w, c) with what B-splines (h, w, c) show at the places that H names.
 
-    Row and column `corner` of a frame, which has `size` in all, are the first of the splines. Next to an edge a
-    spline would swing beyond the pixels around it; it is cut to their range. Whole numbers are rounded. Places
-    beyond the middles of the outermost pixels are left as they are.
+    Row and column `corner` of a frame, which has `size` in all, are the first of the splines. Next to an
+    edge a spline swings beyond the pixels around it; it is cut to their range. Whole numbers are rounded.
+    Places beyond the middles of the outermost pixels are left as they are.
     """
     height, width, channels = coefficients.shape
     flat = coefficients.reshape(height * width * channels)

@@ -13,18 +13,18 @@ from panfocus._threads import limit_threads, map_blocks
 from panfocus.align.area import common_area, shown
 from panfocus.align.chain import Explanation, Pair, explain, farthest, is_good, linked, register_neighbours
 from panfocus.align.models import MODELS, movement
-from panfocus.align.pyramid import LEAST_SIDE
 from panfocus.align.register import Registration
 from panfocus.align.resample import resample
-from panfocus.errors import AlignmentError
+from panfocus.errors import AlignmentError, InputError
 from panfocus.stack import Frames
 
 CHOICES = ("auto", *MODELS)
 BORDERS = ("crop", "mark")
-# A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better. Less is
-# not worth a resampling, and may be an error of measurement.
+SMALLEST = 64  # pixels of the shorter side; smaller frames have too few blocks, and `auto` leaves them
+# A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better.
+# Less is not worth a resampling, and may be an error of measurement.
 WORTH, BETTER = 0.25, 0.03
-EACH = 3.0  # by which every further parameter of a pair has to lower the cost besides; chance alone lowers it by less
+EACH = 3.0  # by which every further parameter of a pair has to lower the cost besides; chance does by less
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ class Alignment:
             return ()
         aligned = [s for k, s in enumerate(self.scores) if k not in self.unaligned]
         return (
-            f"aligned by {self.model} to frame {self.reference}, corners moved by up to {self.movement:.1f} pixels, "
-            f"lowest score {min(aligned):.2f}",
+            f"aligned by {self.model} to frame {self.reference}: corners moved by up to "
+            f"{self.movement:.1f} pixels, lowest score {min(aligned):.3f}",
         )
 
 
@@ -96,8 +96,8 @@ def align(
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
         As for `fuse`. What lies on disk is read frame by frame.
     model : str
-        "shift", "similarity" (shift, rotation, scale), "affine" or "homography". "auto" takes the simplest that
-        explains the frames, and none, which leaves every bit as it is, if they are aligned already.
+        "shift", "similarity" (shift, rotation, scale), "affine" or "homography". "auto" takes the simplest
+        that explains the frames, and none, which leaves every bit as it is, if they are aligned already.
     reference : int, optional
         The frame that stays as it is; by default the middle one.
     borders : str
@@ -130,7 +130,11 @@ def find_alignment(
     n, *shape = frames.shape[:3]
     if reference is not None:
         _checks.whole_number("reference", reference, at_least=0, at_most=n - 1)
-    if min(shape) < LEAST_SIDE:
+    if min(shape) < SMALLEST:
+        if model != "auto":
+            raise InputError(
+                f"frames of {shape[1]} x {shape[0]} pixels are too small to be aligned; use 'off'"
+            )
         return _untouched(n, tuple(shape), (n - 1) // 2 if reference is None else reference)
     progress("align", 0.0)
     # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.

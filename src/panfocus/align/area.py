@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.align.models import Matrix, apply, corners
+from panfocus.align.models import Matrix, apply, corners, inverse
 from panfocus.errors import InputError
 
 CANDIDATES = 256  # rows that are tried as the first or last; then those around the best
@@ -13,7 +13,7 @@ LEAST_SIDE = 16  # pixels of an area that is worth fusing
 
 
 def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the largest rectangle of the reference, rows and columns, that lies wholly inside of every frame."""
+    """Return the largest rectangle of the reference, rows and columns, that every frame shows."""
     height, width = shape[:2]
     first, last = _spans(transforms, shape)
     step = max(1, height // CANDIDATES)
@@ -47,12 +47,12 @@ def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 def _spans(
     transforms: Iterable[Matrix], shape: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last column of each row that all frames show; both spans end at straight lines."""
+    """Return the first and the last column of each row that all frames show."""
     height, width = shape[:2]
     y = np.arange(height, dtype=np.float64)
     first, last = np.zeros(height), np.full(height, width - 1.0)
     for H in transforms:
-        outline = apply(np.linalg.inv(H), corners(shape))  # clockwise, in the reference
+        outline = apply(inverse(H), corners(shape))  # clockwise, in the reference
         for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
             # Inside is to the right of each side: a x + b <= 0.
             a, b = y1 - y0, (x1 - x0) * (y0 - y) - (y1 - y0) * x0

@@ -1,4 +1,4 @@
-"""A stack on its reference: neighbours on neighbours, every second frame too, and all of these made to agree."""
+"""A stack on its reference: neighbours on neighbours, every second frame too, and all made to agree."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -16,6 +16,7 @@ from panfocus.align.models import (
     apply,
     basis,
     corners,
+    inverse,
     movement,
     unit_coordinates,
 )
@@ -120,10 +121,10 @@ def _certainty(model: str, matches: Matches, shape: tuple[int, ...], H: Matrix) 
     """Return 1 / the variance, in square pixels, of where a pair's movement puts the corners."""
     errors = residuals(H, matches)
     usual = float(np.median(squares(errors, matches))) + 1e-12
-    inverse = information(model, matches, shape, agreement(errors, matches) / usual)
+    precision = information(model, matches, shape, agreement(errors, matches) / usual)
     to_unit = unit_coordinates(shape)
     at_corners = basis(model, apply(to_unit, corners(shape))) / to_unit[0, 0]
-    covariance = np.linalg.pinv(inverse, hermitian=True)
+    covariance = np.linalg.pinv(precision, hermitian=True)
     return 1 / (float(np.einsum("nip,pq,niq->", at_corners, covariance, at_corners)) / 4 + 1e-6)
 
 
@@ -135,7 +136,7 @@ def _agreed(
     members: list[int],
     shape: tuple[int, ...],
 ) -> dict[int, Matrix]:
-    """Find for every frame where the reference's corners lie in it, so that all pairs agree as well as can be."""
+    """Find where the reference's corners lie in every frame, so that all pairs agree as well as can be."""
     at = corners(shape)
     start = _chained(fitted, reference)
     places = {k: apply(start[k], at) for k in members}
@@ -179,7 +180,7 @@ def _chained(fitted: Mapping[Pair, Matrix], reference: int) -> dict[int, Matrix]
     steps: dict[int, list[tuple[int, Matrix]]] = {}
     for (j, k), H in fitted.items():
         steps.setdefault(j, []).append((k, H))
-        steps.setdefault(k, []).append((j, np.linalg.inv(H)))
+        steps.setdefault(k, []).append((j, inverse(H)))
     reached = {reference: np.eye(3)}
     waiting = deque([reference])
     while waiting:

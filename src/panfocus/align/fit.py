@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.align.models import Matrix, Points, apply, basis, normal, step, unit_coordinates
+from panfocus.align.models import Matrix, Points, apply, basis, inverse, normal, step, unit_coordinates
 
 # Rounds of least squares, each with weights that the last one gave: of absolute errors, which have one best
 # answer wherever one starts, then such that what is far off does not count.
 ABSOLUTE_ROUNDS, ROUNDS = 6, 20
 DONE = 1e-3  # pixels: a round that moves no place further is the last
-# A place whose error is so many times the usual one counts half; the square of a usual one, in two directions,
-# has this median where errors are normal.
+# A place whose error is so many times the usual one counts half; the square of a usual one, in two
+# directions, has this median where errors are normal.
 DOUBTFUL, MEDIAN_SQUARE = 2.0, 1.386
 
 
@@ -46,7 +46,7 @@ def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> 
     moved there, lies at another depth, or was mistaken.
     """
     to_unit = unit_coordinates(shape)
-    to_pixels = np.linalg.inv(to_unit)
+    to_pixels = inverse(to_unit)
     scale = to_pixels[0, 0]
     # Parameters first: sums over all places are then over neighbours in memory, and in a fixed order.
     directions = scale * basis(model, apply(to_unit, matches.places)).transpose(2, 1, 0)  # (p, 2, n)
@@ -60,7 +60,7 @@ def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> 
         normal_matrix = inner(directions * weights, weighted)
         right = inner(weighted * weights, errors.T[None])[:, 0]
         # What nothing tells (a movement along the only edge) stays as it is.
-        parameters = np.linalg.lstsq(normal_matrix, right, rcond=1e-10)[0]
+        parameters = np.asarray(np.linalg.lstsq(normal_matrix, right, rcond=1e-10)[0], np.float64)
         H = normal(H @ to_pixels @ step(model, parameters) @ to_unit)
         if np.abs(parameters).max() * scale < DONE and i > ABSOLUTE_ROUNDS:
             break
@@ -82,7 +82,7 @@ def _weighted(precision: NDArray[np.float64], directions: NDArray[np.float64]) -
 
 def inner(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of products of each of one (p, 2, n) with each of another (q, 2, n)."""
-    return np.einsum("pa,qa->pq", one.reshape(len(one), -1), other.reshape(len(other), -1))
+    return np.asarray(np.einsum("pa,qa->pq", one.reshape(len(one), -1), other.reshape(len(other), -1)))
 
 
 def information(
@@ -96,7 +96,7 @@ def information(
 
 def residuals(H: Matrix, matches: Matches) -> NDArray[np.float64]:
     """Return how far, in the first frame, each place is from where H would have it."""
-    return apply(np.linalg.inv(H), matches.found) - matches.places
+    return apply(inverse(H), matches.found) - matches.places
 
 
 def squares(errors: NDArray[np.float64], matches: Matches) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ def basis(model: str, points: Points) -> NDArray[np.float64]:
 
 
 def step(model: str, parameters: NDArray[np.float64]) -> Matrix:
-    """Return the matrix of a small movement, in the units of `basis`. Those of a model are closed: two make one."""
+    """Return the matrix of a small movement, in the units of `basis`; two of a model make one of it."""
     H = np.eye(3)
     p = parameters
     H[0, 2], H[1, 2] = p[0], p[1]
@@ -67,7 +67,7 @@ def step(model: str, parameters: NDArray[np.float64]) -> Matrix:
 
 
 def unit_coordinates(shape: tuple[int, ...]) -> Matrix:
-    """Return the matrix from pixels to the units of `basis`: the middle of the frame is 0, the longer side 2."""
+    """Return the matrix from pixels to the units of `basis`: the middle is 0, the longer side 2 long."""
     height, width = shape[:2]
     half = max(height, width) / 2
     return np.array(
@@ -76,11 +76,16 @@ def unit_coordinates(shape: tuple[int, ...]) -> Matrix:
 
 
 def at_level(H: Matrix, level: int) -> Matrix:
-    """Return the same movement between frames that were halved so often; each pixel is then a mean of 2 x 2."""
+    """Return the same movement between frames that were halved so often; a pixel is then a mean of 2 x 2."""
     scale = 2.0**-level
     offset = (scale - 1) / 2
     down = np.array([[scale, 0, offset], [0, scale, offset], [0, 0, 1]])
     return normal(down @ H @ np.linalg.inv(down))
+
+
+def inverse(H: Matrix) -> Matrix:
+    """Return the way back."""
+    return np.asarray(np.linalg.inv(H), np.float64)
 
 
 def normal(H: Matrix) -> Matrix:

@@ -1,9 +1,9 @@
 """One frame on another: coarse to fine, block by block, blind to what only defocus explains.
 
-Every block of a frame is looked for in the other, near where it is expected, by a Gauss-Newton step on both frames'
-gradients. Defocus widens an edge to both sides alike: it adds to the difference of the frames, not to a movement. So a
-block that differs much, for whatever reason, is no worse a witness of where it is, only a less precise one, and is
-weighed so.
+Every block of a frame is looked for in the other, near where it is expected, by a Gauss-Newton step on both
+frames' gradients. Defocus widens an edge to both sides alike: it adds to the difference of the frames, not to
+a movement. So a block that differs much, for whatever reason, is no false witness of where it is, only a less
+precise one, and is weighed so.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ STEPS = 12  # at most, at each level
 STILL, STILL_FINEST = 0.05, 0.03  # pixels of a level: a step that moves no corner further is the last
 FARTHEST = 2.0  # pixels of a level that a block may be found from where it is expected
 LEVELS_TOGETHER = 3  # the finest ones, which find the final places together
-# Of a frame's contrast: smaller differences count as so large. A smooth place in a JPEG agrees with itself, and
-# with the grid of the compression, to the last bit, wherever the scene is.
+# Of a frame's contrast: smaller differences count as so large. A smooth place in a JPEG agrees with itself,
+# and with the grid of the compression, to the last bit, wherever the scene is.
 FLOOR = 0.02
 
 
@@ -44,8 +44,8 @@ class Registration:
 def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | None = None) -> Registration:
     """Find where `moving` lies on `fixed`; with a good `start` only the finest levels are looked at.
 
-    `model` is one of `MODELS`, or "auto": places are then looked for by a similarity, or by a homography where that
-    moves corners much further.
+    `model` is one of `MODELS`, or "auto": places are then looked for by a similarity, or by a homography
+    where that fits clearly better.
     """
     finest, coarsest = fixed.finest, fixed.coarsest
     followed = (
@@ -79,7 +79,8 @@ def register(fixed: Pyramid, moving: Pyramid, *, model: str, start: Matrix | Non
 def _doubtful(one: float, other: float) -> bool:
     """Tell by its score whether one answer is clearly worse than another.
 
-    One of a finer level is worse where that shows what does not move with the scene: a grid of compression, dust.
+    One of a finer level is worse where that shows what does not move with the scene: a grid of
+    compression, dust.
     """
     return 1 - one > WORSE * (1 - other) + 1e-4
 
@@ -106,7 +107,7 @@ def _match_from(fixed: Pyramid, moving: Pyramid, H: Matrix, finest: int, judge: 
 
 
 def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Matches, float]:
-    """Look for the blocks of a level where H expects them; also return how well the frames correlate there."""
+    """Look for the blocks of a level where H expects them; also return how well the frames correlate."""
     here, there = fixed[level], moving[level]
     side = SMALL_SIDE if min(here.shape) < FEW else SIDE
     sums = np.zeros((here.shape[0] // side, here.shape[1] // side, SUMS))
@@ -119,11 +120,11 @@ def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Match
     floor = side**2 * (FLOOR * float(here.std())) ** 2
     rows, cols = np.nonzero(sums[..., 6] > 0)
     kept = sums[rows, cols]
-    centres = np.stack([cols, rows], axis=1) * side + (side - 1) / 2
+    centres = np.stack([cols, rows], axis=1).astype(np.float64) * side + (side - 1) / 2
     matches = _places(kept, centres, local, side, floor)
     scale = 2.0**level
-    in_full = [(points + 0.5) * scale - 0.5 for points in (matches.places, matches.found)]
-    return Matches(*in_full, matches.precision / scale**2), correlation(kept)
+    places, found = ((points + 0.5) * scale - 0.5 for points in (matches.places, matches.found))
+    return Matches(places, found, matches.precision / scale**2), correlation(kept)
 
 
 def correlation(sums: NDArray[np.float64]) -> float:

@@ -16,7 +16,7 @@ TILE_ROWS, TILE_COLS = 256, 512  # fixed: the last bits of a pixel depend on whe
 def resample(
     frames: Frames, k: int, H: Matrix, area: tuple[slice, slice], *, onto: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Return frame k as the reference shows that area of itself; H takes the reference's pixels to the frame's.
+    """Return frame k as the reference shows that area; H takes the reference's pixels to the frame's.
 
     What the frame does not show is as in `onto`, or 0.
     """

@@ -1,4 +1,4 @@
-"""The first guess, from frames of stamp size: every scale and rotation in reach, with the best shift for each."""
+"""The first guess, from frames of stamp size: scales and rotations in reach, with the best shift for each."""
 
 from itertools import product
 
@@ -70,7 +70,7 @@ def _similarity(scale: float, angle: float, shape: tuple[int, ...]) -> Matrix:
 
 def _taper(n: int) -> NDArray[np.float64]:
     edge = np.minimum(np.arange(n) + 0.5, n - 0.5 - np.arange(n)) / (0.15 * n)
-    return np.sin(np.pi / 2 * np.minimum(edge, 1)) ** 2
+    return np.asarray(np.sin(np.pi / 2 * np.minimum(edge, 1)) ** 2)
 
 
 def _near(size: int, length: int) -> NDArray[np.bool_]:

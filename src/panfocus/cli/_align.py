@@ -25,13 +25,13 @@ Reference = Annotated[
     str | None,
     typer.Option(
         metavar="FRAME",
-        help="Frame that the others are aligned to: its file's name, or its number from 0; by default the middle.",
+        help="Frame that others are aligned to: its file's name, or number from 0; by default the middle.",
     ),
 ]
 Borders = Annotated[
     str,
     typer.Option(
-        help="crop to what all aligned frames show, or mark: keep the size, and take from neighbours what a frame lacks."
+        help="crop to what all aligned frames show, or mark: keep the size, fill from other frames."
     ),
 ]
 

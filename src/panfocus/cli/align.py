@@ -28,7 +28,7 @@ def align(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")],
     model: Annotated[
         str,
-        typer.Option(help="auto, shift, similarity, affine or homography; auto takes the simplest that fits."),
+        typer.Option(help="auto (the simplest that fits), shift, similarity, affine or homography."),
     ] = "auto",
     reference: Reference = None,
     borders: Borders = "crop",
@@ -73,9 +73,7 @@ def align(
             stack, report = aligned_frames(
                 stack, model, middle, borders, room=room, progress=terminal.progress
             )
-            contents: dict[Path, Content] = {
-                path: _later(path, stack, k) for k, path in enumerate(targets)
-            }
+            contents: dict[Path, Content] = {path: _later(path, stack, k) for k, path in enumerate(targets)}
             contents[output / REPORT] = encode_json({"frames": list(stack.names), **report})
             terminal.finish()
             make_folder(output)
