@@ -30,7 +30,7 @@ BASE = (
     "_threads",
 )
 STAGES = (
-    "align",
+    "registration",
     "defects",
     "exposure",
     "gray",

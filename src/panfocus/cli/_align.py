@@ -11,8 +11,8 @@ from panfocus._progress import Progress
 from panfocus.errors import AlignmentError, InputError
 
 if TYPE_CHECKING:
-    from panfocus.align import Alignment
     from panfocus.io.read import Header
+    from panfocus.registration import Alignment
     from panfocus.stack import Stack
 
 Align = Annotated[
@@ -39,7 +39,7 @@ Borders = Annotated[
 def check_align(align: str, borders: str) -> None:
     """Refuse what is no way to align."""
     from panfocus._checks import one_of
-    from panfocus.align import BORDERS, CHOICES
+    from panfocus.registration import BORDERS, CHOICES
 
     one_of("--align", align, ("off", *CHOICES))
     one_of("--borders", borders, BORDERS)
@@ -70,8 +70,8 @@ def aligned_frames(
     """
     import numpy as np
 
-    from panfocus.align import aligned_shape, apply_alignment, check_aligned, find_alignment
     from panfocus.io.scratch import scratch_frames
+    from panfocus.registration import aligned_shape, apply_alignment, check_aligned, find_alignment
 
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.align.models import Matrix, Points, apply, basis, inverse, normal, step, unit_coordinates
+from panfocus.registration.models import Matrix, Points, apply, basis, inverse, normal, step, unit_coordinates
 
 # Rounds of least squares, each with weights that the last one gave: of absolute errors, which have one best
 # answer wherever one starts, then such that what is far off does not count.

@@ -1,6 +1,6 @@
-"""ALIGN: frames that lie on each other before they are fused."""
+"""ALIGN: frames that lie on each other before they are fused. `panfocus.align` is its function."""
 
-from panfocus.align.alignment import (
+from panfocus.registration.alignment import (
     BORDERS,
     CHOICES,
     Aligned,

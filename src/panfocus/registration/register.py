@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import for_all
-from panfocus.align._kernel_blocks import SUMS, compare_blocks
-from panfocus.align.fit import Matches, fit, fit_anew
-from panfocus.align.models import N_PARAMETERS, Matrix, apply, at_level, movement
-from panfocus.align.pyramid import Pyramid
-from panfocus.align.search import search
+from panfocus.registration._kernel_blocks import SUMS, compare_blocks
+from panfocus.registration.fit import Matches, fit, fit_anew
+from panfocus.registration.models import N_PARAMETERS, Matrix, apply, at_level, movement
+from panfocus.registration.pyramid import Pyramid
+from panfocus.registration.search import search
 
 SIDE, SMALL_SIDE = 16, 8  # pixels of a block; the small ones where a level has few
 FEW = 160  # pixels of the shorter side

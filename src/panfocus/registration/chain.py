@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._progress import Progress
-from panfocus.align.fit import Matches, agreement, fit_anew, information, residuals, squares
-from panfocus.align.models import (
+from panfocus.registration.fit import Matches, agreement, fit_anew, information, residuals, squares
+from panfocus.registration.models import (
     MODELS,
     N_PARAMETERS,
     Matrix,
@@ -20,8 +20,8 @@ from panfocus.align.models import (
     movement,
     unit_coordinates,
 )
-from panfocus.align.pyramid import Pyramid
-from panfocus.align.register import Registration, register
+from panfocus.registration.pyramid import Pyramid
+from panfocus.registration.register import Registration, register
 from panfocus.stack import Frames
 
 # Frames of one scene, however defocused, correlate by 0.88 and more in the sets that were measured, frames of

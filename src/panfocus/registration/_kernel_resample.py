@@ -16,6 +16,7 @@ POLES = (
     math.sqrt(135 / 2 + math.sqrt(17745 / 4)) - math.sqrt(105 / 4) - 13 / 2,
 )
 AT_ONCE = 16  # rows
+EDGE = 0.05  # pixels beyond the middle of an outermost pixel that it still counts for, instead of a row less
 MARGIN = 24  # pixels beyond which what is there changes nothing: the larger root to this power is 2e-9
 
 
@@ -157,7 +158,7 @@ def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would 
 
     Row and column `corner` of a frame, which has `size` in all, are the first of the splines. Next to an
     edge a spline swings beyond the pixels around it; it is cut to their range. Whole numbers are rounded.
-    Places beyond the middles of the outermost pixels are left as they are.
+    Places beyond the outermost pixels are left as they are.
     """
     height, width, channels = coefficients.shape
     flat = coefficients.reshape(height * width * channels)
@@ -169,8 +170,7 @@ def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would 
             z = H[2, 0] * x + H[2, 1] * y + H[2, 2]
             at_x = (H[0, 0] * x + H[0, 1] * y + H[0, 2]) / z
             at_y = (H[1, 0] * x + H[1, 1] * y + H[1, 2]) / z
-            # What misses by less than the arithmetic's error is inside.
-            if not (-1e-6 <= at_x <= size[1] - 1 + 1e-6 and -1e-6 <= at_y <= size[0] - 1 + 1e-6):
+            if not (-EDGE <= at_x <= size[1] - 1 + EDGE and -EDGE <= at_y <= size[0] - 1 + EDGE):
                 continue
             at_x, at_y = min(max(at_x, 0.0), size[1] - 1.0), min(max(at_y, 0.0), size[0] - 1.0)
             near_x, near_y = int(at_x), int(at_y)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray
-from panfocus.align._kernel_blocks import warped
-from panfocus.align.models import Matrix, at_level
-from panfocus.align.pyramid import Pyramid
+from panfocus.registration._kernel_blocks import warped
+from panfocus.registration.models import Matrix, at_level
+from panfocus.registration.pyramid import Pyramid
 
 STAMP = 128  # pixels of the longer side, at most, where guesses are made
 SCALES = np.exp(np.linspace(-0.2, 0.2, 11))  # 0.82 to 1.22

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import for_all
-from panfocus.align._kernel_resample import MARGIN, local_range, look_up, to_coefficients
-from panfocus.align.models import Matrix, apply, corners
+from panfocus.registration._kernel_resample import MARGIN, local_range, look_up, to_coefficients
+from panfocus.registration.models import Matrix, apply, corners
 from panfocus.stack import Frames
 
 TILE_ROWS, TILE_COLS = 256, 512  # fixed: the last bits of a pixel depend on where tiles begin

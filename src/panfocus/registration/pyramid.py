@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from panfocus._float import FloatArray
 from panfocus._threads import for_all
-from panfocus.align._kernel_blocks import add_gray, halve
+from panfocus.registration._kernel_blocks import add_gray, halve
 from panfocus.stack import Frames
 
 ENOUGH_PIXELS = (

@@ -10,12 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
-from panfocus.align.area import common_area, shown
-from panfocus.align.chain import Explanation, Pair, explain, farthest, is_good, linked, register_neighbours
-from panfocus.align.models import MODELS, movement
-from panfocus.align.register import Registration
-from panfocus.align.resample import resample
 from panfocus.errors import AlignmentError, InputError
+from panfocus.registration.area import common_area, shown
+from panfocus.registration.chain import (
+    Explanation,
+    Pair,
+    explain,
+    farthest,
+    is_good,
+    linked,
+    register_neighbours,
+)
+from panfocus.registration.models import MODELS, movement
+from panfocus.registration.register import Registration
+from panfocus.registration.resample import resample
 from panfocus.stack import Frames
 
 CHOICES = ("auto", *MODELS)

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.align.models import Matrix, apply, corners, inverse
 from panfocus.errors import InputError
+from panfocus.registration._kernel_resample import EDGE
+from panfocus.registration.models import Matrix, apply, corners, inverse
 
 CANDIDATES = 256  # rows that are tried as the first or last; then those around the best
 LEAST_SIDE = 16  # pixels of an area that is worth fusing
@@ -51,8 +52,10 @@ def _spans(
     height, width = shape[:2]
     y = np.arange(height, dtype=np.float64)
     first, last = np.zeros(height), np.full(height, width - 1.0)
+    edge = EDGE - 1e-6  # what misses by the arithmetic's error is not asked for
+    outwards = edge * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     for H in transforms:
-        outline = apply(inverse(H), corners(shape))  # clockwise, in the reference
+        outline = apply(inverse(H), corners(shape) + outwards)  # clockwise, in the reference
         for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
             # Inside is to the right of each side: a x + b <= 0.
             a, b = y1 - y0, (x1 - x0) * (y0 - y) - (y1 - y0) * x0
@@ -62,5 +65,4 @@ def _spans(
                 last = np.minimum(last, -b / a)
             else:
                 first = np.maximum(first, -b / a)
-    # A pixel that misses by less than the arithmetic's error is inside.
-    return np.ceil(first - 1e-6).astype(np.int64), np.floor(last + 1e-6).astype(np.int64)
+    return np.ceil(first).astype(np.int64), np.floor(last).astype(np.int64)

@@ -1,0 +1,53 @@
+"""Resampling against SciPy's splines, and what it must never do."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter, map_coordinates
+
+from panfocus.registration.models import apply
+from panfocus.registration.resample import resample
+
+H = np.array([[1.01, -0.03, 2.3], [0.028, 0.99, -1.7], [1e-5, 2e-5, 1]])
+
+
+def whole(frame):
+    return slice(0, frame.shape[0]), slice(0, frame.shape[1])
+
+
+def test_it_is_the_quintic_spline_of_scipy_where_that_stays_in_range(rng):
+    """The range of the 4 x 4 pixels around is what a spline may swing beyond; smooth frames hardly do."""
+    frame = gaussian_filter(rng.random((300, 560)), 2)
+    result = resample(frame[None], 0, H, whole(frame))
+    y, x = np.mgrid[:300, :560]
+    at = apply(H, np.stack([x.ravel(), y.ravel()], axis=1).astype(float)).T.reshape(2, 300, 560)
+    expected = map_coordinates(frame, at[::-1], order=5, mode="mirror")
+    inside = (at[0] >= 0) & (at[0] <= 559) & (at[1] >= 0) & (at[1] <= 299)
+    error = np.abs(result - expected)[inside]
+    assert np.quantile(error, 0.9) < 1e-7
+    assert (result[~inside] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("channels", [(), (2,), (3,), (4,)])
+def test_no_movement_changes_nothing(rng, dtype, channels):
+    frame = rng.integers(0, np.iinfo(dtype).max + 1, (90, 70, *channels), dtype)
+    result = resample(frame[None], 0, np.eye(3), whole(frame))
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, frame)
+
+
+def test_no_halo_beside_an_edge():
+    frame = np.full((64, 64), 100, np.uint8)
+    frame[:, 32:] = 200
+    shift = np.array([[1, 0, 0.4], [0, 1, 0.3], [0, 0, 1]])
+    result = resample(frame[None], 0, shift, (slice(2, 60), slice(2, 60)))
+    assert result.min() == 100
+    assert result.max() == 200
+
+
+def test_a_part_is_what_the_whole_is_there(rng):
+    """To within rounding: a spline has no end, tiles cut it off where it is below 1e-8 of the contrast."""
+    frame = rng.integers(0, 65536, (700, 300), np.uint16)
+    all_of_it = resample(frame[None], 0, H, whole(frame)).astype(int)
+    part = resample(frame[None], 0, H, (slice(100, 400), slice(50, 250))).astype(int)
+    assert np.abs(part - all_of_it[100:400, 50:250]).max() <= 1
