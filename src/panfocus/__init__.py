@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
     from panfocus.methods import FusionResult
     from panfocus.pipeline import apply, fuse
+    from panfocus.registration.alignment import Aligned, align
     from panfocus.slabs import fuse_slabs
 
     __version__: str
 
 __all__ = [
+    "Aligned",
+    "AlignmentError",
     "CoupledDictionary",
     "FileError",
     "FusionResult",
     "InputError",
     "PanfocusError",
+    "align",
     "apply",
     "fuse",
     "fuse_slabs",
@@ -30,6 +34,8 @@ __all__ = [
 ]
 
 _HOME_OF = {
+    "Aligned": "panfocus.registration.alignment",
+    "align": "panfocus.registration.alignment",
     "CoupledDictionary": "panfocus.dictionary",
     "FusionResult": "panfocus.methods",
     "apply": "panfocus.pipeline",

@@ -61,25 +61,40 @@ def find_reference(typed: str | None, headers: "Sequence[Header]") -> int | None
     )
 
 
-def aligned_frames(
-    stack: "Stack", model: str, reference: int | None, borders: str, *, room: ExitStack, progress: Progress
-) -> "tuple[Stack, dict[str, Any]]":
-    """Return the stack with its frames aligned, and what there is to report.
-
-    Frames in memory are aligned where they are, others into a second scratch file, which `room` closes.
-    """
-    import numpy as np
-
-    from panfocus.io.scratch import scratch_frames
-    from panfocus.registration import aligned_shape, apply_alignment, check_aligned, find_alignment
+def aligned_stack(
+    stack: "Stack",
+    model: str,
+    reference: int | None,
+    borders: str,
+    room: ExitStack,
+    progress: Progress,
+) -> "tuple[Stack, Alignment]":
+    """Return the stack with its frames aligned, and how they were."""
+    from panfocus.registration import check_aligned, find_alignment
 
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     try:
         check_aligned(found, stack.names)
     except AlignmentError as error:
         raise AlignmentError(f"{error}; leave it out, or use --align off", error.frames) from error
+    aligned = as_aligned(stack, found, borders, room, progress)
+    return dataclasses.replace(aligned, notices=(*stack.notices, *found.notices)), found
+
+
+def as_aligned(
+    stack: "Stack", found: "Alignment", borders: str, room: ExitStack, progress: Progress
+) -> "Stack":
+    """Return a stack with its frames moved as was found, for these or for others of the same places.
+
+    Frames in memory are aligned where they are, others into a second scratch file, which `room` closes.
+    """
+    import numpy as np
+
+    from panfocus.io.scratch import scratch_frames
+    from panfocus.registration import aligned_shape, apply_alignment
+
     if found.model == "none":
-        return stack, alignment_report(found)
+        return stack
     shape = aligned_shape(found, stack.frames.shape, borders)
     out: Any
     if isinstance(stack.frames, np.ndarray):
@@ -87,8 +102,7 @@ def aligned_frames(
     else:
         out = room.enter_context(scratch_frames(shape, stack.frames.dtype))
     apply_alignment(found, stack.frames, out, borders=borders, progress=progress)
-    notices = (*stack.notices, *found.notices)
-    return dataclasses.replace(stack, frames=out, notices=notices), alignment_report(found)
+    return dataclasses.replace(stack, frames=out)
 
 
 def alignment_report(found: "Alignment") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus.cli._align import check_align, find_reference
 from panfocus.cli._console import usage_errors
 from panfocus.cli._lengths import DepthScale
 from panfocus.cli._memory import parse_size
@@ -49,6 +50,7 @@ class Job:
     request: Request
     source: Source
     others: list[Source]  # to which the decision is applied
+    reference: int | None  # to which frames are aligned; None for the middle
     spans: tuple[range, ...]  # frames of each slab; none without slabs
     method_name: str
     method: "FusionMethod"
@@ -81,7 +83,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         method = get_method(name, **options)
         outputs.check_maps(name, method.maps)
         refinement = _refine_options(request.refine, request.refine_strength)
-        _check_align(request.align)
+        check_align(request.align, request.borders)
         jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
         one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
         one_of("--exposure", request.exposure, EXPOSURE)
@@ -92,6 +94,7 @@ def prepare(request: Request, *, force: bool) -> Job:
         source = _found(request.inputs, request, channel=request.channel)
         if len(source.headers) < 2:
             raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
+        reference = find_reference(request.reference, source.headers)
         spans = slab_spans(len(source.headers), *slabs) if slabs else ()
         outputs.check_names(len(spans))
         others = [_found(inputs, request) for inputs in request.apply_to]
@@ -115,11 +118,12 @@ def prepare(request: Request, *, force: bool) -> Job:
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
     if not plan.in_memory:
-        check_room(like_frames.nbytes)
+        check_room(like_frames.nbytes * (1 if request.align == "off" else 2))  # and once more, aligned
     return Job(
         request=request,
         source=source,
         others=others,
+        reference=reference,
         spans=spans,
         method_name=name,
         method=method,
@@ -219,8 +223,3 @@ def _refine_options(refine: bool, strength: float | None) -> dict[str, Any]:
     if not 0 <= strength < math.inf:
         raise InputError(f"--refine-strength must be a number from 0 upwards, got {strength}")
     return {"refine": True, "refine_strength": strength}
-
-
-def _check_align(align: str) -> None:
-    if align != "off":
-        raise InputError(f"--align {align}: this version does not align; register the frames beforehand")

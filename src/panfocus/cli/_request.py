@@ -23,7 +23,9 @@ class Request:
     settings: tuple[str, ...] = ()  # NAME=VALUE
     dictionary: Path | None = None
     hot_pixels: str = "auto"
-    align: str = "off"
+    align: str = "auto"
+    reference: str | None = None  # a frame's name or number
+    borders: str = "crop"
     exposure: str = "auto"
     refine: bool = False
     refine_strength: float | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import silent
+from panfocus.cli._align import aligned_stack, alignment_report, as_aligned
 from panfocus.cli._console import Console
 from panfocus.cli._contents import contents_of
 from panfocus.cli._job import Job, Source, prepare
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from panfocus.io.files import Content
     from panfocus.methods import FusionResult
+    from panfocus.registration import Alignment
     from panfocus.stack import Frames, Stack
 
 
@@ -51,12 +53,20 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                 digests = input_digests(job) if request.outputs.report else {}
             with _timed(times, "repair"):
                 stack, repaired = _without_hot_pixels(request, stack)
+            alignment = None
+            if request.align != "off":
+                with _timed(times, "align"):
+                    stack, alignment = aligned_stack(
+                        stack, request.align, job.reference, request.borders, rooms, terminal.progress
+                    )
             with _timed(times, "fuse"):
                 result, slabs = _fuse(job, stack, rooms, terminal)
                 result.report.update(repaired)
+            if alignment:
+                result.report["alignment"] = alignment_report(alignment)
             with _timed(times, "encode"):
                 contents = contents_of(job, result, stack, slabs)
-                contents |= _applied(job, result, terminal)
+                contents |= _applied(job, result, alignment, terminal)
                 if request.outputs.steps:
                     make_folder(request.outputs.steps)
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, slabs)
@@ -123,7 +133,9 @@ def _fuse(
     return fused.result, fused.slabs
 
 
-def _applied(job: Job, result: "FusionResult", terminal: Console) -> "dict[Path, Content]":
+def _applied(
+    job: Job, result: "FusionResult", alignment: "Alignment | None", terminal: Console
+) -> "dict[Path, Content]":
     """Compose other frames as the result was; each set is read when its file is written."""
     from panfocus import pipeline
     from panfocus.io.write import encode_image
@@ -132,6 +144,8 @@ def _applied(job: Job, result: "FusionResult", terminal: Console) -> "dict[Path,
         def write(file: Any) -> None:
             with ExitStack() as rooms:
                 stack = _read(source, rooms, terminal, in_memory=False, at_once=1)
+                if alignment:
+                    stack = as_aligned(stack, alignment, job.request.borders, rooms, terminal.progress)
                 image = pipeline.apply(result, stack.frames, threads=job.request.threads)
             encoded = encode_image(path, image, like=stack, jpeg=job.jpeg)
             if callable(encoded):

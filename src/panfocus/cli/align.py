@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from panfocus.cli._align import Borders, Reference, aligned_frames, check_align, find_reference
+from panfocus.cli._align import (
+    Borders,
+    Reference,
+    aligned_stack,
+    alignment_report,
+    check_align,
+    find_reference,
+)
 from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
 from panfocus.errors import InputError
 
@@ -70,17 +77,16 @@ def align(
             place: Any = nullcontext(np.empty(like.shape, like.dtype)) if in_memory else None
             frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
             stack = read_into(frames, headers, progress=terminal.progress)
-            stack, report = aligned_frames(
-                stack, model, middle, borders, room=room, progress=terminal.progress
-            )
+            stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress)
             contents: dict[Path, Content] = {path: _later(path, stack, k) for k, path in enumerate(targets)}
-            contents[output / REPORT] = encode_json({"frames": list(stack.names), **report})
+            report = {"frames": list(stack.names), **alignment_report(found)}
+            contents[output / REPORT] = encode_json(report)
             terminal.finish()
             make_folder(output)
             write_files(contents, force=force)
         for notice in stack.notices:
             terminal.say(notice)
-        if report["model"] == "none":
+        if found.model == "none":
             terminal.say("the frames are aligned already; they are written as they are")
         terminal.say(f"wrote {len(targets)} frames and {REPORT} into {output}")
 

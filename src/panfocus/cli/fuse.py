@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli._align import Align, Borders, Reference
 from panfocus.cli._allocator import keep_freed_memory
 from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
 from panfocus.cli._outputs import Outputs
@@ -37,7 +38,9 @@ def fuse(
     hot_pixels: Annotated[
         str, typer.Option(help="Repair pixels that are not the scene's: auto, on (in pairs too), off.")
     ] = "auto",
-    align: Annotated[str, typer.Option(help="Registration; this version has only: off.")] = "off",
+    align: Align = "auto",
+    reference: Reference = None,
+    borders: Borders = "crop",
     exposure: Annotated[
         str, typer.Option(help="Correct frames of other brightness or colour: auto, off.")
     ] = "auto",
@@ -132,7 +135,7 @@ def fuse(
 ) -> None:
     """Fuse frames of one scene into one sharp picture.
 
-    The frames are focused at different depths, and registered. Nothing is overwritten without --force.
+    The frames are focused at different depths, and aligned first. Nothing is overwritten without --force.
     """
     keep_freed_memory()
     with console(quiet=quiet, debug=debug) as terminal:
