@@ -6,7 +6,7 @@ The public names; each is imported when it is first used, so that `import panfoc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import FileError, InputError, PanfocusError
+from panfocus.errors import AlignmentError, FileError, InputError, PanfocusError
 
 if TYPE_CHECKING:
     from panfocus import metrics

@@ -1,4 +1,4 @@
-"""What can go wrong, as three classes: everything panfocus raises on purpose is a PanfocusError."""
+"""What can go wrong, as classes: everything panfocus raises on purpose is a PanfocusError."""
 
 
 class PanfocusError(Exception):

@@ -69,7 +69,7 @@ def test_a_report_tells_of_inputs_outputs_versions_and_times(lights, run):
     assert told["request"]["settings"] == ["noise=2.5"]
     assert told["settings"]["noise"] == 2.5
     assert told["versions"].keys() >= {"panfocus", "numpy", "scipy", "numba", "python", "platform"}
-    assert told["times"].keys() == {"check", "read", "repair", "fuse", "encode", "write"}
+    assert told["times"].keys() == {"check", "read", "repair", "align", "fuse", "encode", "write"}
     assert told["warnings"] == []
 
 
