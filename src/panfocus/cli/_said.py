@@ -35,6 +35,9 @@ def describe(terminal: Console, job: Job) -> None:
         terminal.say(f"in tiles of at most {plan.side} x {plan.side} pixels")
     if plan.seconds:
         terminal.say(f"in about {_duration(plan.seconds)}")
+    if job.request.align != "off":
+        again = "" if plan.in_memory else f", with a second scratch file, {size}"
+        terminal.say(f"aligned first ({job.request.align}), where that is needed{again}")
     terminal.say(f"by the method {job.method_name} ({_listed(vars(job.method) | job.refinement)})")
     if job.spans:
         spans = ", ".join(f"{span.start} to {span.stop - 1}" for span in job.spans)
