@@ -159,6 +159,8 @@ def fuse(
             dictionary=dictionary,
             hot_pixels=hot_pixels,
             align=align,
+            reference=reference,
+            borders=borders,
             exposure=exposure,
             refine=refine,
             refine_strength=refine_strength,
