@@ -54,3 +54,16 @@ def test_a_frame_that_cannot_be_aligned_is_named(shifted, run):
     assert "c.tif (score" in ran.err
     assert "--align off" in ran.err
     assert not (shifted / "fused.tif").exists()
+
+
+def test_pages_of_one_file_get_files_of_their_own(shifted, run):
+    import tifffile
+
+    pages = np.stack([read_image("a.tif"), read_image("b.tif")])
+    tifffile.imwrite("stack.tif", pages, photometric="minisblack")
+    assert run("align", "stack.tif", "-o", "out").code == 0
+    assert sorted(path.name for path in (shifted / "out").iterdir()) == [
+        "alignment.json",
+        "stack-page0001.tif",
+        "stack-page0002.tif",
+    ]

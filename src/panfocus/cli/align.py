@@ -93,12 +93,13 @@ def align(
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
     """Name a file for every frame: as its own, with the page where there are several."""
-    several = {h.path for i, h in enumerate(headers) if any(h.path == other.path for other in headers[:i])}
-    names = []
-    for header in headers:
+    paths = [header.path for header in headers]
+    names: list[Path] = []
+    for k, header in enumerate(headers):
         floats = header.frame.image.dtype.kind == "f"
         suffix = ".tif" if floats or header.path.suffix.lower() in (".tif", ".tiff") else ".png"
-        page = f"-page{header.page + 1:04}" if header.path in several else ""
+        number = paths[:k].count(header.path) + 1
+        page = f"-page{number:04}" if paths.count(header.path) > 1 else ""
         names.append(folder / f"{header.path.stem}{page}{suffix}")
     for i, name in enumerate(names):
         if name in names[:i]:
