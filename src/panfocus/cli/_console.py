@@ -104,6 +104,11 @@ class Console:
         else:
             self._print(line)
 
+    def warn(self, line: str) -> None:
+        """Print a line on stderr, even if quiet: something of the user's is left out."""
+        self.close()
+        print_error(f"warning: {line}")
+
     def finish(self) -> None:
         """Ignore Ctrl-C from here on: files are about to appear, and it would say that none was written."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from panfocus.io.raster import JpegSettings
     from panfocus.io.read import Header
+    from panfocus.io.stack_checks import BadFrames
     from panfocus.methods import FusionMethod
 
 PREVIEW_SIDE = 1000  # pixels, at most
@@ -32,6 +33,11 @@ class Source:
     paths: list[Path]
     headers: "list[Header]"
     reduce: int  # factor by which frames are made smaller
+
+    @property
+    def used(self) -> list[Path]:
+        """The files that frames come from: those of `paths` that could be read and fit."""
+        return list(dict.fromkeys(header.path for header in self.headers))
 
     @property
     def like_frames(self) -> "NDArray[Any]":
@@ -49,6 +55,7 @@ class Job:
 
     request: Request
     source: Source
+    bad: "BadFrames"  # what is done with frames that cannot be used
     others: list[Source]  # to which the decision is applied
     reference: int | None  # to which frames are aligned; None for the middle
     spans: tuple[range, ...]  # frames of each slab; none without slabs
@@ -62,14 +69,15 @@ class Job:
     plan: Plan
 
 
-def prepare(request: Request, *, force: bool) -> Job:
-    """Check everything but the pixels, and plan the work."""
+def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Job:
+    """Check everything but the pixels, and plan the work; `warn` is told of frames that are left out."""
     from panfocus._checks import one_of
     from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
     from panfocus.io.raster import jpeg_settings
     from panfocus.io.read import read_metadata
     from panfocus.io.scratch import check_room
+    from panfocus.io.stack_checks import BadFrames
     from panfocus.io.write import check_format
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
@@ -91,7 +99,9 @@ def prepare(request: Request, *, force: bool) -> Job:
         _check_applied(request, method.maps)
         depth_scale = DepthScale.parse(request.step) if request.step else None
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
-        source = _found(request.inputs, request, channel=request.channel)
+        _check_skipping(request)
+        bad = BadFrames(skip=request.skip_bad, warn=warn)
+        source = _found(request.inputs, request, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
             raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
         reference = find_reference(request.reference, source.headers)
@@ -122,6 +132,7 @@ def prepare(request: Request, *, force: bool) -> Job:
     return Job(
         request=request,
         source=source,
+        bad=bad,
         others=others,
         reference=reference,
         spans=spans,
@@ -147,16 +158,28 @@ def _needed(request: Request, maps: Sequence[str], layers: Sequence[str]) -> tup
     return [name for name in maps if name in needed], [name for name in layers if name in needed]
 
 
-def _found(inputs: Sequence[str], request: Request, *, channel: int | None = None) -> Source:
+def _found(
+    inputs: Sequence[str], request: Request, *, channel: int | None = None, bad: "BadFrames | None" = None
+) -> Source:
     from panfocus._reduce import reduction
-    from panfocus.io.read import find_inputs, read_headers
+    from panfocus.io.read import find_inputs, fitting_headers, read_headers
 
     if not inputs:
         raise InputError("Missing argument 'INPUT'")
     paths = find_inputs(inputs)
-    headers = read_headers(paths, channel=channel, time=request.time)
+    headers = read_headers(paths, bad, channel=channel, time=request.time)
+    if bad and bad.skip:
+        headers = fitting_headers(headers, bad)
     size = headers[0].frame.image.shape
     return Source(paths, headers, reduction(size, PREVIEW_SIDE) if request.preview else 1)
+
+
+def _check_skipping(request: Request) -> None:
+    for option, given in (("--apply-to", request.apply_to), ("--slabs", request.slabs)):
+        if request.skip_bad and given:
+            raise InputError(
+                f"--skip-bad with {option}: frames are counted there; leave bad ones out yourself"
+            )
 
 
 def _check_alike(source: Source, others: Sequence[Source]) -> None:

@@ -38,6 +38,7 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
             "per_level_of_16_bit": scale.level(n_frames),
         },
         "warnings": list(stack.notices),
+        "dropped": job.bad.report(),
     }
 
 
@@ -46,7 +47,7 @@ def input_digests(job: Job) -> dict[Path, str]:
     from panfocus._threads import map_blocks
     from panfocus.io.files import digest
 
-    paths = [path for source in (job.source, *job.others) for path in source.paths]
+    paths = [path for source in (job.source, *job.others) for path in source.used]
     if job.request.dictionary and job.request.dictionary.exists():  # else one that is shipped, by its name
         paths.append(job.request.dictionary)
     paths = list(dict.fromkeys(paths))
@@ -134,7 +135,7 @@ def _differences(before: dict[str, str]) -> Iterator[str]:
 
 def _files(source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
     entries = []
-    for path in source.paths:
+    for path in source.used:
         frames = [header.frame.image for header in source.headers if header.path == path]
         height, width = frames[0].shape[:2]
         entries.append(

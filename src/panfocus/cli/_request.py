@@ -32,6 +32,7 @@ class Request:
     slabs: str | None = None  # SIZE:OVERLAP
     preview: bool = False
     step: str | None = None  # from frame to frame, with its unit
+    skip_bad: bool = False
     apply_to: tuple[tuple[str, ...], ...] = ()  # inputs of other sets of frames
     channel: int | None = None  # of microscopes' files
     time: int | None = None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from panfocus.io.files import Content
+    from panfocus.io.stack_checks import BadFrames
     from panfocus.methods import FusionResult
     from panfocus.registration import Alignment
     from panfocus.stack import Frames, Stack
@@ -34,7 +35,7 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
     times: dict[str, float] = {}
     with limit_threads(request.threads):
         with _timed(times, "check"):
-            job = prepare(request, force=force)
+            job = prepare(request, force=force, warn=terminal.warn)
         if dry_run:
             describe(terminal, job)
             return
@@ -46,6 +47,7 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                     terminal,
                     in_memory=job.plan.in_memory,
                     at_once=job.plan.decoded_at_once,
+                    bad=job.bad,
                 )
                 lost = said_losses(request.outputs.picture, stack)
                 stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
@@ -82,7 +84,15 @@ def _timed(times: dict[str, float], stage: str) -> Iterator[None]:
     times[stage] = round(time.perf_counter() - started, 3)
 
 
-def _read(source: Source, rooms: ExitStack, terminal: Console, *, in_memory: bool, at_once: int) -> "Stack":
+def _read(
+    source: Source,
+    rooms: ExitStack,
+    terminal: Console,
+    *,
+    in_memory: bool,
+    at_once: int,
+    bad: "BadFrames | None" = None,
+) -> "Stack":
     """Decode frames into memory or a scratch file, where they stay until `rooms` are left."""
     import numpy as np
 
@@ -95,6 +105,7 @@ def _read(source: Source, rooms: ExitStack, terminal: Console, *, in_memory: boo
         at_once=at_once,
         reduce=source.reduce,
         progress=silent if in_memory else terminal.progress,
+        bad=bad,
     )
 
 

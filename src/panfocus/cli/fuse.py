@@ -125,6 +125,14 @@ def fuse(
             help="Most memory to use, such as 2GB; by default up to a quarter of what is free.",
         ),
     ] = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            help="Leave out, with a warning each, frames that cannot be read, do not fit, show another scene "
+            "or are there twice.",
+        ),
+    ] = False,
     threads: Threads = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, write nothing.")
@@ -167,6 +175,7 @@ def fuse(
             slabs=slabs,
             preview=preview,
             step=step,
+            skip_bad=skip_bad,
             apply_to=tuple((given,) for given in apply_to or ()),
             channel=channel,
             time=time,

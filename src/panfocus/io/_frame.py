@@ -16,6 +16,9 @@ SIDEWAYS = (5, 6, 7, 8)  # orientations of a camera on its side: width and heigh
 # Above the largest cameras (150 megapixels) and below what a small file could use to exhaust the memory.
 MAX_PIXELS = 500_000_000
 
+# Deflate packs at most 1032 bytes, of 8 pixels each if they are black or white, into one; JPEG and LZW less.
+MAX_PIXELS_PER_BYTE = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -34,6 +37,13 @@ def check_pixel_count(width: int, height: int) -> None:
         raise FileError(
             f"{width} x {height} pixels is more than the {MAX_PIXELS // 10**6} million that are read"
         )
+
+
+def check_plausible(image: NDArray[Any], file_bytes: int) -> None:
+    """Refuse a picture that its file is too small to hold, before memory is taken for it."""
+    height, width = image.shape[:2]
+    if width * height > MAX_PIXELS_PER_BYTE * file_bytes:
+        raise FileError(f"damaged: it claims {width} x {height} pixels, more than {file_bytes:,} bytes hold")
 
 
 def turn_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:

@@ -1,20 +1,27 @@
 """Files that appear whole or not at all, the checks made before they are worked for, and their content."""
 
+import errno
 import hashlib
 import json
 import os
+import platform
 import secrets
 import stat
+import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import check_regular, errors_that_name
+from panfocus.io.lock import hold, is_held
 
 _TEMPORARY = ".panfocus-"
+# The machine's name in it: a lock tells whether a file's owner is alive only to those who share the lock.
+_HERE = f"{_TEMPORARY}{zlib.crc32(platform.node().encode()):08x}-"
 
 Content = bytes | Iterable[bytes] | Callable[[BinaryIO], object]  # what a file is to hold
 
@@ -35,7 +42,7 @@ def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path]
             raise FileError(f"{path} is a folder; name a file in it")
         if path.exists():
             _check_existing(path, force=force, inputs=inputs)
-        with tempfile.TemporaryFile(dir=folder):  # the only sure way to know
+        with tempfile.TemporaryFile(dir=folder, prefix=_HERE):  # the only sure way to know
             pass
     except FileError:
         raise
@@ -97,8 +104,9 @@ def write_files(
     """Write several files so that each is complete when it appears and none appears if one fails.
 
     They are written under temporary names in the same folders and renamed at the end, in their order;
-    whatever interrupts that, no temporary file stays behind. A large file may come in pieces, each made
-    when it is written, or as a function that writes it.
+    whatever interrupts that, no temporary file stays behind, but for a kill: what that leaves is removed by
+    the next who write there. A large file may come in pieces, each made when it is written, or as a function
+    that writes it.
 
     `ready()` is called when all is written and nothing has appeared yet. `written(path, digest, size)` is
     called for each file as soon as it is written, so that one may tell of those before it.
@@ -106,26 +114,70 @@ def write_files(
     for path in contents:
         check_destination(path, force=force)
     targets = [_link_target(path) for path in contents]
-    renames = {target.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}"): target for target in targets}
-    try:
-        for temporary, (path, data) in zip(renames, contents.items(), strict=True):
-            with temporary.open("xb") as file:
+    for folder in {target.parent for target in targets}:
+        _remove_abandoned(folder)
+    renames: dict[Path, Path] = {}
+    with ExitStack() as files:
+        try:
+            for target, (path, data) in zip(targets, contents.items(), strict=True):
+                temporary, file = _new_temporary(target.parent)
+                renames[temporary] = target
+                files.callback(_close, file)
                 if callable(data):
                     data(file)
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
-            if written:
-                written(path, digest(temporary), temporary.stat().st_size)
-        ready()
-        for temporary, path in renames.items():
-            temporary.replace(path)
-    except OSError as error:
-        raise FileError(
-            f"cannot write {', '.join(map(str, contents))} ({error.strerror or error})"
-        ) from error
-    finally:
-        for temporary in renames:
-            temporary.unlink(missing_ok=True)
+                _settle(file)
+                if written:
+                    written(path, digest(temporary), temporary.stat().st_size)
+            ready()
+            if sys.platform == "win32":  # where no open file is renamed, and none is locked
+                files.close()
+            for temporary, target in renames.items():
+                temporary.replace(target)
+        except OSError as error:
+            raise FileError(f"cannot write {', '.join(map(str, contents))} ({_reason(error)})") from error
+        finally:
+            for temporary in renames:
+                temporary.unlink(missing_ok=True)
+
+
+def _new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
+    """Open a new file that is locked as long as it is open."""
+    while True:
+        path = folder / f"{_HERE}{secrets.token_hex(8)}"
+        file = path.open("xb")
+        hold(file)
+        if path.exists():
+            return path, file
+        file.close()  # before it was locked, another run took it for abandoned
+
+
+def _settle(file: BinaryIO) -> None:
+    """Make sure that what was written is in the file."""
+    file.flush()
+    os.close(os.dup(file.fileno()))  # on some network disks only a close tells that they are full
+    if os.fstat(file.fileno()).st_size < file.tell():  # NumPy writes by itself, and does not look at the end
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _close(file: BinaryIO) -> None:
+    """Close a file that was flushed, or could not be: that has been told."""
+    with suppress(OSError):
+        file.close()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed runs on this machine left: temporary files that nobody holds."""
+    for path in folder.glob(f"{_HERE}*"):
+        if not is_held(path):
+            with suppress(OSError):  # somebody else was faster
+                path.unlink()
+
+
+def _reason(error: OSError) -> str:
+    """Say why a file was not written; NumPy counts only what it could not write."""
+    return error.strerror or f"the disk is full, or a limit is reached: {error}"
 
 
 def remove_temporaries(folder: Path, *, below: bool = False) -> None:

@@ -1,11 +1,11 @@
-"""One program at a time in a folder."""
+"""One program at a time in a folder; files whose owner is alive."""
 
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from panfocus.errors import FileError
 
@@ -29,6 +29,29 @@ def locked(folder: Path) -> Iterator[None]:
         # In this order: once the file is closed, it may be another's.
         (folder / LOCK).unlink(missing_ok=True)
         file.close()
+
+
+def hold(file: BinaryIO) -> None:
+    """Mark an open file as in use, until it is closed or this process ends, however that happens."""
+    if sys.platform != "win32":
+        import fcntl
+
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether somebody holds a file, or may do so: where nothing tells, it counts as held."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def _take(folder: Path) -> TextIO:

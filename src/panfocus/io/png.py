@@ -105,15 +105,15 @@ def _chunks(file: BinaryIO) -> dict[bytes, bytes]:
         file.seek(position)
         frame = file.read(8)
         length, name = int.from_bytes(frame[:4], "big"), frame[4:]
+        position += 12 + length
+        if position > size:  # before it is read: memory would be taken for all that it claims to be
+            raise FileError("cut off before its end")
         if name != b"IDAT":  # the pixels are large and not wanted here
             content = file.read(length) if length <= _MAX_CHUNK else b""
             if content and file.read(4) != struct.pack(">I", zlib.crc32(name + content)):
-                raise FileError(f"damaged: its chunk {name.decode('latin-1')} does not match its check sum")
+                raise FileError(f"damaged: its chunk {repr(name)[2:-1]} does not match its check sum")
             is_xmp = name == b"iTXt" and content.startswith(_XMP_KEY + b"\0")
             chunks[_XMP_KEY if is_xmp else name] = content
-        position += 12 + length
-    if position > size:
-        raise FileError("cut off before its end")
     return chunks
 
 
@@ -157,4 +157,8 @@ def _profile(chunk: bytes | None) -> bytes | None:
     if chunk is None:
         return None
     _, _, compressed = chunk.partition(b"\0")
-    return zlib.decompressobj().decompress(compressed[1:], _MAX_UNPACKED)
+    unpacking = zlib.decompressobj()
+    profile = unpacking.decompress(compressed[1:], _MAX_UNPACKED)
+    if unpacking.unconsumed_tail:
+        raise FileError(f"its colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB")
+    return profile

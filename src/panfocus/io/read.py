@@ -2,6 +2,7 @@
 
 import glob
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,14 +16,15 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._reduce import reduced
 from panfocus._threads import map_blocks
-from panfocus.errors import FileError, InputError
+from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._errors import check_regular, errors_that_name
-from panfocus.io._frame import Frame
+from panfocus.io._frame import Frame, check_plausible
 from panfocus.io.metadata import of_reduced
 from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
 from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
 from panfocus.io.raw import RAW_SUFFIXES, decode_raw, raw_header
 from panfocus.io.scratch import ScratchFrames
+from panfocus.io.stack_checks import BadFrames, Look, look_at, sampling_step, sound_frames
 from panfocus.io.tiff import TIFF_SIGNATURES, decode_pages, tiff_headers, tiff_metadata
 from panfocus.io.tiff_bands import in_bands
 from panfocus.stack import NO_METADATA, Metadata, Stack
@@ -51,13 +53,26 @@ class Header:
 
 
 def read_headers(
-    paths: Iterable[Path], *, channel: int | None = None, time: int | None = None
+    paths: Iterable[Path],
+    bad: BadFrames | None = None,
+    *,
+    channel: int | None = None,
+    time: int | None = None,
 ) -> list[Header]:
     """Find out what frames there are, without decoding them: one a file, one a page or slice of a TIFF.
 
-    `channel` and `time` choose, counted from 1, from microscopes' files; by default all channels are read.
+    A file that cannot be read is an error, or what `bad` makes of it. `channel` and `time` choose, counted
+    from 1, from microscopes' files; by default all channels are read.
     """
-    return [header for path in paths for header in _headers(path, channel=channel, time=time)]
+    headers = []
+    for path in paths:
+        try:
+            headers += _headers(path, channel=channel, time=time)
+        except FileError as error:
+            if bad is None:
+                raise
+            bad.drop(str(path), error)
+    return headers
 
 
 def read_metadata(header: Header) -> Metadata:
@@ -93,6 +108,27 @@ def check_headers(headers: Sequence[Header]) -> None:
         _checks.check_like(header.frame.image, header.name, first.frame.image, first.name)
 
 
+def fitting_headers(headers: Sequence[Header], bad: BadFrames) -> list[Header]:
+    """Return the frames that make a stack, two or more; others, not of the size and type of most, are `bad`.
+
+    Where frames are not skipped, the first that is not like the first of all is refused.
+    """
+    if not (bad.skip and headers):
+        check_headers(headers)
+        return list(headers)
+    kinds = [(header.frame.image.shape, header.frame.image.dtype) for header in headers]
+    like = headers[kinds.index(Counter(kinds).most_common(1)[0][0])]
+    fitting = []
+    for header in headers:
+        try:
+            _checks.check_like(header.frame.image, header.name, like.frame.image, like.name)
+            fitting.append(header)
+        except InputError as error:
+            bad.drop(header.name, error)
+    bad.check_enough_left(len(fitting))
+    return fitting
+
+
 def read_stack(paths: Sequence[Path]) -> Stack:
     """Read two or more frames of one size and type into memory, or say which file does not fit."""
     headers = read_headers(paths)
@@ -109,25 +145,43 @@ def read_into(
     reduce: int = 1,
     reference: int = 0,
     progress: Progress = silent,
+    bad: BadFrames | None = None,
 ) -> Stack:
     """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores).
 
     Frames are made smaller by the factor `reduce`, of both sides; the array is for what comes of them.
     Colour profile and metadata are those of the `reference` frame.
+
+    With `bad`, frames are compared with each other: copies are told, and those that cannot be read or show
+    another scene are refused or left out.
     """
 
-    def decode(k: int) -> None:
+    def decode(k: int) -> Look | PanfocusError | None:
         header = headers[k]
-        if reduce == 1 and isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
-            return
-        image = _decode(header, like=headers[0]).image
-        _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
-        frames[k] = reduced(image, reduce)
+        try:
+            if reduce == 1 and isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
+                step = sampling_step(frames.shape[1:])
+                return look_at(frames[k, ::step, ::step]) if bad else None
+            image = _decode(header, like=headers[0]).image
+            _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
+        except PanfocusError as error:
+            if bad is None or not bad.skip:
+                raise
+            return error
+        image = reduced(image, reduce)
+        frames[k] = image
+        return look_at(image) if bad else None
 
-    for k, _ in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
+    found = []
+    for k, look in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
+        found.append(look)
         progress("read", (k + 1) / len(headers))
+    notices: list[str] = []
+    if bad:
+        kept, notices = sound_frames(found, [header.name for header in headers], frames, bad)
+        frames, headers = _to_front(frames, kept), [headers[k] for k in kept]
+        reference = kept.index(reference) if reference in kept else 0
     profiles = [header.frame.icc_profile for header in headers]
-    notices = []
     if len(set(profiles)) > 1:
         notices.append(
             f"The frames' colour profiles differ: that of {headers[reference].name} is kept, "
@@ -173,6 +227,14 @@ def _time_against_order(headers: Sequence[Header]) -> str | None:
     )
 
 
+def _to_front(frames: NDArray[Any] | ScratchFrames, kept: Sequence[int]) -> NDArray[Any] | ScratchFrames:
+    """Move these frames, in their order, to the front, in place: there may be no room for a copy."""
+    for place, k in enumerate(kept):
+        if place != k:
+            frames[place] = frames[k]
+    return frames[: len(kept)] if isinstance(frames, np.ndarray) else frames.first(len(kept))
+
+
 def _expand(given: Path) -> list[Path]:
     with errors_that_name(given):
         if given.is_dir():
@@ -213,6 +275,8 @@ def _headers(path: Path, *, channel: int | None = None, time: int | None = None)
         kind = _kind(path)
         if kind == "TIFF":
             slices = tiff_headers(path, channel=channel, time=time)
+            for found in slices:
+                check_plausible(found.frame.image, path.stat().st_size)
             several = len(slices) > 1
             return [
                 Header(
@@ -225,7 +289,10 @@ def _headers(path: Path, *, channel: int | None = None, time: int | None = None)
                 )
                 for number, found in enumerate(slices, start=1)
             ]
-        return [Header(str(path), path, (0,), replace(_whole_header(kind, path), metadata=NO_METADATA))]
+        frame = _whole_header(kind, path)
+        if kind in ("PNG", "JPEG"):  # others may pack a plain picture into next to nothing
+            check_plausible(frame.image, path.stat().st_size)
+        return [Header(str(path), path, (0,), replace(frame, metadata=NO_METADATA))]
 
 
 def _whole_header(kind: str, path: Path) -> Frame:

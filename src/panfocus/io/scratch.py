@@ -76,6 +76,10 @@ class ScratchFrames:
             place[...] = self._read(k, tuple(part))
         return frames
 
+    def first(self, n: int) -> "ScratchFrames":
+        """Return the first frames alone, in the same file."""
+        return ScratchFrames(self._file, (n, *self.shape[1:]), self.dtype)
+
     def _read(self, k: int, part: tuple[Any, ...]) -> NDArray[Any]:
         if hasattr(os, "preadv") and len(part) == 2 and _is_rectangle(part):
             return self._read_rectangle(k, *part)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
+from panfocus.io._tiff_pages import check_page_chain
 from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
 from panfocus.io.metadata import gather, unknown_tags
 from panfocus.io.ome import Layout, read_imagej, read_ome
@@ -99,13 +100,10 @@ def page_of(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
 
 @contextmanager
 def _open(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
+    with path.open("rb") as file:
+        check_page_chain(file)
     with tifffile.TiffFile(path) as tiff:
         pages = [page for page in tiff.pages if isinstance(page, tifffile.TiffPage)]
-        # In a file that was cut, the chain of pages ends in a pointer beyond its end; tifffile only logs it.
-        tiff.filehandle.seek(tiff.pages.next_page_offset or tiff.filehandle.size)
-        pointer = tiff.filehandle.read(tiff.tiff.offsetsize)
-        if not pages or any(pointer) or len(pointer) < tiff.tiff.offsetsize:
-            raise FileError("cut off: pages are missing")
         pictures = [page for page in pages if not (page.is_reduced or page.is_mask)]
         if not pictures:
             raise FileError("it holds only reduced pictures or masks, none of full size")
@@ -163,14 +161,15 @@ def _header(page: tifffile.TiffPage) -> Frame:
     size = page.parent.filehandle.size
     if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):
         raise FileError("cut off: pixels are missing")
-    pixels, tile = page.imagewidth * page.imagelength, page.tilewidth * page.tilelength
+    width, height = int(page.imagewidth), int(page.imagelength)  # in a damaged file they may be texts
+    pixels, tile = width * height, int(page.tilewidth) * int(page.tilelength)
     if tile > max(4 * pixels, 1 << 24):  # which are decoded whole
         raise FileError("damaged: its tiles are larger than the picture")
     stored = sum(page.databytecounts)
     if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes:
         raise FileError("cut off: pixels are missing")
     if stored * _HIGHEST_RATIO < page.nbytes:
-        check_pixel_count(page.imagewidth, page.imagelength)
+        check_pixel_count(width, height)
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
         raise FileError("cut off: pixels are missing")
     if page.dtype is None:
