@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench browser exiftool
+.PHONY: install demo test lint bench soak browser exiftool
 
 install: .venv/installed-all
 
@@ -19,6 +19,11 @@ lint: .venv/installed-all
 
 bench: .venv/installed-all
 	$(BIN)/python -m benchmarks
+
+# Half an hour on two cores; `make test` has a short form of each.
+soak: .venv/installed-all
+	$(BIN)/python -m soak.fuzz --count 20000
+	$(BIN)/python -m soak.kills --count 200
 
 # For the tests of the comparison's page. Where apt cannot be used they are skipped by name, or fail if CI is set.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)

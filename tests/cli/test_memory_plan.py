@@ -136,10 +136,10 @@ def test_free_memory_of_this_machine_is_less_than_it_has():
 
 @pytest.fixture
 def large(tmp_path, rng):
-    """Twelve frames of four megapixels, each different."""
+    """Twelve frames of four megapixels, each different, of one scene."""
     texture = rng.integers(0, 256, (2000, 2000, 3), np.uint8)
     for k in range(12):
-        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, 100 * k, axis=0), photometric="rgb")
+        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, 10 * k, axis=0), photometric="rgb")
     return tmp_path
 
 
