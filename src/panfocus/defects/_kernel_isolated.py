@@ -23,27 +23,24 @@ def isolated(planes: Array, least: float, spreads: float, found: Array) -> int:
     number, of which those beyond the length of `found` are not kept.
     """
     height, width, n = planes.shape
+    rows = planes.reshape(height, width * n)
     around = np.empty((2 * REACH + 1) ** 2 - 1)
+    suspect = np.empty(width * n, np.bool_)
     count = 0
     for y in range(REACH, height - REACH):
-        for x in range(REACH, width - REACH):
-            for c in range(n):
-                # First what rules most pixels out at once: those at a distance, and those beside it.
-                far = 0.25 * (
-                    np.float64(planes[y - REACH, x, c])
-                    + np.float64(planes[y + REACH, x, c])
-                    + np.float64(planes[y, x - REACH, c])
-                    + np.float64(planes[y, x + REACH, c])
-                )
-                off = np.float64(planes[y, x, c]) - far
-                if abs(off) < least or _alike_beside(planes, y, x, c, far, off) > MOST_ALIKE:
-                    continue
-                off = _stands_out(planes, y, x, c, least, spreads, around)
-                if off == 0 or np.sum((around - (planes[y, x, c] - off)) / off > ALIKE) > MOST_ALIKE:
-                    continue
-                if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
-                count += 1
+        _off_those_far(rows[y - REACH], rows[y], rows[y + REACH], n, least, suspect)
+        for i in range(REACH * n, (width - REACH) * n):
+            if not suspect[i]:
+                continue
+            x, c = i // n, i % n
+            if _alike_beside(planes, y, x, c) > MOST_ALIKE:
+                continue
+            off = _stands_out(planes, y, x, c, least, spreads, around)
+            if off == 0 or np.sum((around - (planes[y, x, c] - off)) / off > ALIKE) > MOST_ALIKE:
+                continue
+            if count < len(found):
+                found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+            count += 1
     return count
 
 
@@ -51,26 +48,68 @@ def isolated(planes: Array, least: float, spreads: float, found: Array) -> int:
 def impulses(planes: Array, least: float, spreads: float, share: float, found: Array) -> int:
     """Find values as `isolated` does, but single ones: none of the 8 beside goes this share as far."""
     height, width, n = planes.shape
+    rows = planes.reshape(height, width * n)
     around = np.empty((2 * REACH + 1) ** 2 - 1)
+    suspect = np.empty(width * n, np.bool_)
     sure = (1 - share) * least  # by so much it differs from each of the 8
     count = 0
     for y in range(REACH, height - REACH):
-        for x in range(REACH, width - REACH):
-            for c in range(n):
-                value = np.float64(planes[y, x, c])
-                if abs(value - planes[y, x - 1, c]) < sure or abs(value - planes[y, x + 1, c]) < sure:
-                    continue
-                off = _stands_out(planes, y, x, c, least, spreads, around)
-                if off == 0 or not _alone(planes, y, x, c, off, share):
-                    continue
-                if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
-                count += 1
+        _off_those_beside(rows[y - 1], rows[y], rows[y + 1], n, sure, suspect)
+        for i in range(REACH * n, (width - REACH) * n):
+            if not suspect[i]:
+                continue
+            x, c = i // n, i % n
+            off = _stands_out(planes, y, x, c, least, spreads, around)
+            if off == 0 or not _alone(planes, y, x, c, off, share):
+                continue
+            if count < len(found):
+                found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+            count += 1
     return count
 
 
+# What rules most values out at once, in loops that are made into vectors: hence the unsigned indices, which
+# cannot count from the end, and no branches.
+
+
 @compiled()
-def _alike_beside(planes: Array, y: int, x: int, c: int, far: float, off: float) -> int:
+def _off_those_far(above: Array, here: Array, below: Array, n: int, least: float, suspect: Array) -> None:
+    """Mark the values of a row (w * n,) that are off the mean of four at a distance by `least`."""
+    apart = np.uintp(REACH * n)
+    for i in range(apart, np.uintp(len(here)) - apart):
+        far = 0.25 * (
+            np.float64(above[i])
+            + np.float64(below[i])
+            + np.float64(here[i - apart])
+            + np.float64(here[i + apart])
+        )
+        suspect[i] = abs(np.float64(here[i]) - far) >= least
+
+
+@compiled()
+def _off_those_beside(above: Array, here: Array, below: Array, n: int, sure: float, suspect: Array) -> None:
+    """Mark the values of a row (w * n,) that are off all four beside them by `sure`."""
+    apart = np.uintp(n)
+    for i in range(apart, np.uintp(len(here)) - apart):
+        value = np.float64(here[i])
+        suspect[i] = (
+            (abs(value - np.float64(here[i - apart])) >= sure)
+            & (abs(value - np.float64(here[i + apart])) >= sure)
+            & (abs(value - np.float64(above[i])) >= sure)
+            & (abs(value - np.float64(below[i])) >= sure)
+        )
+
+
+@compiled()
+def _alike_beside(planes: Array, y: int, x: int, c: int) -> int:
+    """Count those of the 8 beside a value that are as far off as it is, by those at a distance."""
+    far = 0.25 * (
+        np.float64(planes[y - REACH, x, c])
+        + np.float64(planes[y + REACH, x, c])
+        + np.float64(planes[y, x - REACH, c])
+        + np.float64(planes[y, x + REACH, c])
+    )
+    off = np.float64(planes[y, x, c]) - far
     alike = -1  # it is like itself
     for dy in range(-1, 2):
         for dx in range(-1, 2):

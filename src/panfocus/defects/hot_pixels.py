@@ -106,8 +106,9 @@ def _search(frames: Frames, k: int, search: Search) -> list[tuple[float, ...]]:
 
     def in_band(top: int) -> list[tuple[float, ...]]:
         rows = slice(max(0, top - REACH), min(height, top + BAND + REACH))
+        planes = colours(np.asarray(frames[k, rows, slice(0, width)]))
         out = np.empty((most + 1, 4))
-        number = search(colours(np.asarray(frames[k, rows, slice(0, width)])), out)
+        number = search(np.ascontiguousarray(planes), out)
         found = out[:number]
         found[:, 0] += rows.start
         return [tuple(row) for row in found.tolist()]
