@@ -2,9 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from panfocus.errors import InputError
-from panfocus.stack import Acquisition
+
+if TYPE_CHECKING:
+    from panfocus.stack import Acquisition
 
 _UNITS = {"um": "um", "µm": "um", "μm": "um", "mm": "mm"}  # the sign of micro has two codes
 
@@ -25,7 +28,7 @@ class DepthScale:
         return cls(float(match[1]), _UNITS[match[2]])
 
     @classmethod
-    def of(cls, acquisition: Acquisition | None) -> "DepthScale":
+    def of(cls, acquisition: "Acquisition | None") -> "DepthScale":
         """Return what a microscope's file says; frames, if it says nothing."""
         if acquisition and acquisition.step and acquisition.unit in _UNITS:
             return cls(acquisition.step, _UNITS[acquisition.unit])
