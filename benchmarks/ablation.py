@@ -63,9 +63,9 @@ def at_the_pixel(attempts: FloatArray, other: FloatArray, error: FloatArray) -> 
     np.min(((attempts - other) ** 2).mean(axis=1), axis=0, out=error)
 
 
-def gray_levels(surveyed: Any, frame: Frames, gain: float) -> FloatArray:
+def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
     """Give the evidence luma alone."""
-    gray = gain * to_gray(frame)[None]
+    gray = to_gray(frame)[None]
     return ((gray - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
 
 
