@@ -12,6 +12,7 @@ Array = NDArray[Any]
 REACH = 3  # pixels around one that are looked at
 MOST_ALIKE = 2  # others among them that may stand out as well: defects of two or three pixels
 ALIKE = 0.5  # as far as this part of it
+AT_ONCE = 512  # values that are ruled out together
 
 
 @compiled()
@@ -28,19 +29,21 @@ def isolated(planes: Array, least: float, spreads: float, found: Array) -> int:
     suspect = np.empty(width * n, np.bool_)
     count = 0
     for y in range(REACH, height - REACH):
-        _off_those_far(rows[y - REACH], rows[y], rows[y + REACH], n, least, suspect)
-        for i in range(REACH * n, (width - REACH) * n):
-            if not suspect[i]:
+        above, here, below = rows[y - REACH], rows[y], rows[y + REACH]
+        for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
+            end = min(start + AT_ONCE, (width - REACH) * n)
+            if not _off_those_far(above, here, below, start, end, REACH * n, least, suspect):
                 continue
-            x, c = i // n, i % n
-            if _alike_beside(planes, y, x, c) > MOST_ALIKE:
-                continue
-            off = _stands_out(planes, y, x, c, least, spreads, around)
-            if off == 0 or np.sum((around - (planes[y, x, c] - off)) / off > ALIKE) > MOST_ALIKE:
-                continue
-            if count < len(found):
-                found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
-            count += 1
+            for i in range(start, end):
+                x, c = i // n, i % n
+                if not suspect[i] or _alike_beside(planes, y, x, c) > MOST_ALIKE:
+                    continue
+                off = _stands_out(planes, y, x, c, least, spreads, around)
+                if off == 0 or np.sum((around - (planes[y, x, c] - off)) / off > ALIKE) > MOST_ALIKE:
+                    continue
+                if count < len(found):
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+                count += 1
     return count
 
 
@@ -54,17 +57,21 @@ def impulses(planes: Array, least: float, spreads: float, share: float, found: A
     sure = (1 - share) * least  # by so much it differs from each of the 8
     count = 0
     for y in range(REACH, height - REACH):
-        _off_those_beside(rows[y - 1], rows[y], rows[y + 1], n, sure, suspect)
-        for i in range(REACH * n, (width - REACH) * n):
-            if not suspect[i]:
+        above, here, below = rows[y - 1], rows[y], rows[y + 1]
+        for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
+            end = min(start + AT_ONCE, (width - REACH) * n)
+            if not _off_those_beside(above, here, below, start, end, n, sure, suspect):
                 continue
-            x, c = i // n, i % n
-            off = _stands_out(planes, y, x, c, least, spreads, around)
-            if off == 0 or not _alone(planes, y, x, c, off, share):
-                continue
-            if count < len(found):
-                found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
-            count += 1
+            for i in range(start, end):
+                if not suspect[i]:
+                    continue
+                x, c = i // n, i % n
+                off = _stands_out(planes, y, x, c, least, spreads, around)
+                if off == 0 or not _alone(planes, y, x, c, off, share):
+                    continue
+                if count < len(found):
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+                count += 1
     return count
 
 
@@ -73,31 +80,39 @@ def impulses(planes: Array, least: float, spreads: float, share: float, found: A
 
 
 @compiled()
-def _off_those_far(above: Array, here: Array, below: Array, n: int, least: float, suspect: Array) -> None:
-    """Mark the values of a row (w * n,) that are off the mean of four at a distance by `least`."""
-    apart = np.uintp(REACH * n)
-    for i in range(apart, np.uintp(len(here)) - apart):
+def _off_those_far(
+    above: Array, here: Array, below: Array, start: int, end: int, apart: int, least: float, suspect: Array
+) -> int:
+    """Mark, and count, values of a row (w * n,) that are off the mean of four at a distance by `least`."""
+    step, count = np.uintp(apart), 0
+    for i in range(np.uintp(start), np.uintp(end)):
         far = 0.25 * (
             np.float64(above[i])
             + np.float64(below[i])
-            + np.float64(here[i - apart])
-            + np.float64(here[i + apart])
+            + np.float64(here[i - step])
+            + np.float64(here[i + step])
         )
         suspect[i] = abs(np.float64(here[i]) - far) >= least
+        count += suspect[i]
+    return count
 
 
 @compiled()
-def _off_those_beside(above: Array, here: Array, below: Array, n: int, sure: float, suspect: Array) -> None:
-    """Mark the values of a row (w * n,) that are off all four beside them by `sure`."""
-    apart = np.uintp(n)
-    for i in range(apart, np.uintp(len(here)) - apart):
+def _off_those_beside(
+    above: Array, here: Array, below: Array, start: int, end: int, apart: int, sure: float, suspect: Array
+) -> int:
+    """Mark, and count, values of a row (w * n,) that are off all four beside them by `sure`."""
+    step, count = np.uintp(apart), 0
+    for i in range(np.uintp(start), np.uintp(end)):
         value = np.float64(here[i])
         suspect[i] = (
-            (abs(value - np.float64(here[i - apart])) >= sure)
-            & (abs(value - np.float64(here[i + apart])) >= sure)
+            (abs(value - np.float64(here[i - step])) >= sure)
+            & (abs(value - np.float64(here[i + step])) >= sure)
             & (abs(value - np.float64(above[i])) >= sure)
             & (abs(value - np.float64(below[i])) >= sure)
         )
+        count += suspect[i]
+    return count
 
 
 @compiled()
