@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import dijkstra
 
 from panfocus._threads import map_blocks
 from panfocus.exposure._kernel_blocks import block_statistics
@@ -142,7 +141,13 @@ def _middle(levels: Array) -> int:
 
 def _doubt(n: int, pairs: list[tuple[int, int]], doubts: Array, reference: int) -> Array:
     """Return how far frames (n,) may be off: doubts along the surest way of comparisons to the reference."""
-    known = np.zeros((n, n))  # 0: not compared
-    for (a, b), doubt in zip(pairs, doubts, strict=True):
-        known[a, b] = known[b, a] = doubt if np.isfinite(doubt) else 0
-    return np.asarray(dijkstra(known, directed=False, indices=[reference])[0])
+    first, second = np.array(pairs).T
+    far = np.full(n, np.inf)
+    far[reference] = 0
+    while True:
+        nearer = far.copy()
+        np.minimum.at(nearer, first, far[second] + doubts)
+        np.minimum.at(nearer, second, far[first] + doubts)
+        if np.array_equal(nearer, far):
+            return far
+        far = nearer
