@@ -230,8 +230,9 @@ def apply_alignment(
     # Away from the reference, so that what a frame lacks is there already in the one before.
     ways = [range(middle, -1, -1), range(middle + 1, len(frames))]
     done = 0
+    unmoved = np.array(frames[middle, area[0], area[1]])  # read once: `out` may lie where the frames are
     for way in ways:
-        nearer = np.array(frames[middle, area[0], area[1]])
+        nearer = unmoved
         for k in way:
             if k != middle:
                 nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
