@@ -141,11 +141,12 @@ def sound_frames(
     """
     reasons = {k: error for k, error in enumerate(found) if isinstance(error, PanfocusError)}
     looks = {k: look for k, look in enumerate(found) if isinstance(look, Look)}
+    advice = "" if bad.skip else "; leave it out, or use --skip-bad"
     for stranger in find_strangers(looks):
         name, nearest = names[stranger.number], names[stranger.nearest]
         reasons[stranger.number] = InputError(
             f"{name} shows another scene than {nearest} (likeness {stranger.likeness:.2f}, "
-            f"needed: {LEAST_LIKENESS}); leave it out, or use --skip-bad"
+            f"needed: {LEAST_LIKENESS}){advice}"
         )
     notices = []
     for copy, first in find_copies(looks, frames).items():
