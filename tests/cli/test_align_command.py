@@ -71,3 +71,69 @@ def test_pages_of_one_file_get_files_of_their_own(shifted, run):
         "stack-page0001.tif",
         "stack-page0002.tif",
     ]
+
+
+def test_a_reference_stays_the_same_frame_when_others_are_left_out(shifted, run):
+    frames = ("a.tif", "c.tif", "b.tif")  # c shows something else
+    ran = run(
+        "fuse", *frames, "-o", "fused.tif", "--skip-bad", "--reference", "b.tif", "--report", "report.json"
+    )
+    assert ran.code == 0
+    assert "--skip-bad" not in ran.err  # it is left out already
+    report = json.loads((shifted / "report.json").read_text())
+    assert [entry["frame"] for entry in report["dropped"]] == ["c.tif"]
+    assert report["alignment"]["reference"] == 1  # of a and b
+    ran = run("fuse", *frames, "-o", "other.tif", "--skip-bad", "--reference", "1")
+    assert ran.code == 1
+    assert "--reference: c.tif was left out" in ran.err
+    assert not (shifted / "other.tif").exists()
+
+
+@pytest.mark.parametrize("typed", ["frames/b.tif", "b", "1"])
+def test_a_reference_is_found_again_from_a_report_elsewhere(shifted, run, monkeypatch, typed):
+    (shifted / "frames").mkdir()
+    for name in ("a.tif", "b.tif"):
+        (shifted / name).rename(shifted / "frames" / name)
+    arguments = ("--reference", typed, "--report", "report.json", "--borders", "mark")
+    assert run("fuse", "frames", "-o", "fused.tif", *arguments).code == 0
+    monkeypatch.chdir(shifted / "frames")
+    ran = run("fuse", "--from-report", "../report.json", "-o", "../again.tif")
+    assert (ran.code, ran.err) == (0, "")
+    assert (shifted / "again.tif").read_bytes() == (shifted / "fused.tif").read_bytes()
+
+
+def test_a_page_is_found_again_from_a_report_elsewhere(shifted, run, monkeypatch):
+    import tifffile
+
+    tifffile.imwrite(
+        "stack.tif", np.stack([read_image("a.tif"), read_image("b.tif")]), photometric="minisblack"
+    )
+    arguments = ("--reference", "stack.tif, page 2,", "--report", "report.json")
+    assert run("fuse", "stack.tif", "-o", "fused.tif", *arguments).code == 0
+    (shifted / "elsewhere").mkdir()
+    monkeypatch.chdir(shifted / "elsewhere")
+    assert run("fuse", "--from-report", "../report.json", "-o", "again.tif").code == 0
+    assert (shifted / "elsewhere" / "again.tif").read_bytes() == (shifted / "fused.tif").read_bytes()
+
+
+def test_a_number_that_is_also_the_name_of_another_frame_is_refused(shifted, run):
+    (shifted / "a.tif").rename(shifted / "1.tif")
+    (shifted / "b.tif").rename(shifted / "2.tif")
+    ran = run("fuse", "1.tif", "2.tif", "-o", "fused.tif", "--reference", "1")
+    assert ran.code == 2
+    assert all(name in ran.err for name in ("--reference 1", "1.tif", "2.tif")), ran.err
+    assert run("fuse", "1.tif", "2.tif", "-o", "fused.tif", "--reference", "1.tif").code == 0
+
+
+def test_other_sets_are_repaired_and_corrected_as_the_first(shifted, run):
+    """A set that is the first itself, with hot pixels and flicker, gives the picture's own bits."""
+    dark = read_image("b.tif") * np.float64(0.8)
+    for name, frame in (("a", read_image("a.tif")), ("b", np.rint(dark).astype(np.uint16))):
+        frame[40:140:20, 30:170:20] = 65535
+        write_image(f"hot-{name}.tif", frame)
+    arguments = ("--hot-pixels", "on", "--apply-to", "hot-?.tif", "--apply-output", "applied.tif")
+    ran = run("fuse", "hot-a.tif", "hot-b.tif", "-o", "fused.tif", *arguments)
+    assert (ran.code, ran.err) == (0, "")
+    assert "hot pixels repaired" in ran.out
+    assert "exposure of" in ran.out
+    np.testing.assert_array_equal(read_image("applied.tif"), read_image("fused.tif"))

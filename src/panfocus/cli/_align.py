@@ -50,15 +50,29 @@ def find_reference(typed: str | None, headers: "Sequence[Header]") -> int | None
     if typed is None:
         return None
     named = [k for k, h in enumerate(headers) if typed in (h.name, str(h.path), h.path.name, h.path.stem)]
-    if len(named) == 1:
-        return named[0]
-    if named:
+    numbered = [int(typed)] if typed.isdecimal() and int(typed) < len(headers) else []
+    if len(named) > 1:
         raise InputError(f"--reference {typed}: {len(named)} frames have this name; give a number from 0")
-    if typed.isdecimal() and int(typed) < len(headers):
-        return int(typed)
+    if named and numbered and named != numbered:
+        raise InputError(
+            f"--reference {typed}: this may be {headers[named[0]].name}, or frame {typed} from 0, "
+            f"{headers[numbered[0]].name}; give the file's whole name"
+        )
+    if named or numbered:
+        return (named or numbered)[0]
     raise InputError(
         f"--reference {typed}: no frame has this name or number; numbers go from 0 to {len(headers) - 1}"
     )
+
+
+def reference_left(reference: int | None, headers: "Sequence[Header]", stack: "Stack") -> int | None:
+    """Return the reference's number among the frames that were read: some may have been left out."""
+    if reference is None or len(stack.names) == len(headers):
+        return reference
+    name = headers[reference].name
+    if name not in stack.names:
+        raise InputError(f"--reference: {name} was left out as it is bad; choose another frame")
+    return stack.names.index(name)
 
 
 def aligned_stack(

@@ -57,7 +57,7 @@ class Job:
     source: Source
     bad: "BadFrames"  # what is done with frames that cannot be used
     others: list[Source]  # to which the decision is applied
-    reference: int | None  # to which frames are aligned; None for the middle
+    reference: int | None  # among the headers, to which frames are aligned; None for the middle
     spans: tuple[range, ...]  # frames of each slab; none without slabs
     method_name: str
     method: "FusionMethod"

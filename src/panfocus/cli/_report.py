@@ -25,7 +25,7 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
         "format": FORMAT,
         **result.report,
         "versions": versions(),
-        "request": plain(job.request),
+        "request": plain(dataclasses.replace(job.request, reference=_reference(job))),
         "inputs": _files(job.source, digests),
         "applied_to": [_files(other, digests) for other in job.others],
         "dictionary": _file(job.request.dictionary, digests),
@@ -131,6 +131,15 @@ def _differences(before: dict[str, str]) -> Iterator[str]:
     ]
     if changed:
         yield f"Other versions than in the report, so the result may differ in places: {', '.join(changed)}"
+
+
+def _reference(job: Job) -> str | None:
+    """Return how the reference is named where inputs are: by whole paths. A number stays one."""
+    typed = job.request.reference
+    if typed is None or job.reference is None or typed.isdecimal():
+        return typed
+    header = job.source.headers[job.reference]
+    return header.name.replace(str(header.path), str(header.path.absolute()), 1)
 
 
 def _files(source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import silent
-from panfocus.cli._align import aligned_stack, alignment_report, as_aligned
+from panfocus.cli._align import aligned_stack, alignment_report, as_aligned, reference_left
 from panfocus.cli._console import Console
 from panfocus.cli._contents import contents_of
 from panfocus.cli._job import Job, Source, prepare
@@ -58,8 +58,9 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
             alignment = None
             if request.align != "off":
                 with _timed(times, "align"):
+                    reference = reference_left(job.reference, job.source.headers, stack)
                     stack, alignment = aligned_stack(
-                        stack, request.align, job.reference, request.borders, rooms, terminal.progress
+                        stack, request.align, reference, request.borders, rooms, terminal.progress
                     )
             with _timed(times, "fuse"):
                 result, slabs = _fuse(job, stack, rooms, terminal)
@@ -155,9 +156,13 @@ def _applied(
         def write(file: Any) -> None:
             with ExitStack() as rooms:
                 stack = _read(source, rooms, terminal, in_memory=False, at_once=1)
+                stack, _ = _without_hot_pixels(job.request, stack)
                 if alignment:
                     stack = as_aligned(stack, alignment, job.request.borders, rooms, terminal.progress)
-                image = pipeline.apply(result, stack.frames, threads=job.request.threads)
+                frames, _ = pipeline.corrected(
+                    stack.frames, hot_pixels="off", exposure=job.request.exposure
+                )  # by what is measured of this set: its light may have changed otherwise
+                image = pipeline.apply(result, frames, threads=job.request.threads)
             encoded = encode_image(path, image, like=stack, jpeg=job.jpeg)
             if callable(encoded):
                 encoded(file)
