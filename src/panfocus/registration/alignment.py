@@ -227,18 +227,19 @@ def apply_alignment(
     area = _area(found, frames.shape, borders)
     size = frames.shape[1:3]
     middle = found.reference
-    # Away from the reference, so that what a frame lacks is there already in the one before.
-    ways = [range(middle, -1, -1), range(middle + 1, len(frames))]
+    # Away from the reference, so that what a frame lacks is there already in the one before. The reference
+    # itself is written last: `out` may lie where the frames are, and both ways begin with it.
+    ways = [range(middle - 1, -1, -1), range(middle + 1, len(frames))]
     done = 0
-    unmoved = np.array(frames[middle, area[0], area[1]])  # read once: `out` may lie where the frames are
     for way in ways:
-        nearer = unmoved
+        nearer = np.array(frames[middle, area[0], area[1]])
         for k in way:
-            if k != middle:
-                nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
+            nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
             out[k] = nearer
             done += 1
             progress("resample", done / len(frames))
+    out[middle] = np.array(frames[middle, area[0], area[1]])
+    progress("resample", 1.0)
     if borders == "crop":
         return None
     valid = np.ones(size, np.bool_)
