@@ -137,3 +137,19 @@ def test_other_sets_are_repaired_and_corrected_as_the_first(shifted, run):
     assert "hot pixels repaired" in ran.out
     assert "exposure of" in ran.out
     np.testing.assert_array_equal(read_image("applied.tif"), read_image("fused.tif"))
+
+
+def test_aligned_frames_keep_each_its_own_metadata(shifted, run):
+    from PIL import Image
+
+    date_time = 306  # the tag of EXIF
+    times = {"a": "2024:01:01 10:00:00", "b": "2024:01:01 10:00:05"}
+    for name, time in times.items():
+        exif = Image.Exif()
+        exif[date_time] = time
+        gray = Image.fromarray((read_image(f"{name}.tif") >> 8).astype(np.uint8))
+        gray.save(f"{name}.jpg", quality=95, exif=exif)
+    assert run("align", "a.jpg", "b.jpg", "-o", "out").code == 0
+    for name, time in times.items():
+        with Image.open(f"out/{name}.png") as aligned:
+            assert aligned.getexif()[date_time] == time

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -78,7 +79,9 @@ def align(
             frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
             stack = read_into(frames, headers, progress=terminal.progress)
             stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress)
-            contents: dict[Path, Content] = {path: _later(path, stack, k) for k, path in enumerate(targets)}
+            contents: dict[Path, Content] = {
+                path: _later(path, stack, headers[k], k) for k, path in enumerate(targets)
+            }
             report = {"frames": list(stack.names), **alignment_report(found)}
             contents[output / REPORT] = encode_json(report)
             terminal.finish()
@@ -107,12 +110,14 @@ def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
     return names
 
 
-def _later(path: Path, stack: "Stack", k: int) -> "Callable[[BinaryIO], object]":
-    """Encode a frame when its file is written, so that one at a time is held."""
+def _later(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
+    """Encode a frame, with metadata of its own, when its file is written, so that one at a time is held."""
+    from panfocus.io.read import read_metadata
     from panfocus.io.write import encode_image
 
     def write(file: BinaryIO) -> object:
-        data = encode_image(path, stack.frames[k], like=stack)
+        own = replace(stack, metadata=read_metadata(header), icc_profile=header.frame.icc_profile)
+        data = encode_image(path, stack.frames[k], like=own)
         if callable(data):
             return data(file)
         return file.writelines([data] if isinstance(data, bytes) else data)
