@@ -19,6 +19,7 @@ from panfocus.io._tiff_pages import check_page_chain
 from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
 from panfocus.io.metadata import gather, unknown_tags
 from panfocus.io.ome import Layout, read_imagej, read_ome
+from panfocus.io.tiff_lzw import check_lzw
 from panfocus.stack import Metadata
 
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -65,6 +66,8 @@ def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
     with tifffile.TiffFile(path) as tiff:
         pages = [page_of(tiff, index) for index in indices]
         header = _header(pages[0])
+        for page in pages:
+            check_lzw(page)
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
         return replace(header, image=_beside_each_other(planes))
 

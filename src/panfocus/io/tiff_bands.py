@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.tiff import page_of
+from panfocus.io.tiff_lzw import check_lzw
 
 _BAND_BYTES = 8 << 20  # that are read at once
 
@@ -34,6 +35,7 @@ def _bands(path: Path, index: int) -> Iterator[tuple[int, NDArray[Any]]]:
         if page.is_contiguous:
             yield from _as_they_are(tiff, page)
         else:
+            check_lzw(page)
             yield from _decoded(page)
 
 
