@@ -4,6 +4,7 @@ import io
 import struct
 import zlib
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import imagecodecs
@@ -27,7 +28,8 @@ def seed_files() -> dict[str, bytes]:
     exif[0x0112], exif[0x010F], exif[0x0132] = 6, "maker", "2026:01:02 03:04:05"
     exif.get_ifd(0x8769)[0x9003] = "2026:01:02 03:04:05"
     noted = {"exif": exif, "icc_profile": PROFILE}
-    return {
+    raw = {"mosaic.dng": _dng(np.tile(deep[..., 0], (4, 4)))} if find_spec("rawpy") else {}
+    return raw | {
         "grey.png": imagecodecs.png_encode(grey),
         "deep.png": imagecodecs.png_encode(deep),
         "alpha.png": imagecodecs.png_encode(alpha),
@@ -66,6 +68,17 @@ def _tiff(image: NDArray[Any], **options: Any) -> bytes:
     buffer = io.BytesIO()
     tifffile.imwrite(buffer, image, **options)
     return buffer.getvalue()
+
+
+def _dng(mosaic: NDArray[np.uint16]) -> bytes:
+    """Write what a camera would, with the tags that LibRaw asks for."""
+    unity = [number for row in np.eye(3, dtype=int) for n in row for number in (int(n), 1)]
+    tags = [
+        *((33421, 3, 2, (2, 2), True), (33422, 1, 4, bytes([0, 1, 1, 2]), True)),  # red, green; green, blue
+        *((50706, 1, 4, bytes([1, 4, 0, 0]), True), (271, 2, 0, "a maker", True)),
+        *((50721, 10, 9, unity, True), (50728, 5, 3, [1, 2, 1, 1, 2, 3], True), (50778, 3, 1, 21, True)),
+    ]
+    return _tiff(mosaic, photometric=32803, extratags=tags, metadata=None)
 
 
 def _with_chunk(png: bytes, name: bytes, content: bytes) -> bytes:
