@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 import panfocus as pf
 from panfocus.io.scratch import scratch_frames
 from panfocus.slabs import slab_spans
-from panfocus.stack import Slab
+from panfocus.stack import Chosen
 
 N, WIDTH = 9, 270
 
@@ -95,7 +95,7 @@ def test_a_method_without_labels_has_a_picture_and_slabs(stack):
 
 def test_a_part_of_a_stack_is_indexed_like_an_array(rng):
     frames = rng.random((7, 5, 6))
-    part = Slab(frames, range(2, 6))
+    part = Chosen(frames, range(2, 6))
     assert (part.shape, len(part), part.ndim, part.dtype) == ((4, 5, 6), 4, 3, frames.dtype)
     np.testing.assert_array_equal(part[:], frames[2:6])
     np.testing.assert_array_equal(part[1:3], frames[3:5])

@@ -1,6 +1,6 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -116,16 +116,16 @@ NO_METADATA = Metadata()
 
 
 @dataclass(frozen=True, eq=False)
-class Slab:
-    """Consecutive frames of a stack that is not in memory; what is asked of it is read then."""
+class Chosen:
+    """Some frames of a stack, by their numbers; what is asked of them is read then."""
 
     frames: Frames
-    span: range
+    numbers: Sequence[int]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of its axes."""
-        return (len(self.span), *self.frames.shape[1:])
+        return (len(self.numbers), *self.frames.shape[1:])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -138,19 +138,18 @@ class Slab:
         return self.frames.ndim
 
     def __len__(self) -> int:
-        return len(self.span)
+        return len(self.numbers)
 
     def __getitem__(self, key: Any, /) -> NDArray[Any]:
         chosen, *part = key if isinstance(key, tuple) else (key,)
         if isinstance(chosen, slice):
-            numbers = self.span[chosen]
-            return np.asarray(self.frames[(slice(numbers.start, numbers.stop, numbers.step), *part)])
-        return np.asarray(self.frames[(self.span[chosen], *part)])
+            return np.stack([self.frames[k, *part] for k in self.numbers[chosen]])
+        return np.asarray(self.frames[self.numbers[chosen], *part])
 
 
 def slab_of(frames: Frames, span: range) -> Frames:
     """Return consecutive frames: a view of an array, or what is read when it is indexed."""
-    return frames[span.start : span.stop] if isinstance(frames, np.ndarray) else Slab(frames, span)
+    return frames[span.start : span.stop] if isinstance(frames, np.ndarray) else Chosen(frames, span)
 
 
 def colours(frame: NDArray[Any]) -> NDArray[Any]:

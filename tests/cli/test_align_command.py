@@ -18,6 +18,8 @@ def shifted(tmp_path, monkeypatch):
     write_image(tmp_path / "a.tif", texture[20:170, 20:200])
     write_image(tmp_path / "b.tif", texture[16:166, 27:207])
     write_image(tmp_path / "c.tif", texture[:150, :180][::-1, ::-1])
+    write_image(tmp_path / "d.tif", texture[18:168, 23:203])
+    write_image(tmp_path / "e.tif", texture[14:164, 29:209])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -58,6 +60,67 @@ def test_a_frame_of_something_else_is_named(shifted, run, command, output, said)
     assert said in ran.err
     assert "leave it out" in ran.err
     assert not (shifted / output).exists()
+
+
+@pytest.fixture
+def hazy(shifted):
+    """Frames that show nothing: too little to tell another scene by, and nothing to align."""
+    for seed, name in enumerate(("0-haze.tif", "ab-haze.tif", "ac-haze.tif")):
+        noise = np.random.default_rng(seed).normal(30_000, 60, (150, 180))
+        write_image(shifted / name, np.rint(noise).astype(np.uint16))
+    return shifted
+
+
+@pytest.mark.parametrize(("command", "output"), [("align", "out"), ("fuse", "fused.tif")])
+def test_a_frame_that_cannot_be_aligned_is_named_with_its_score(hazy, run, command, output):
+    ran = run(command, "a.tif", "b.tif", "ac-haze.tif", "-o", output)
+    assert ran.code == 1
+    assert len(ran.err.splitlines()) == 1
+    assert "cannot align ac-haze.tif (score " in ran.err
+    assert "--skip-bad" in ran.err
+    assert not (hazy / output).exists()
+
+
+def test_fuse_leaves_out_what_cannot_be_aligned(hazy, run):
+    """Two such frames between good ones, and one before: pairs on both sides still find each other."""
+    options = ("--hot-pixels", "off", "--reference", "b.tif", "--set", "quality=fast")
+    frames = ("0-haze.tif", "a.tif", "d.tif", "ab-haze.tif", "ac-haze.tif", "b.tif", "e.tif")
+    ran = run("fuse", *frames, "-o", "new.tif", "--skip-bad", "--quiet", "--report", "report.json", *options)
+    assert ran.code == 0, ran.err
+    lines = ran.err.splitlines()
+    assert len(lines) == 3
+    report = json.loads((hazy / "report.json").read_text())
+    haze = ["0-haze.tif", "ab-haze.tif", "ac-haze.tif"]
+    assert [item["frame"] for item in report["dropped"]] == haze
+    for name, line in zip(haze, lines, strict=True):
+        assert line.startswith(f"panfocus: warning: left out: {name} cannot be aligned")
+    assert len(report["alignment"]["transforms"]) == 4
+    assert report["alignment"]["reference"] == 2
+    assert run("fuse", "a.tif", "d.tif", "b.tif", "e.tif", "-o", "good.tif", *options).code == 0
+    np.testing.assert_array_equal(read_image("new.tif"), read_image("good.tif"))
+    again = run("fuse", "--from-report", "report.json", "-o", "again.tif")
+    assert again.code == 0, again.err
+    assert (hazy / "again.tif").read_bytes() == (hazy / "new.tif").read_bytes()
+
+
+def test_too_few_frames_that_can_be_aligned_are_refused(hazy, run):
+    ran = run("fuse", "a.tif", "0-haze.tif", "ab-haze.tif", "-o", "new.tif", "--skip-bad")
+    assert ran.code == 1
+    assert "fusion needs at least two frames" in ran.err.splitlines()[-1]
+    assert not (hazy / "new.tif").exists()
+
+
+def test_a_reference_is_the_same_frame_after_others_are_left_out(shifted, run):
+    """Of five, two are left out as they are read: a text, and another scene; their places close up."""
+    (shifted / "0.tif").write_bytes(b"text")
+    options = ("--skip-bad", "--reference", "b.tif", "--report", "report.json")
+    ran = run("fuse", "0.tif", "c.tif", "a.tif", "b.tif", "-o", "new.tif", *options)
+    assert ran.code == 0, ran.err
+    report = json.loads((shifted / "report.json").read_text())
+    assert report["alignment"]["reference"] == 1
+    ran = run("fuse", "c.tif", "a.tif", "b.tif", "-o", "other.tif", "--skip-bad", "--reference", "c.tif")
+    assert ran.code == 1
+    assert "--reference: c.tif is left out" in ran.err.splitlines()[-1]
 
 
 def test_pages_of_one_file_get_files_of_their_own(shifted, run):

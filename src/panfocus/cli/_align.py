@@ -12,6 +12,7 @@ from panfocus.errors import AlignmentError, InputError
 
 if TYPE_CHECKING:
     from panfocus.io.read import Header
+    from panfocus.io.stack_checks import BadFrames
     from panfocus.registration import Alignment
     from panfocus.stack import Stack
 
@@ -82,17 +83,44 @@ def aligned_stack(
     borders: str,
     room: ExitStack,
     progress: Progress,
+    bad: "BadFrames",
 ) -> "tuple[Stack, Alignment]":
-    """Return the stack with its frames aligned, and how they were."""
+    """Return the stack with its frames aligned, and how they were; those that cannot be are `bad`."""
     from panfocus.registration import check_aligned, find_alignment
+    from panfocus.stack import Chosen
 
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
+    while found.unaligned and bad.skip:
+        kept = _without_unaligned(stack, found, bad)
+        reference = None if reference is None else kept.index(reference)
+        names = tuple(stack.names[k] for k in kept)
+        stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
+        found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     try:
         check_aligned(found, stack.names)
     except AlignmentError as error:
-        raise AlignmentError(f"{error}; leave it out, or use --align off", error.frames) from error
+        raise AlignmentError(
+            f"{error}; leave it out, as --skip-bad does, or fuse with --align off", error.frames
+        ) from error
     aligned = as_aligned(stack, found, borders, room, progress)
     return dataclasses.replace(aligned, notices=(*stack.notices, *found.notices)), found
+
+
+def _without_unaligned(stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:
+    """Drop frames that cannot be aligned; return the numbers of the others.
+
+    First those that are like no neighbour: without them frames on their two sides may find each other.
+    """
+    from panfocus.registration.chain import LEAST_SCORE
+
+    alone = [k for k in found.unaligned if found.scores[k] < LEAST_SCORE]
+    lost = alone or found.unaligned
+    for k in lost:
+        reason = f"{stack.names[k]} cannot be aligned with its neighbours (score {found.scores[k]:.2f})"
+        bad.drop(stack.names[k], InputError(reason))
+    kept = [k for k in range(len(stack.names)) if k not in lost]
+    bad.check_enough_left(len(kept))
+    return kept
 
 
 def as_aligned(

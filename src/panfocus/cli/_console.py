@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the log, and a traceback with an error.")]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        help="Leave out, with a warning each, frames that cannot be read or aligned, do not fit, show "
+        "another scene or are there twice.",
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(

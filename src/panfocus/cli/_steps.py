@@ -60,7 +60,7 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                 with _timed(times, "align"):
                     reference = reference_left(job.reference, job.source.headers, stack)
                     stack, alignment = aligned_stack(
-                        stack, request.align, reference, request.borders, rooms, terminal.progress
+                        stack, request.align, reference, request.borders, rooms, terminal.progress, job.bad
                     )
             with _timed(times, "fuse"):
                 result, slabs = _fuse(job, stack, rooms, terminal)

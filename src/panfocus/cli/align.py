@@ -57,6 +57,7 @@ def align(
         from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
         from panfocus.io.read import check_headers, find_inputs, read_headers, read_into
         from panfocus.io.scratch import scratch_frames
+        from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
 
         with usage_errors():
@@ -78,10 +79,9 @@ def align(
             place: Any = nullcontext(np.empty(like.shape, like.dtype)) if in_memory else None
             frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
             stack = read_into(frames, headers, progress=terminal.progress)
-            stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress)
-            contents: dict[Path, Content] = {
-                path: _later(path, stack, headers[k], k) for k, path in enumerate(targets)
-            }
+            bad = BadFrames(skip=False, warn=terminal.warn)
+            stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress, bad)
+            contents: dict[Path, Content] = {path: _later(path, stack, headers[k], k) for k, path in enumerate(targets)}
             report = {"frames": list(stack.names), **alignment_report(found)}
             contents[output / REPORT] = encode_json(report)
             terminal.finish()

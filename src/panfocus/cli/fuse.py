@@ -7,7 +7,7 @@ import typer
 
 from panfocus.cli._align import Align, Borders, Reference
 from panfocus.cli._allocator import keep_freed_memory
-from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
+from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console, usage_errors
 from panfocus.cli._outputs import Outputs
 from panfocus.cli._report import redone
 from panfocus.cli._request import Request
@@ -125,14 +125,7 @@ def fuse(
             help="Most memory to use, such as 2GB; by default up to a quarter of what is free.",
         ),
     ] = None,
-    skip_bad: Annotated[
-        bool,
-        typer.Option(
-            "--skip-bad",
-            help="Leave out, with a warning each, frames that cannot be read, do not fit, show another scene "
-            "or are there twice.",
-        ),
-    ] = False,
+    skip_bad: SkipBad = False,
     threads: Threads = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, write nothing.")
