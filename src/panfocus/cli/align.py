@@ -15,8 +15,9 @@ from panfocus.cli._align import (
     alignment_report,
     check_align,
     find_reference,
+    reference_left,
 )
-from panfocus.cli._console import Debug, Force, Quiet, Threads, console, usage_errors
+from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console, usage_errors
 from panfocus.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def align(
     ] = "auto",
     reference: Reference = None,
     borders: Borders = "crop",
+    skip_bad: SkipBad = False,
     threads: Threads = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -55,7 +57,7 @@ def align(
         from panfocus._checks import blank
         from panfocus._threads import limit_threads
         from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
-        from panfocus.io.read import check_headers, find_inputs, read_headers, read_into
+        from panfocus.io.read import find_inputs, fitting_headers, read_headers, read_into
         from panfocus.io.scratch import scratch_frames
         from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
@@ -65,8 +67,8 @@ def align(
                 raise InputError("model must be auto, shift, similarity, affine or homography")
             check_align(model, borders)
             paths = find_inputs(inputs)
-            headers = read_headers(paths)
-            check_headers(headers)
+            bad = BadFrames(skip=skip_bad, warn=terminal.warn)
+            headers = fitting_headers(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)
         targets = _targets(output, headers)
         with folder_on_trial(output):
@@ -78,11 +80,14 @@ def align(
             in_memory = like.nbytes <= _IN_MEMORY
             place: Any = nullcontext(np.empty(like.shape, like.dtype)) if in_memory else None
             frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
-            stack = read_into(frames, headers, progress=terminal.progress)
-            bad = BadFrames(skip=False, warn=terminal.warn)
+            stack = read_into(frames, headers, progress=terminal.progress, bad=bad)
+            middle = reference_left(middle, headers, stack)
             stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress, bad)
-            contents: dict[Path, Content] = {path: _later(path, stack, headers[k], k) for k, path in enumerate(targets)}
-            report = {"frames": list(stack.names), **alignment_report(found)}
+            left = _left(stack.names, headers, targets)
+            contents: dict[Path, Content] = {
+                path: _later(path, stack, header, k) for k, (path, header) in enumerate(left)
+            }
+            report = {"frames": list(stack.names), **alignment_report(found), "dropped": bad.report()}
             contents[output / REPORT] = encode_json(report)
             terminal.finish()
             make_folder(output)
@@ -108,6 +113,14 @@ def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
         if name in names[:i]:
             raise InputError(f"two frames would be written to {name}; give the frames different names")
     return names
+
+
+def _left(
+    names: Sequence[str], headers: "Sequence[Header]", targets: Sequence[Path]
+) -> "list[tuple[Path, Header]]":
+    """Return files and headers of the frames that are left, which are in their order."""
+    coming = iter(zip(targets, headers, strict=True))
+    return [next((path, header) for path, header in coming if header.name == name) for name in names]
 
 
 def _later(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
