@@ -117,7 +117,7 @@ def test_a_reference_is_the_same_frame_after_others_are_left_out(shifted, run):
     assert report["alignment"]["reference"] == 1
     ran = run("fuse", "c.tif", "a.tif", "b.tif", "-o", "other.tif", "--skip-bad", "--reference", "c.tif")
     assert ran.code == 1
-    assert "--reference: c.tif is left out" in ran.err.splitlines()[-1]
+    assert "--reference: c.tif was left out" in ran.err.splitlines()[-1]
 
 
 def test_align_leaves_bad_frames_out_as_fuse_does(hazy, run):
