@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import panfocus as pf
+from panfocus._float import IntensityScale
 from panfocus.execute import run
 from panfocus.exposure import CorrectedFrames, measure_exposure
+from panfocus.exposure.curve import Curve
 from panfocus.io.scratch import scratch_frames
 from panfocus.methods import get_method
 from panfocus.stack import Frames, part_of
@@ -15,7 +17,9 @@ from textures import as_bytes, texture
 def corrected(values, gain, reference, dtype):
     """One row of grey values, corrected by a gain, beside a row of the reference."""
     frames = np.array([[reference], [values]], dtype)
-    return CorrectedFrames(frames, np.array([[1.0], [gain]]), 0)[1][0]
+    return CorrectedFrames(
+        frames, np.array([[1.0], [gain]]), 0, Curve(IntensityScale.of(frames.dtype).white)
+    )[1][0]
 
 
 def test_whole_numbers_are_rounded_and_end_at_white():
@@ -33,6 +37,29 @@ def test_white_becomes_what_the_reference_has_but_no_less_than_it_stands_for():
     np.testing.assert_array_equal(corrected([255], 1.25, [90], np.uint8), [255])
 
 
+def test_values_of_srgb_become_those_of_more_light():
+    """By the standard's formula, to a level: from 0.04045 on exactly, below nearly."""
+    values = np.arange(256) / 255
+    light = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    for factor in (0.7, 0.8, 1.3):
+        grown = factor * light
+        coded = np.where(grown <= 0.0031308, 12.92 * grown, 1.055 * grown ** (1 / 2.4) - 0.055)
+        gain = np.array([factor ** (1 / 2.4)])
+        found = Curve.srgb(255).multiplied(np.arange(256)[:, None], gain)[:, 0]
+        np.testing.assert_allclose(found, 255 * coded, atol=0.35)
+        np.testing.assert_allclose(found[15:], 255 * coded[15:], atol=0.02)
+        assert found[0] == 0
+        assert np.all(np.diff(found) > 0)
+
+
+def test_white_of_12_bit_stays_white():
+    frames = np.array([[[4095, 4000, 900]], [[4095, 4095, 1000]]], np.uint16)
+    corrected = CorrectedFrames(frames, np.array([[1.0], [0.9]]), 0, Curve(4095))[1][0]
+    np.testing.assert_array_equal(corrected, [4095, 4000, 900])
+    brighter = CorrectedFrames(frames, np.array([[1.0], [1.2]]), 0, Curve(4095))[1][0]
+    np.testing.assert_array_equal(brighter, [4095, 4095, 1200])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floats_are_multiplied_and_may_go_beyond_white(dtype):
     result = corrected([0.5, 0.9, 1.0, 3.0], 1.25, [0.2] * 4, dtype)
@@ -42,7 +69,7 @@ def test_floats_are_multiplied_and_may_go_beyond_white(dtype):
 
 def test_alpha_and_frames_without_a_gain_stay():
     frames = np.random.default_rng(0).integers(0, 255, (3, 9, 11, 4), np.uint8)
-    view = CorrectedFrames(frames, np.array([[1.0] * 3, [0.5] * 3, [1.0] * 3]), 0)
+    view = CorrectedFrames(frames, np.array([[1.0] * 3, [0.5] * 3, [1.0] * 3]), 0, Curve(255))
     np.testing.assert_array_equal(view[:][[0, 2]], frames[[0, 2]])
     np.testing.assert_array_equal(view[1][..., 3], frames[1][..., 3])
     np.testing.assert_array_equal(view[1][..., :3], np.rint(frames[1][..., :3] / 2))
@@ -52,7 +79,7 @@ def test_alpha_and_frames_without_a_gain_stay():
 def test_every_part_is_that_of_the_whole(channels):
     frames = np.random.default_rng(1).integers(0, 256, (4, 20, 30, *channels), np.uint8)
     gains = np.random.default_rng(2).uniform(0.8, 1.2, (4, *(channels or (1,))))
-    view = CorrectedFrames(frames, gains, 2)
+    view = CorrectedFrames(frames, gains, 2, Curve(255))
     whole = np.stack([view[k] for k in range(4)])
     assert isinstance(view, Frames)
     np.testing.assert_array_equal(view[:], whole)

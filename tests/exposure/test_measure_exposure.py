@@ -41,6 +41,35 @@ def test_gains_of_a_pair_are_those_that_were_put_in(gain):
     np.testing.assert_allclose(found.gains[1] * gain, 1, atol=0.005)
 
 
+def coded(light):
+    """Values of sRGB, by the standard's formula."""
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize("gain", [[0.8] * 3, WARM, 1.2 * WARM])
+def test_light_of_srgb_is_told_from_values(gain):
+    """Coded by the curve, gains are the 2.4th root of the light's, about -0.055; of plain values, about 0."""
+    light = (PAIR - 0.2) * np.array([np.ones(3), gain])[:, None, None]  # with dark parts: these tell
+    found = measure_exposure(as_bytes(coded(light)))
+    assert found.curve.black == pytest.approx(-0.055 * 255)
+    np.testing.assert_allclose(found.gains[1] ** 2.4 * gain, 1, atol=0.01)
+    assert found.report()["black"] == pytest.approx(-14.025)
+    assert measure_exposure(as_bytes(light)).curve.black == 0
+    assert measure_exposure(light.astype(np.float32)).curve.black == 0
+
+
+@pytest.mark.parametrize(("share", "white"), [(0.01, 4095), (0.0005, 65535)])
+def test_many_pixels_at_the_brightest_value_of_16_bit_are_white(share, white):
+    """12 bit in a file of 16: what is clipped in enough pixels of a frame."""
+    frames = np.rint(4000 * PAIR * np.array([1, 0.8])[:, None, None, None]).astype(np.uint16)
+    n_rows, n_cols = frames.shape[1:3]
+    n_clipped = round(share * n_rows * n_cols)
+    frames[0].reshape(-1, 3)[:n_clipped] = 4095
+    found = measure_exposure(frames)
+    assert found.differs
+    assert found.curve.white == white
+
+
 def test_the_reference_is_the_frame_of_middle_exposure():
     gains = np.ones((6, 3))
     gains[0] = 0.7

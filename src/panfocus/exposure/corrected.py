@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import IntensityScale
+from panfocus.exposure.curve import Curve
 from panfocus.stack import Frames, colours
 
 
@@ -17,11 +17,12 @@ class CorrectedFrames:
     white in both stays white.
     """
 
-    def __init__(self, frames: Frames, gains: NDArray[np.float64], reference: int) -> None:
+    def __init__(self, frames: Frames, gains: NDArray[np.float64], reference: int, curve: Curve) -> None:
         self.shape, self.dtype, self.ndim = frames.shape, frames.dtype, frames.ndim
         self._frames = frames
         self._gains = gains  # (n, c) without alpha
         self._reference = reference
+        self._curve = curve
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -40,8 +41,8 @@ class CorrectedFrames:
             return frame
         given, corrected = colours(frame), frame.copy()
         working = np.float64 if self.dtype == np.float64 else np.float32
-        white = working(IntensityScale.of(self.dtype).white)
-        values = given * gains.astype(working)
+        white = working(self._curve.white)
+        values = self._curve.multiplied(given, gains.astype(working))
         if self.dtype.kind == "u":
             np.minimum(np.rint(values, out=values), white, out=values)
         clipped = given == white

@@ -3,16 +3,18 @@
 docs/exposure.md has the reasons, and what was measured.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._float import IntensityScale
 from panfocus._threads import map_blocks
 from panfocus.exposure._kernel_blocks import block_statistics
 from panfocus.exposure.corrected import CorrectedFrames
+from panfocus.exposure.curve import Curve
 from panfocus.stack import Frames, colours, sampled_strips
 
 Array = NDArray[np.float64]
@@ -20,6 +22,7 @@ Array = NDArray[np.float64]
 BLOCK = 16  # pixels a side: blur keeps the light, and carries little of it from block to block
 FLAT = 1 / 128  # of the brightest value: blocks that vary by less are as good as flat
 CERTAIN = 0.001  # no two frames are compared better than that
+PLATEAU = 0.001  # of a frame's pixels at the brightest value: they are clipped there
 LEAST, TIMES_DOUBT = 0.01, 3.0  # a smaller difference is none: by itself, and beside what is in doubt
 
 
@@ -32,6 +35,7 @@ class Exposure:
 
     gains: Array
     reference: int
+    curve: Curve
 
     @property
     def differs(self) -> bool:
@@ -40,39 +44,60 @@ class Exposure:
 
     def correct(self, frames: Frames) -> Frames:
         """Return these frames as bright as the reference, part by part as they are asked for."""
-        return CorrectedFrames(frames, self.gains, self.reference) if self.differs else frames
+        return CorrectedFrames(frames, self.gains, self.reference, self.curve) if self.differs else frames
 
     def report(self) -> dict[str, Any]:
-        """Return the reference, and the gains of all frames, as plain data."""
-        return {"reference": self.reference, "gains": np.round(self.gains, 4).tolist()}
+        """Return the reference, the gains of all frames, and from where they count, as plain data."""
+        return {
+            "reference": self.reference,
+            "gains": np.round(self.gains, 4).tolist(),
+            "black": round(self.curve.black, 4),
+        }
 
 
 class _Growth(NamedTuple):
-    """By how much the light of channels (c,) has grown, in logarithms, and half of the spread of that."""
+    """How much channels (c,) have grown, in logarithms; half of the spread of that; what it leaves open."""
 
     middle: Array
     doubt: Array
+    misfit: Array
 
 
 def measure_exposure(frames: Frames) -> Exposure:
     """Compare neighbours, and frames 2, 4, 8, ... apart, so that small errors do not add up."""
     n = len(frames)
     blocks = np.stack(list(map_blocks(partial(_blocks, frames), range(n))))
-    n_channels = blocks.shape[3]
-    gains = np.ones((n, n_channels))
+    gains = np.ones((n, blocks.shape[3]))
+    curve = Curve(IntensityScale.of(frames.dtype).white)
     if blocks[:, 0].min() < 0:
-        return Exposure(gains, 0)  # light is counted from black, which is elsewhere
+        return Exposure(gains, 0, curve)  # light is counted from black, which is elsewhere
     pairs = [(i, i + apart) for apart in _powers_of_two(n) for i in range(n - apart)]
     brightest = blocks[:, 2].max(axis=(0, 1))
-    compare = partial(_growth, blocks, brightest)
-    grown, doubts = (np.stack(part) for part in zip(*map_blocks(compare, pairs), strict=True))
-    levels = np.stack([_levels(n, pairs, grown[:, c], doubts[:, c]) for c in range(n_channels)], axis=1)
+
+    def compared(curve: Curve) -> _Growth:
+        of_pairs = map_blocks(partial(_growth, blocks, brightest, curve), pairs)
+        return _Growth(*(np.stack(part) for part in zip(*of_pairs, strict=True)))
+
+    def levels_of(growth: _Growth) -> Array:
+        channels = zip(growth.middle.T, growth.doubt.T, strict=True)
+        return np.stack([_levels(n, pairs, grown, doubts) for grown, doubts in channels], axis=1)
+
+    plain = compared(curve)
+    levels = levels_of(plain)
     reference = _middle(levels.mean(axis=1))
     levels -= levels[reference]
-    doubt = np.stack([_doubt(n, pairs, doubts[:, c], reference) for c in range(n_channels)], axis=1)
+    doubt = np.stack([_doubt(n, pairs, doubts, reference) for doubts in plain.doubt.T], axis=1)
     if np.any(np.abs(levels) >= np.maximum(LEAST, TIMES_DOUBT * doubt)):
+        curve = Curve(_white(frames, brightest.max()))
+        srgb = Curve.srgb(curve.white)
+        curved = compared(srgb)
+        known = np.array_equal(np.isfinite(curved.doubt), np.isfinite(plain.doubt))
+        straight = compared(replace(srgb, black=0))  # of the same blocks
+        if known and curved.misfit.sum() < straight.misfit.sum():
+            curve, levels = srgb, levels_of(curved)
+            levels -= levels[reference]
         gains = np.exp(-levels).round(5)  # so that no rounding of the solver decides on a pixel
-    return Exposure(gains, reference)
+    return Exposure(gains, reference, curve)
 
 
 def _blocks(frames: Frames, k: int) -> NDArray[np.float32]:
@@ -89,28 +114,45 @@ def _blocks(frames: Frames, k: int) -> NDArray[np.float32]:
     return np.concatenate(found, axis=1)
 
 
+def _white(frames: Frames, brightest: float) -> float:
+    """Return what is white: of 16 bit, the brightest value if many pixels of a frame have just that.
+
+    So 12 bit, and others, keep their white in files of 16.
+    """
+    full = IntensityScale.of(frames.dtype).white
+    if frames.dtype != np.uint16:
+        return full
+    for k in range(len(frames)):
+        strips = sampled_strips(frames, k)
+        at_top = np.mean([(colours(strip) == brightest).mean(axis=(0, 1)) for strip in strips], axis=0)
+        if at_top.max() >= PLATEAU:
+            return float(brightest)
+    return full
+
+
 def _powers_of_two(below: int) -> list[int]:
     return [2**i for i in range((below - 1).bit_length())]
 
 
-def _growth(blocks: NDArray[np.float32], brightest: Array, pair: tuple[int, int]) -> _Growth:
+def _growth(blocks: NDArray[np.float32], brightest: Array, curve: Curve, pair: tuple[int, int]) -> _Growth:
     """Compare two frames: the median over blocks, of which flat and bright ones count most.
 
     Where nothing varies, focus changes nothing, and neither does whether values are light or its root. What
     moves, shines or enters at a border is in the minority. Clipped blocks tell nothing.
     """
     before, after = (blocks[k].astype(np.float64) for k in pair)
-    middle, doubt = np.zeros(len(brightest)), np.full(len(brightest), np.inf)
+    middle, doubt, misfit = (np.full(len(brightest), value) for value in (0.0, np.inf, 0.0))
     for c, white in enumerate(brightest):
         (mean, variance, largest), (mean_after, variance_after, largest_after) = before[..., c], after[..., c]
-        told = (np.maximum(largest, largest_after) < white) & (np.minimum(mean, mean_after) > 0)
+        told = (np.maximum(largest, largest_after) < white) & (np.minimum(mean, mean_after) > curve.toe)
         if not told.any():
             continue
-        growth = np.log(mean_after[told] / mean[told])
+        light, light_after = mean[told] - curve.black, mean_after[told] - curve.black
         detail = np.maximum(variance, variance_after)[told] + (FLAT * white) ** 2
-        low, middle[c], high = _quartiles(growth, weights=mean[told] * mean_after[told] / detail)
+        low, middle[c], high = _quartiles(np.log(light_after / light), weights=light * light_after / detail)
         doubt[c] = (high - low) / 2 + CERTAIN
-    return _Growth(middle, doubt)
+        misfit[c] = np.sum(np.abs(light_after - light * np.exp(middle[c])) / detail)
+    return _Growth(middle, doubt, misfit)
 
 
 def _quartiles(values: Array, weights: Array) -> Array:
