@@ -32,6 +32,16 @@ def test_applied_to_its_own_frames_a_decision_gives_its_own_picture(frames, comp
     np.testing.assert_array_equal(pf.apply(result, given), result.image)
 
 
+def test_gains_are_those_of_the_frames_that_decide(frames):
+    """Sets of other light have an exposure of their own: equal frames stay what they are."""
+    flickering = frames.copy()
+    flickering[2] = np.rint(0.8 * frames[2])
+    result = pf.fuse(flickering, maps=("votes",))
+    assert np.ptp(result.report["exposure"]["gains"]) > 0.2
+    other = np.full_like(frames, 100)
+    np.testing.assert_array_equal(pf.apply(result, other), other[0])
+
+
 @pytest.mark.parametrize("method", ["coupled", "sr-cm", "sr-ksvd", "sr-fm"])
 def test_so_it_is_with_methods_that_vote(frames, method):
     result = pf.fuse(frames, method, maps=("votes",), stride=4)

@@ -37,6 +37,16 @@ def test_white_becomes_what_the_reference_has_but_no_less_than_it_stands_for():
     np.testing.assert_array_equal(corrected([255], 1.25, [90], np.uint8), [255])
 
 
+def test_a_clipped_channel_follows_the_others_of_its_pixel():
+    """Times .8, green and blue are 160 and 80: on average 8 more than the reference, then 8 less."""
+    frames = np.array([[[[210, 150, 74], [230, 167, 89]]], [[[255, 200, 100]] * 2]], np.uint8)
+    result = CorrectedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, Curve(255))[1][0]
+    np.testing.assert_array_equal(result, [[218, 160, 80], [222, 160, 80]])
+    frames[0, 0, :, 0] = 250, 205  # no more than white, no less than white times .8
+    result = CorrectedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, Curve(255))[1][0]
+    np.testing.assert_array_equal(result[:, 0], [255, 204])
+
+
 def test_values_of_srgb_become_those_of_more_light():
     """By the standard's formula, to a level: from 0.04045 on exactly, below nearly."""
     values = np.arange(256) / 255

@@ -13,8 +13,8 @@ class CorrectedFrames:
     """Frames whose channels are multiplied, one factor a frame and channel, as they are indexed.
 
     Whole numbers are rounded and end at white. A value that is white already may have been any light beyond
-    it: it becomes what the reference frame has there, if that is more than white times the factor. So what is
-    white in both stays white.
+    it: it becomes what the reference frame has there, and as much more or less as the pixel's other channels
+    have, but no less than white times the factor. So what is all white in both stays white.
     """
 
     def __init__(self, frames: Frames, gains: NDArray[np.float64], reference: int, curve: Curve) -> None:
@@ -47,7 +47,12 @@ class CorrectedFrames:
             np.minimum(np.rint(values, out=values), white, out=values)
         clipped = given == white
         if clipped.any():
-            known = np.asarray(self._frames[self._reference, *place])
-            values[clipped] = np.minimum(np.maximum(values, colours(known)), white)[clipped]
+            known = colours(np.asarray(self._frames[self._reference, *place])).astype(working)
+            n_told = np.maximum(np.sum(~clipped, axis=2), 1).astype(working)
+            sharper = np.sum(values - known, axis=2, where=~clipped) / n_told
+            guess = known + sharper[..., None]
+            if self.dtype.kind == "u":
+                np.rint(guess, out=guess)
+            values[clipped] = np.minimum(np.maximum(values, guess), white)[clipped]
         colours(corrected)[...] = values
         return corrected
