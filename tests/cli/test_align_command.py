@@ -239,3 +239,17 @@ def test_aligned_frames_keep_each_its_own_metadata(shifted, run):
     for name, time in times.items():
         with Image.open(f"out/{name}.png") as aligned:
             assert aligned.getexif()[date_time] == time
+
+
+def test_frames_in_memory_stay_there_also_when_hot_pixels_were_repaired(shifted, run, monkeypatch):
+    """What is repaired is aligned where the frames are: no scratch file that no plan has counted."""
+    for name in ("a.tif", "b.tif"):
+        frame = read_image(name) // 8 + 20000  # smooth enough for a hot pixel to stand out
+        frame[40::50, 40::50] = 65535  # at the same pixels in both
+        write_image(name, frame, force=True)
+    monkeypatch.setattr("panfocus.io.scratch.scratch_frames", lambda *_: pytest.fail("a scratch file"))
+    ran = run("fuse", "a.tif", "b.tif", "-o", "fused.tif")
+    assert (ran.code, ran.err) == (0, "")
+    assert "hot pixels repaired" in ran.out
+    assert "aligned by shift" in ran.out
+    assert read_image("fused.tif").max() < 65535

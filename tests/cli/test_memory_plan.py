@@ -4,11 +4,13 @@ import re
 import signal
 import subprocess
 import sys
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tifffile
+from scipy.ndimage import gaussian_filter
 
 from panfocus._checks import blank
 from panfocus._threads import limit_threads
@@ -17,13 +19,15 @@ from panfocus.errors import InputError
 from panfocus.io.machine import free_memory
 from panfocus.io.read import read_image
 from panfocus.methods import get_method
+from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
+from panfocus.registration.memory import _registering
 
 
 def like(n_frames, height, width, dtype=np.uint8):
     return blank((n_frames, height, width, 3), np.dtype(dtype))
 
 
-def plan(method, frames, max_memory=None, *, maps=(), refine=False, threads=2, **settings):
+def plan(method, frames, max_memory=None, *, maps=(), refine=False, align=False, threads=2, **settings):
     with limit_threads(threads):
         return make_plan(
             method,
@@ -31,6 +35,7 @@ def plan(method, frames, max_memory=None, *, maps=(), refine=False, threads=2, *
             frames,
             maps=maps,
             refine=refine,
+            align=align,
             max_memory=max_memory,
         )
 
@@ -78,6 +83,50 @@ def test_each_demand_counts():
     assert plan("dwt", frames, 10**10, maps=("labels",)).memory > plain
     assert plan("dwt", like(3, 1000, 1000), 10**10).memory - plain >= frames[0].nbytes
     assert plan("dwt", like(2, 1000, 1000, np.uint16), 10**10).memory > plain
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_alignment_counts_where_it_takes_most(dtype):
+    """Two frames are resampled from one into the other, while the stack is in memory or on the disk."""
+    frames = like(30, 4000, 6000, dtype)
+    with limit_threads(2):
+        aligning = alignment_bytes(frames)
+    assert 2 * frames[0].nbytes < aligning < 2 * frames[0].nbytes + 200_000_000
+    off, on = (plan("pca", frames, 10**11, align=align).memory for align in (False, True))
+    assert on >= max(off, PROGRAM + frames.nbytes + aligning)
+
+
+def test_what_finding_places_takes_grows_little_with_frames_and_not_with_their_size():
+    with limit_threads(2):
+        few, many = (alignment_bytes(like(n, 1100, 1400)) for n in (2, 200))
+        assert few < 100_000_000
+        assert 50_000_000 < many - few < 200 * 2 * 600_000  # what was found in two pairs a frame
+        large, larger = (_registering(like(2, 1000 * k, 1500 * k)) for k in (4, 8))
+    assert abs(larger - large) < 10_000_000
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((3, 1200, 1300), np.uint8), ((3, 2100, 2500, 3), np.uint16)])
+def test_alignment_takes_no_more_than_is_counted(rng, shape, dtype):
+    """NumPy tells tracemalloc of every array; those inside of compiled loops are rows and small blocks."""
+    texture = gaussian_filter(rng.random((shape[1] + 40, shape[2] + 40)), 2)
+    texture = (np.iinfo(dtype).max * (texture - texture.min()) / np.ptp(texture)).astype(dtype)
+    frames = np.empty(shape, dtype)
+    for k, frame in enumerate(frames):
+        cut = texture[5 * k : 5 * k + shape[1], 8 * k : 8 * k + shape[2]]
+        frame[...] = cut if frame.ndim == 2 else cut[..., None]
+    with limit_threads(2):
+        allowed = alignment_bytes(frames)
+        small = frames[:, :200, :200].copy()  # compiled before anything is counted
+        apply_alignment(find_alignment(small, "shift"), small, small, borders="mark")
+        tracemalloc.start()
+        try:
+            found = find_alignment(frames, "shift")
+            apply_alignment(found, frames, frames, borders="mark")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    np.testing.assert_allclose(found.transforms[2][:2, 2], [-8, -5], atol=0.1)
+    assert allowed / 4 < peak < allowed
 
 
 def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monkeypatch):

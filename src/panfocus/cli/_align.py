@@ -132,6 +132,7 @@ def as_aligned(
     """
     import numpy as np
 
+    from panfocus.defects import RepairedFrames
     from panfocus.io.scratch import scratch_frames
     from panfocus.registration import aligned_shape, apply_alignment
 
@@ -139,8 +140,9 @@ def as_aligned(
         return stack
     shape = aligned_shape(found, stack.frames.shape, borders)
     out: Any
-    if isinstance(stack.frames, np.ndarray):
-        out = stack.frames[:, : shape[1], : shape[2]]
+    held = stack.frames.source if isinstance(stack.frames, RepairedFrames) else stack.frames
+    if isinstance(held, np.ndarray):
+        out = held[:, : shape[1], : shape[2]]
     else:
         out = room.enter_context(scratch_frames(shape, stack.frames.dtype))
     apply_alignment(found, stack.frames, out, borders=borders, progress=progress)

@@ -123,6 +123,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Jo
         like_frames,
         maps=[kept for kept in maps if kept in ENCODED],
         refine=refinement["refine"],
+        align=request.align != "off",
         max_memory=memory_limit,
         n_layers=len(layers),
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,

@@ -56,6 +56,7 @@ def make_plan(
     *,
     maps: Collection[str],
     refine: bool,
+    align: bool,
     max_memory: int | None,
     n_layers: int = 0,
     reduced_from: int | None = None,
@@ -68,6 +69,7 @@ def make_plan(
     from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
     from panfocus.io.machine import free_memory
     from panfocus.methods import Surveyor, Tile
+    from panfocus.registration import alignment_bytes
 
     n_frames, height, width = frames.shape[:3]
     pixels = height * width
@@ -75,6 +77,7 @@ def make_plan(
     decoding = int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame)
     halo = method.usual_halo if isinstance(method, Surveyor) else method.halo
     survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
+    aligning = alignment_bytes(frames) if align else 0
     # The picture, once more as its file, and the maps.
     result = 2 * frame + pixels * sum(ENCODED[kept] for kept in maps)
     if refine:
@@ -83,7 +86,7 @@ def make_plan(
 
     def needed(*, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
         held = n_frames * frame if in_memory else 0
-        return always + held + max(decoded_at_once * decoding, survey, result + tiles)
+        return always + held + max(decoded_at_once * decoding, aligning, survey, result + tiles)
 
     if halo is None:
         tiles = tile_bytes(method, frames, Tile.whole((height, width)))

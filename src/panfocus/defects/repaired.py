@@ -18,7 +18,7 @@ class RepairedFrames:
 
     def __init__(self, frames: Frames, places: Sequence[Places]) -> None:
         self.shape, self.dtype, self.ndim = frames.shape, frames.dtype, frames.ndim
-        self._frames = frames
+        self.source = frames
         self._places = places
         self._values = [_medians_beside(frames, k, of_frame) for k, of_frame in enumerate(places)]
 
@@ -33,7 +33,7 @@ class RepairedFrames:
         return np.stack([self._repaired(k, place) for k in range(len(self))[chosen]])
 
     def _repaired(self, k: int, place: list[slice]) -> NDArray[Any]:
-        part = np.asarray(self._frames[k, *place])
+        part = np.asarray(self.source[k, *place])
         spans = [*place, slice(None), slice(None)][:2]
         rows, cols = (range(length)[span] for length, span in zip(self.shape[1:3], spans, strict=True))
         first, end = np.searchsorted(self._places[k][:, 0], (rows.start, rows.stop))

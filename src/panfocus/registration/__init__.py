@@ -11,6 +11,7 @@ from panfocus.registration.alignment import (
     check_aligned,
     find_alignment,
 )
+from panfocus.registration.memory import alignment_bytes
 
 __all__ = [
     "BORDERS",
@@ -19,6 +20,7 @@ __all__ = [
     "Alignment",
     "align",
     "aligned_shape",
+    "alignment_bytes",
     "apply_alignment",
     "check_aligned",
     "find_alignment",

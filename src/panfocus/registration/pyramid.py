@@ -14,7 +14,7 @@ ENOUGH_PIXELS = (
     1_600_000  # of the finest level: places are found to a small part of a pixel, also of a halved one
 )
 LEAST_SIDE = 24  # pixels of the shorter side that the coarsest level has at least
-BAND = 64  # rows of a level that are made at once
+READ_ROWS = 128  # of a frame that a thread reads at once
 
 
 class Pyramid:
@@ -51,10 +51,12 @@ def _reduced(frames: Frames, k: int, level: int) -> FloatArray:
     times = 1 << level
     gray = np.empty((height // times, width // times), np.float32)
 
+    band = max(1, READ_ROWS // times)
+
     def reduce(top: int) -> None:
-        rows = gray[top : top + BAND]
+        rows = gray[top : top + band]
         source: NDArray[Any] = np.asarray(frames[k, top * times : (top + len(rows)) * times, 0:width])
         add_gray(source.reshape(*source.shape[:2], channels), n_colours, times, rows)
 
-    for_all(reduce, range(0, len(gray), BAND))
+    for_all(reduce, range(0, len(gray), band))
     return gray
