@@ -5,7 +5,8 @@
 Run it from the repository's folder. Needed: the image sets, and the Debian packages hugin-tools
 (align_image_stack) and enfuse. For each stack OUT gets a folder with the aligned frames and the results, and
 beside it NAME-whole.png and NAME-places-1.png, NAME-places-2.png, with five places each. What is there of
-aligned frames and of the rivals' results is used again; `panfocus` is always run.
+aligned frames and of the rivals' results is used again, so that --ours, which aligns by `panfocus`, needs
+another OUT; the fusion by `panfocus` is always run.
 
 A place is a window of 160 x 160 pixels. The ten hardest, no two of which overlap, are those where the three
 results differ most: mean square of the largest difference between any two of them, over pixels and colours.
@@ -24,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks import rivals
 from benchmarks._data import need_data
+from benchmarks.alignment import ALIGNMENT, TO_ALIGN
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import uniform_filter
@@ -43,12 +45,6 @@ STACKS = {
     "ring": "step*.jpg",
     "mineral-drift": [f"frame_{number:04}.jpg" for number in (9, 15, 6, 20, 25, 3)],
 }
-# Settings of align_image_stack for those that need it. Scale changes with focus (-m); what all frames cover
-# is kept (-C). The rest finds control points in blurred frames too: more of them (-c), in frames halved two
-# or three times (-s), that agree less well (--corr); and keeps those that are off by some pixels (-t).
-ALIGNMENT = ["-m", "-C", "--use-given-order"]
-FINE, COARSE = ["-c", "20", "-s", "2", "--corr=0.7"], ["-c", "40", "-s", "3", "--corr=0.6", "-t", "6"]
-TO_ALIGN = {"pcb": FINE, "ring": FINE, "mineral-drift": COARSE}
 
 SIDE = 160
 STEP = 8  # windows begin at multiples of this
@@ -119,10 +115,11 @@ def main() -> None:
     parser.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
     parser.add_argument("--pyramid", type=Path, metavar="FILE", required=True, help="the pyramid's program")
     parser.add_argument("--stacks", default=",".join(STACKS), help="which ones; all by default")
+    parser.add_argument("--ours", action="store_true", help="align by panfocus, not by align_image_stack")
     parser.add_argument("--docs", action="store_true", help="also make the picture of the docs")
     given = parser.parse_args()
 
-    look = cache(lambda name: fused(name, given.output, given.pyramid))
+    look = cache(lambda name: fused(name, given.output, given.pyramid, ours=given.ours))
     for name in given.stacks.split(","):
         look(name).whole().save(given.output / f"{name}-whole.png")
         rows = [look(name).row(*place) for place in look(name).places()]
@@ -135,33 +132,38 @@ def main() -> None:
         save("panfocus-real.jpg", stacked(rows))
 
 
-def fused(name: str, output: Path, pyramid_program: Path) -> Look:
+def fused(name: str, output: Path, pyramid_program: Path, *, ours: bool = False) -> Look:
     """Have a stack fused by all three."""
     folder = output / name
     make_folder(folder)
-    scene = Scene(name, frames_of(name, folder))
+    scene = Scene(name, frames_of(name, folder, ours=ours))
     frames = read_stack(scene.sources).frames[..., :3]
-    ours = pf.fuse(frames)
-    write_image(folder / "panfocus.png", ours.image, force=True)
+    result = pf.fuse(frames)
+    write_image(folder / "panfocus.png", result.image, force=True)
     depths = np.linspace(0, len(RAMP) - 1, len(frames))
     colours = np.stack([np.interp(depths, range(len(RAMP)), channel) for channel in RAMP.T], axis=1)
-    labels = np.rint(colours).astype(np.uint8)[ours.labels]
+    labels = np.rint(colours).astype(np.uint8)[result.labels]
     write_image(folder / "labels.png", labels, force=True)
     if not (enfused := folder / "enfuse.png").exists():
         rivals.enfuse(scene, enfused)
     if not (pyramid := folder / "pyramid.png").exists():
         rivals.pyramid(pyramid_program, scene, pyramid)
-    pictures = {"panfocus": ours.image, "enfuse": read_image(enfused), "pyramid": read_image(pyramid)}
+    pictures = {"panfocus": result.image, "enfuse": read_image(enfused), "pyramid": read_image(pyramid)}
     return Look(name, pictures, labels)
 
 
-def frames_of(name: str, folder: Path) -> tuple[Path, ...]:
+def frames_of(name: str, folder: Path, *, ours: bool = False) -> tuple[Path, ...]:
     """Return the files of a stack's frames, aligned where they need it."""
     source, names = need_data() / "stacks" / name, STACKS[name]
     files = sorted(source.glob(names)) if isinstance(names, str) else [source / file for file in names]
     if name not in TO_ALIGN:
         return tuple(files)
-    if len(list(folder.glob("aligned-*.tif"))) != len(files):
+    if len(list(folder.glob("aligned-*.tif"))) == len(files):
+        return tuple(sorted(folder.glob("aligned-*.tif")))
+    if ours:
+        for k, frame in enumerate(pf.align(read_stack(files).frames).frames):
+            write_image(folder / f"aligned-{k:04}.tif", frame, force=True)
+    else:
         command = ["align_image_stack", *ALIGNMENT, *TO_ALIGN[name], "-a", folder / "aligned-", *files]
         subprocess.run(command, check=True, capture_output=True)
     return tuple(sorted(folder.glob("aligned-*.tif")))
