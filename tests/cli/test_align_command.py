@@ -225,7 +225,7 @@ def test_other_sets_are_repaired_and_corrected_as_the_first(shifted, run):
     np.testing.assert_array_equal(read_image("applied.tif"), read_image("fused.tif"))
 
 
-def test_aligned_frames_keep_each_its_own_metadata(shifted, run):
+def test_aligned_frames_keep_their_own_metadata_and_a_fused_picture_those_of_the_reference(shifted, run):
     from PIL import Image
 
     date_time = 306  # the tag of EXIF
@@ -239,6 +239,10 @@ def test_aligned_frames_keep_each_its_own_metadata(shifted, run):
     for name, time in times.items():
         with Image.open(f"out/{name}.png") as aligned:
             assert aligned.getexif()[date_time] == time
+    for options, name in (((), "a"), (("--reference", "b.jpg"), "b")):
+        assert run("fuse", "a.jpg", "b.jpg", "-o", "fused.png", "--force", *options).code == 0
+        with Image.open("fused.png") as fused:
+            assert fused.getexif()[date_time] == times[name]
 
 
 def test_frames_in_memory_stay_there_also_when_hot_pixels_were_repaired(shifted, run, monkeypatch):

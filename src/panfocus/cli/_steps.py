@@ -47,6 +47,7 @@ def run(request: Request, terminal: Console, *, force: bool, dry_run: bool) -> N
                     terminal,
                     in_memory=job.plan.in_memory,
                     at_once=job.plan.decoded_at_once,
+                    reference=job.reference or 0,
                     bad=job.bad,
                 )
                 lost = said_losses(request.outputs.picture, stack)
@@ -92,9 +93,13 @@ def _read(
     *,
     in_memory: bool,
     at_once: int,
+    reference: int = 0,
     bad: "BadFrames | None" = None,
 ) -> "Stack":
-    """Decode frames into memory or a scratch file, where they stay until `rooms` are left."""
+    """Decode frames into memory or a scratch file, where they stay until `rooms` are left.
+
+    Metadata are those of the `reference` frame.
+    """
     import numpy as np
 
     from panfocus.io.read import read_into
@@ -104,6 +109,7 @@ def _read(
         np.empty(like.shape, like.dtype) if in_memory else _scratch(rooms, like.shape, like.dtype),
         source.headers,
         at_once=at_once,
+        reference=reference,
         reduce=source.reduce,
         progress=silent if in_memory else terminal.progress,
         bad=bad,
