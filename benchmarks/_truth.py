@@ -1,7 +1,7 @@
 """Scenes with ground truth, their halves, and clean frames composed by what was decided on noisy ones."""
 
+import dataclasses
 from collections.abc import Iterator
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 import panfocus as pf
 from benchmarks._data import need_data
 from panfocus.compare import Scene, find_groups
-from panfocus.compose import by_votes
-from panfocus.methods import Surveyor, Tile, _patchwise, get_method, panfocus
 from panfocus.metrics import psnr_rgb
 
 Frames = NDArray[np.uint8]
@@ -19,9 +17,6 @@ SETS = ("real-mff", "mfi-whu")
 HALVES = ("choose", "report")  # settings are chosen on the 1st, 3rd, ... scene by name
 BORDER = 8
 SEED = 5
-
-# The modules in which methods compose frames by votes.
-COMPOSING = {"panfocus": panfocus, "coupled": _patchwise}
 
 
 def scenes() -> Iterator[tuple[str, str, Scene]]:
@@ -46,11 +41,5 @@ def noisy(frames: Frames, sigma: float) -> Frames:
 
 def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionResult:
     """Decide by a method's votes and labels, and compose other frames by these votes."""
-    method = get_method(name)
-    if isinstance(method, Surveyor):
-        method = method.survey(decided_on)
-    with (
-        patch.object(COMPOSING[name], "by_votes", lambda _, votes: by_votes(clean, votes)),
-        patch.object(panfocus, "BAND_VALUES", clean.size),  # all rows at once
-    ):
-        return method.fuse(decided_on, Tile.whole(clean.shape[1:3]))
+    decided = pf.fuse(decided_on, name, maps=("labels", "votes"), hot_pixels="off", exposure="off")
+    return dataclasses.replace(decided, image=pf.apply(decided, clean))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks._truth import COMPOSING, colour_psnr, composed_clean, noisy, scenes
+from benchmarks._truth import colour_psnr, composed_clean, noisy, scenes
 from benchmarks.noisy_decisions import METHODS, SIGMAS, interval, measure, row
 from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
@@ -23,7 +23,7 @@ def pictures():
     return np.clip(np.rint(stack), 0, 255).astype(np.uint8)
 
 
-@pytest.mark.parametrize("method", COMPOSING)
+@pytest.mark.parametrize("method", METHODS)
 def test_clean_frames_are_composed_by_what_noisy_ones_decide(method, pictures):
     frames = pictures[:2]
     np.testing.assert_array_equal(composed_clean(method, frames, frames).image, pf.fuse(frames, method).image)
