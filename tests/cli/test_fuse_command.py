@@ -239,9 +239,10 @@ def test_a_large_dictionary_counts_as_memory(folder, run):
     atoms = np.zeros((2, 4, 4096), np.float32)
     atoms[:, 0] = 1
     CoupledDictionary(atoms).save("large.npz")
-    ran = run("fuse", ".", "-o", "fused.png", "--dry-run", "--align", "off", "--dictionary", "large.npz")
+    arguments = ("fuse", ".", "-o", "fused.png", "--align", "off", "--dictionary", "large.npz")
+    ran = run(*arguments, "--dry-run")
     assert re.search(r"about 5[67]\d MB", ran.out)  # a tile for each core is counted too
-    ran = run("fuse", ".", "-o", "fused.png", "--dictionary", "large.npz", "--max-memory", "500MB")
+    ran = run(*arguments, "--max-memory", "500MB")
     assert ran.code == 1
     assert re.search(r"5[67]\d MB", ran.err)
 
