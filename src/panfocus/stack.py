@@ -1,5 +1,6 @@
 """Stack: the frames of one scene as they were read, and what came with them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,43 +36,50 @@ class Frames(Protocol):
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A rectangle of frames that are not in memory; what is asked of it is read then."""
+class LazyFrames(ABC):
+    """Frames that are not in memory: what is asked of them is read, or made, then.
 
-    frames: Frames
-    rows: slice
-    cols: slice
+    They are indexed like an array, by a frame or a slice of frames, and by a rectangle of these or none.
+    """
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
-        n, _, _, *channels = self.frames.shape
-        return (n, self.rows.stop - self.rows.start, self.cols.stop - self.cols.start, *channels)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of its values."""
-        return self.frames.dtype
-
-    @property
-    def ndim(self) -> int:
-        """3 or 4: number of its axes."""
-        return self.frames.ndim
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.ndim = len(shape)
 
     def __len__(self) -> int:
-        return len(self.frames)
+        return self.shape[0]
 
-    def __getitem__(self, key: tuple[int | slice, slice, slice], /) -> NDArray[Any]:
-        chosen, rows, cols = key
-        top, left = self.rows.start, self.cols.start
-        return np.asarray(
-            self.frames[
-                chosen,
-                slice(top + rows.start, top + rows.stop),
-                slice(left + cols.start, left + cols.stop),
-            ]
+    def __getitem__(self, key: Any, /) -> NDArray[Any]:
+        chosen, *place = key if isinstance(key, tuple) else (key,)
+        if not isinstance(chosen, slice):
+            return self._frame(range(len(self))[chosen], tuple(place))
+        numbers = range(len(self))[chosen]
+        of_each = np.broadcast_to(np.empty((), self.dtype), self.shape[1:])[tuple(place)].shape
+        frames = np.empty((len(numbers), *of_each), self.dtype)
+        for room, k in zip(frames, numbers, strict=True):
+            room[...] = self._frame(k, tuple(place))
+        return frames
+
+    @abstractmethod
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        """Return frame k, or a rectangle of it."""
+
+
+class Part(LazyFrames):
+    """A rectangle of frames."""
+
+    def __init__(self, frames: Frames, rows: slice, cols: slice) -> None:
+        n, _, _, *channels = frames.shape
+        super().__init__((n, rows.stop - rows.start, cols.stop - cols.start, *channels), frames.dtype)
+        self._frames = frames
+        self._corner = rows.start, cols.start
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        spans = (
+            slice(first + at.start, first + at.stop) for first, at in zip(self._corner, place, strict=True)
         )
+        return np.asarray(self._frames[k, *spans])
 
 
 def part_of(frames: Frames, rows: slice, cols: slice) -> Frames:
@@ -115,36 +123,16 @@ class Metadata:
 NO_METADATA = Metadata()
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Some frames of a stack, by their numbers; what is asked of them is read then."""
+class Chosen(LazyFrames):
+    """Some frames of a stack, by their numbers."""
 
-    frames: Frames
-    numbers: Sequence[int]
+    def __init__(self, frames: Frames, numbers: Sequence[int]) -> None:
+        super().__init__((len(numbers), *frames.shape[1:]), frames.dtype)
+        self._frames = frames
+        self._numbers = numbers
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
-        return (len(self.numbers), *self.frames.shape[1:])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of its values."""
-        return self.frames.dtype
-
-    @property
-    def ndim(self) -> int:
-        """3 or 4: number of its axes."""
-        return self.frames.ndim
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, key: Any, /) -> NDArray[Any]:
-        chosen, *part = key if isinstance(key, tuple) else (key,)
-        if isinstance(chosen, slice):
-            return np.stack([self.frames[k, *part] for k in self.numbers[chosen]])
-        return np.asarray(self.frames[self.numbers[chosen], *part])
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        return np.asarray(self._frames[self._numbers[k], *place])
 
 
 def slab_of(frames: Frames, span: range) -> Frames:

@@ -6,33 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.stack import Frames, colours
+from panfocus.stack import Frames, LazyFrames, colours
 
 Places = NDArray[np.intp]  # (m, 3): row, column, channel; sorted, and none at the border
 
 MIDDLE = 3  # of 8 values in their order, the lower of two: a value that is there
 
 
-class RepairedFrames:
+class RepairedFrames(LazyFrames):
     """Frames in which values at some places, different ones in each, are the median of the 8 around them."""
 
     def __init__(self, frames: Frames, places: Sequence[Places]) -> None:
-        self.shape, self.dtype, self.ndim = frames.shape, frames.dtype, frames.ndim
+        super().__init__(frames.shape, frames.dtype)
         self.source = frames
         self._places = places
         self._values = [_medians_beside(frames, k, of_frame) for k, of_frame in enumerate(places)]
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, key: Any, /) -> NDArray[Any]:
-        """Return a frame or several, or a rectangle of them, as an array does."""
-        chosen, *place = key if isinstance(key, tuple) else (key,)
-        if not isinstance(chosen, slice):
-            return self._repaired(chosen, place)
-        return np.stack([self._repaired(k, place) for k in range(len(self))[chosen]])
-
-    def _repaired(self, k: int, place: list[slice]) -> NDArray[Any]:
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         part = np.asarray(self.source[k, *place])
         spans = [*place, slice(None), slice(None)][:2]
         rows, cols = (range(length)[span] for length, span in zip(self.shape[1:3], spans, strict=True))

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.exposure.curve import Curve
-from panfocus.stack import Frames, colours
+from panfocus.stack import Frames, LazyFrames, colours
 
 
-class CorrectedFrames:
+class CorrectedFrames(LazyFrames):
     """Frames whose channels are multiplied, one factor a frame and channel, as they are indexed.
 
     Whole numbers are rounded and end at white. A value that is white already may have been any light beyond
@@ -18,24 +18,13 @@ class CorrectedFrames:
     """
 
     def __init__(self, frames: Frames, gains: NDArray[np.float64], reference: int, curve: Curve) -> None:
-        self.shape, self.dtype, self.ndim = frames.shape, frames.dtype, frames.ndim
+        super().__init__(frames.shape, frames.dtype)
         self._frames = frames
         self._gains = gains  # (n, c) without alpha
         self._reference = reference
         self._curve = curve
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, key: Any, /) -> NDArray[Any]:
-        """Return a frame or several, or a rectangle of them, as an array does."""
-        chosen, *place = key if isinstance(key, tuple) else (key,)
-        if not isinstance(chosen, slice):
-            return self._corrected(chosen, place)
-        numbers = range(len(self))[chosen]
-        return np.stack([self._corrected(k, place) for k in numbers])
-
-    def _corrected(self, k: int, place: list[Any]) -> NDArray[Any]:
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         frame, gains = np.asarray(self._frames[k, *place]), self._gains[k]
         if np.all(gains == 1):
             return frame

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank
 from panfocus.errors import FileError
+from panfocus.stack import LazyFrames
 
 
-class ScratchFrames:
+class ScratchFrames(LazyFrames):
     """Frames (n, h, w) or (n, h, w, c) on disk that are used like an array; made by `scratch_frames`.
 
     Every access reads what is asked for, so that memory does not grow with the number of frames. Several
@@ -25,15 +26,10 @@ class ScratchFrames:
     """
 
     def __init__(self, file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.ndim = len(shape)
+        super().__init__(shape, dtype)
         self._file = file
         self._one_at_a_time = threading.Lock()  # the file has one position
         self._frame_bytes = blank(shape[1:], dtype).nbytes
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[k] for k in range(len(self)))
@@ -65,25 +61,14 @@ class ScratchFrames:
         except OSError as error:
             raise _no_room(error) from error
 
-    def __getitem__(self, key: Any) -> NDArray[Any]:
-        chosen, *part = key if isinstance(key, tuple) else (key,)
-        if not isinstance(chosen, slice):
-            return self._read(range(len(self))[chosen], tuple(part))
-        numbers = range(len(self))[chosen]
-        of_each = blank(self.shape[1:], self.dtype)[tuple(part)].shape
-        frames = np.empty((len(numbers), *of_each), self.dtype)
-        for place, k in zip(frames, numbers, strict=True):
-            place[...] = self._read(k, tuple(part))
-        return frames
-
     def first(self, n: int) -> "ScratchFrames":
         """Return the first frames alone, in the same file."""
         return ScratchFrames(self._file, (n, *self.shape[1:]), self.dtype)
 
-    def _read(self, k: int, part: tuple[Any, ...]) -> NDArray[Any]:
-        if hasattr(os, "preadv") and len(part) == 2 and _is_rectangle(part):
-            return self._read_rectangle(k, *part)
-        if not part:  # by reading: a map would hold the whole frame once more
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        if hasattr(os, "preadv") and len(place) == 2 and _is_rectangle(place):
+            return self._read_rectangle(k, *place)
+        if not place:  # by reading: a map would hold the whole frame once more
             frame = np.empty(self.shape[1:], self.dtype)
             with self._one_at_a_time:
                 self._file.seek(k * self._frame_bytes)
@@ -94,7 +79,7 @@ class ScratchFrames:
         with mmap.mmap(
             self._file.fileno(), self._frame_bytes + beyond, access=mmap.ACCESS_READ, offset=start - beyond
         ) as mapped:
-            return np.array(np.ndarray(self.shape[1:], self.dtype, mapped, beyond)[part])
+            return np.array(np.ndarray(self.shape[1:], self.dtype, mapped, beyond)[place])
 
     def _read_rectangle(self, k: int, rows: slice, cols: slice) -> NDArray[Any]:
         """Read row by row: to map the frame for a few rows of it would take longer."""
