@@ -48,6 +48,8 @@ COMPARE = "compare"  # a front end to those below it, whose own doors are these 
 DOORS = ("cli", "reproduce")
 FRONT_ENDS = (*DOORS, "app", "napari_plugin", COMPARE)
 
+BELOW_JOBS = (*BASE, *STAGES, "methods", "pipeline", "slabs", "execute", "io", "show")
+
 # What each part may import, beside itself. "__init__" are the public names of panfocus.
 MAY_IMPORT: dict[str, set[str]] = {
     "__init__": {"errors"},  # and anything where it is first used
@@ -60,10 +62,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {*BASE, *STAGES, "methods", "execute"},
     "slabs": {*BASE, "methods", "execute", "pipeline"},
     "io": set(BASE),
-    **{
-        part: {"__init__", *BASE, *STAGES, "methods", "pipeline", "slabs", "execute", "io"}
-        for part in FRONT_ENDS
-    },
+    "show": {*BASE, "gray", "methods", "io.ramp"},
+    "job": {*BELOW_JOBS},
+    **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},
 }
 for door in DOORS:
     MAY_IMPORT[door].add(COMPARE)

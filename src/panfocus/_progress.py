@@ -1,6 +1,6 @@
 """How the library tells a caller where it stands: it calls back, it never prints."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Progress(Protocol):
@@ -11,3 +11,13 @@ class Progress(Protocol):
 
 def silent(stage: str, done: float) -> None:
     """Report nothing."""
+
+
+class Watch(Protocol):
+    """Called with each part of a result as soon as it is there: its rows and columns, and a FusionResult."""
+
+    def __call__(self, rows: slice, cols: slice, part: Any) -> None: ...
+
+
+def unwatched(rows: slice, cols: slice, part: Any) -> None:
+    """Show nothing."""

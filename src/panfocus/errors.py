@@ -1,5 +1,8 @@
 """What can go wrong, as classes: everything panfocus raises on purpose is a PanfocusError."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class PanfocusError(Exception):
     """Base of all errors raised on purpose; its text is one line that says what to do."""
@@ -19,3 +22,16 @@ class AlignmentError(PanfocusError):
     def __init__(self, message: str, frames: tuple[int, ...]) -> None:
         super().__init__(message)
         self.frames = frames
+
+
+class UsageError(InputError):
+    """The command or the form is wrong, not what was found in a file."""
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Count an argument that is refused inside as wrong usage."""
+    try:
+        yield
+    except InputError as error:
+        raise UsageError(str(error)) from error

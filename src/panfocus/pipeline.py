@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus import _checks, execute
 from panfocus._float import IntensityScale
-from panfocus._progress import Progress, silent
+from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.compose import by_labels, by_votes
 from panfocus.defects import find_hot_pixels
@@ -41,6 +41,7 @@ def fuse(
     maps: Collection[str] | None = None,
     allocate: execute.Allocate = np.empty,
     progress: Progress = silent,
+    watch: Watch = unwatched,
     **settings: Any,
 ) -> FusionResult:
     """Fuse registered frames of one scene into a picture that is sharp wherever one of them is.
@@ -75,6 +76,9 @@ def fuse(
         Called as `allocate(shape, dtype)` for room for `votes` and `log_odds`; by default in memory.
     progress : callable, optional
         Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
+    watch : callable, optional
+        Called as `watch(rows, cols, part)` with each part of the result, before refinement, as soon as it is
+        there: two slices and a FusionResult of that rectangle, with all maps.
     **settings
         Settings of the method, such as `w=0.6` or `dictionary=...` for `coupled`.
 
@@ -96,7 +100,9 @@ def fuse(
     started = time.perf_counter()
     with limit_threads(threads):
         stack, corrections = corrected(stack, hot_pixels=hot_pixels, exposure=exposure)
-        result = execute.run(chosen, stack, progress, maps=maps, max_memory=max_memory, allocate=allocate)
+        result = execute.run(
+            chosen, stack, progress, maps=maps, max_memory=max_memory, allocate=allocate, watch=watch
+        )
         report = {
             "panfocus": version("panfocus"),
             "method": method if isinstance(method, str) else type(method).__name__.lower(),

@@ -9,11 +9,11 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from panfocus.cli._memory import format_size, parse_size
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
+from panfocus.job.sizes import format_size, parse_size
 from panfocus.methods import DEFAULT_METHOD
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack

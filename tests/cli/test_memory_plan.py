@@ -14,10 +14,10 @@ from scipy.ndimage import gaussian_filter
 
 from panfocus._checks import blank
 from panfocus._threads import limit_threads
-from panfocus.cli._plan import PROGRAM, make_plan
 from panfocus.errors import InputError
 from panfocus.io.machine import free_memory
 from panfocus.io.read import read_image
+from panfocus.job.plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
 from panfocus.registration.memory import _registering

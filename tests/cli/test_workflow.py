@@ -11,12 +11,12 @@ from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
 from panfocus._reduce import reduced
-from panfocus.cli._lengths import DepthScale
-from panfocus.cli._outputs import Outputs
-from panfocus.cli._request import Request, plain, restored
 from panfocus.errors import InputError
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
+from panfocus.job.lengths import DepthScale
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request, plain, restored
 
 N = 5
 
@@ -85,7 +85,7 @@ EXTRAS = {
 
 @pytest.mark.parametrize("extras", EXTRAS.values(), ids=EXTRAS)
 def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extras):
-    monkeypatch.setattr("panfocus.cli._job.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
     before = {name: name.read_bytes() for name in names}
@@ -291,7 +291,7 @@ def test_slabs_are_written_beside_the_picture(lights, run, stack):
 
 
 def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
-    monkeypatch.setattr("panfocus.cli._job.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
     before = sorted(lights.rglob("*"))
     arguments = ("--slabs", "3:1", "--preview", "--apply-to", "red", "--apply-output", "red.png")
     out = run("fuse", "white", "-o", "new.png", "--dry-run", *arguments).out
@@ -307,13 +307,13 @@ def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
 
 
 def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypatch):
-    monkeypatch.setattr("panfocus.cli._job.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
     ran = run("fuse", "white", "-o", "small.png", "--preview", "--report", "report.json")
     assert "a preview, at 1/2 of the frames' size" in ran.out
     expected = pf.fuse(np.array([reduced(frame, 2) for frame in stack]))
     np.testing.assert_array_equal(read_image("small.png"), expected.image)
     assert report()["preview"] == {"reduced_by": 2, "width": 50, "height": 30}
-    monkeypatch.setattr("panfocus.cli._job.PREVIEW_SIDE", 100)
+    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 100)
     assert "no preview: the frames are small" in run("fuse", "white", "-o", "large.png", "--preview").out
 
 

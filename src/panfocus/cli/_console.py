@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from panfocus.cli._streams import FAILED, WRONG_USAGE, print_error, print_line
-from panfocus.errors import InputError, PanfocusError
+from panfocus.errors import PanfocusError, UsageError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -52,19 +52,6 @@ ReportFolder = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
-
-
-class UsageError(InputError):
-    """The command itself is wrong, not what it found in a file."""
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Count an argument that is refused inside as wrong usage."""
-    try:
-        yield
-    except InputError as error:
-        raise UsageError(str(error)) from error
 
 
 class Console:

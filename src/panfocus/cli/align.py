@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from panfocus.cli._align import (
-    Borders,
-    Reference,
+from panfocus.cli._align import Borders, Reference
+from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
+from panfocus.errors import InputError, usage_errors
+from panfocus.job.align import (
     aligned_stack,
     alignment_report,
     check_align,
     find_reference,
     reference_left,
 )
-from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console, usage_errors
-from panfocus.errors import InputError
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content

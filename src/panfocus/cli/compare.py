@@ -14,12 +14,10 @@ from panfocus.cli._console import (
     Force,
     Quiet,
     ReportFolder,
-    UsageError,
     console,
-    usage_errors,
 )
 from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
-from panfocus.errors import InputError, PanfocusError
+from panfocus.errors import InputError, PanfocusError, UsageError, usage_errors
 
 if TYPE_CHECKING:
     from panfocus.compare import Entry, Group

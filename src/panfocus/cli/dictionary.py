@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Debug, Force, Output, Quiet, console, usage_errors
+from panfocus.cli._console import Debug, Force, Output, Quiet, console
+from panfocus.errors import usage_errors
 
 
 def dictionary(

@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from panfocus.cli._align import Align, Borders, Reference
-from panfocus.cli._allocator import keep_freed_memory
-from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console, usage_errors
-from panfocus.cli._outputs import Outputs
-from panfocus.cli._report import redone
-from panfocus.cli._request import Request
-from panfocus.cli._steps import run
+from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
+from panfocus.errors import usage_errors
+from panfocus.job.allocator import keep_freed_memory
+from panfocus.job.outputs import Outputs
+from panfocus.job.report import redone
+from panfocus.job.request import Request
+from panfocus.job.run import run
 
 
 def fuse(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console, usage_errors
-from panfocus.errors import FileError, InputError
+from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console
+from panfocus.errors import FileError, InputError, usage_errors
 
 if TYPE_CHECKING:
     from panfocus._float import FloatArray

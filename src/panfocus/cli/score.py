@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Console, Debug, console, usage_errors
+from panfocus.cli._console import Console, Debug, console
 from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
-from panfocus.errors import InputError
+from panfocus.errors import InputError, usage_errors
 
 
 def score(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._progress import Progress, silent
+from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import InputError
 from panfocus.execute._shares import Shares
@@ -32,13 +32,15 @@ def run(
     max_memory: int | None = None,
     side: int | None = None,
     allocate: Allocate = np.empty,
+    watch: Watch = unwatched,
 ) -> FusionResult:
     """Fuse frames (n, h, w) or (n, h, w, c) by a method, tile by tile if it has a halo.
 
     Of the method's maps those named are kept, by default all; the report has the shares of all. Of its
     layers, which are large, only those named are made, where `allocate` finds room for them. Tiles have at
     most `side` pixels, by default as many as are useful and as `max_memory` bytes allow, beside the frames
-    and the result. Neither the tiles nor the number of threads change the result.
+    and the result. Neither the tiles nor the number of threads change the result. `watch` is shown each part
+    as it comes, in no particular order.
     """
     height, width = frames.shape[1:3]
     progress("fuse", 0.0)  # before the first tile, which may have to compile
@@ -52,6 +54,7 @@ def run(
     if method.halo is None:
         result = method.fuse(np.asarray(frames[:]), Tile.whole((height, width)))
         shares.add(result)
+        watch(slice(0, height), slice(0, width), result)
         progress("fuse", 1.0)
         arrays = {name: getattr(result, name) for name in kept}
         return FusionResult(image=result.image, report=result.report | shares.report(), **arrays)
@@ -81,6 +84,7 @@ def run(
             for k, plane in enumerate(planes):
                 arrays[name][k, *tile.inner] = plane
         shares.add(part)
+        watch(*tile.inner, part)
         report = part.report
         progress("fuse", (i + 1) / len(tiles))
     return FusionResult(image=image, report=report | shares.report(), **arrays)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._reduce import reduced, reduction
-from panfocus.cli._shown import shown
+from panfocus.show.picture import shown
 
 if TYPE_CHECKING:
     from panfocus.methods import FusionResult

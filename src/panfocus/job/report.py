@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.cli._job import Job, Source
-from panfocus.cli._request import FREE, Request, plain, restored
 from panfocus.errors import FileError, InputError
+from panfocus.job.prepare import Job, Source
+from panfocus.job.request import FREE, Request, plain, restored
 
 if TYPE_CHECKING:
     from panfocus.methods import FusionResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from panfocus.cli._outputs import Outputs
+from panfocus.job.outputs import Outputs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from panfocus.cli._memory import format_size
 from panfocus.errors import InputError
+from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
     from panfocus.methods import FusionMethod

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from panfocus.cli._console import Console
-from panfocus.cli._job import Job
-from panfocus.cli._memory import format_size
+from panfocus.job.listener import Listener
+from panfocus.job.prepare import Job
+from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
     from panfocus.stack import Frames, Stack
@@ -13,57 +13,57 @@ if TYPE_CHECKING:
 LEAST_SAID = 0.005  # of a frame's brightness: what is corrected by less is not counted
 
 
-def describe(terminal: Console, job: Job) -> None:
+def describe(listener: Listener, job: Job) -> None:
     """Say what would be done."""
     from panfocus.io.scratch import scratch_folder
 
     plan = job.plan
     frames = job.source.like_frames
     kind = f"{_frames(frames)}, {frames.dtype.name}"
-    terminal.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
+    listener.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
     for header in job.source.headers:
-        terminal.say(f"  {header.name}")
+        listener.say(f"  {header.name}")
     if job.source.reduce > 1:
-        terminal.say(f"reduced to 1/{job.source.reduce} of their size, for a preview")
+        listener.say(f"reduced to 1/{job.source.reduce} of their size, for a preview")
     size = format_size(frames.nbytes)
-    terminal.say(
+    listener.say(
         f"held in memory, {size}"
         if plan.in_memory
         else f"kept in a scratch file in {scratch_folder()}, {size}"
     )
     if plan.side:
-        terminal.say(f"in tiles of at most {plan.side} x {plan.side} pixels")
+        listener.say(f"in tiles of at most {plan.side} x {plan.side} pixels")
     if plan.seconds:
-        terminal.say(f"in about {_duration(plan.seconds)}")
+        listener.say(f"in about {_duration(plan.seconds)}")
     if job.request.align != "off":
         again = "" if plan.in_memory else f", with a second scratch file, {size}"
-        terminal.say(f"aligned first ({job.request.align}), where that is needed{again}")
-    terminal.say(f"by the method {job.method_name} ({_listed(vars(job.method) | job.refinement)})")
+        listener.say(f"aligned first ({job.request.align}), where that is needed{again}")
+    listener.say(f"by the method {job.method_name} ({_listed(vars(job.method) | job.refinement)})")
     if job.spans:
         spans = ", ".join(f"{span.start} to {span.stop - 1}" for span in job.spans)
-        terminal.say(f"by slabs of the frames {spans}, counted from 0, then those slabs")
+        listener.say(f"by slabs of the frames {spans}, counted from 0, then those slabs")
     for other in job.others:
-        terminal.say(
+        listener.say(
             f"and {_how_applied(job)} to {len(other.headers)} frames from {other.headers[0].name} on"
         )
-    terminal.say(f"into {job.request.outputs.names(len(job.spans))}")
+    listener.say(f"into {job.request.outputs.names(len(job.spans))}")
 
 
-def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any]) -> None:
+def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, Any]) -> None:
     """Say what was done."""
     for notice in stack.notices:
-        terminal.say(notice)
+        listener.say(notice)
     by_slabs = f", by {len(job.spans)} slabs," if job.spans else ""
     said = [f"fused {_frames(stack.frames)}{by_slabs} in {report['seconds']:.1f} s"]
     if shares := report.get("frame_shares"):
         said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
     if unfocused := report.get("never_in_focus_share"):
         said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
-    terminal.say("; ".join(said))
+    listener.say("; ".join(said))
     for sentence in _corrections(report):
-        terminal.say(sentence)
+        listener.say(sentence)
     if refined := report.get("refine"):
-        terminal.say(
+        listener.say(
             f"refined with strength {refined['strength']:g}, which changed {refined['changed_share']:.1%} "
             f"of the values, by {refined['largest_change']:.2g} of full scale at most"
             + (
@@ -73,18 +73,18 @@ def summarise(terminal: Console, job: Job, stack: "Stack", report: dict[str, Any
             )
         )
     if job.request.preview:
-        terminal.say(
+        listener.say(
             f"a preview, at 1/{job.source.reduce} of the frames' size; without --preview it has all of it"
             if job.source.reduce > 1
             else "no preview: the frames are small enough to be fused at their full size"
         )
     if job.others:
-        terminal.say(
+        listener.say(
             f"{_how_applied(job)} to {len(job.others)} other sets of frames".replace(
                 "1 other sets", "1 other set"
             )
         )
-    terminal.say(f"wrote {job.request.outputs.names(len(job.spans))}")
+    listener.say(f"wrote {job.request.outputs.names(len(job.spans))}")
 
 
 def _corrections(report: dict[str, Any]) -> list[str]:

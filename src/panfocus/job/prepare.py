@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.cli._align import check_align, find_reference
-from panfocus.cli._console import usage_errors
-from panfocus.cli._lengths import DepthScale
-from panfocus.cli._memory import parse_size
-from panfocus.cli._plan import ENCODED, Plan, make_plan
-from panfocus.cli._request import Request
-from panfocus.errors import InputError
+from panfocus.errors import InputError, usage_errors
+from panfocus.job.align import check_align, find_reference
+from panfocus.job.lengths import DepthScale
+from panfocus.job.plan import ENCODED, Plan, make_plan
+from panfocus.job.request import Request
+from panfocus.job.sizes import parse_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

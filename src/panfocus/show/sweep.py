@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from panfocus._float import FloatArray
 from panfocus._reduce import reduced, reduction
-from panfocus.cli._shown import shown
+from panfocus.show.picture import shown
 
 LARGEST_SIDE, MILLISECONDS = 800, 80
 FEWEST, MOST = 24, 60  # pictures

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.cli._job import Job
+from panfocus.job.prepare import Job
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content
@@ -22,10 +22,10 @@ def contents_of(
 def _contents(
     job: Job, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
 ) -> "Iterator[tuple[Path | None, Content]]":
-    from panfocus.cli._sweep import MILLISECONDS, sweep
     from panfocus.io.animation import encode_animation
     from panfocus.io.depth import encode_depth, encode_depth_colours
     from panfocus.io.write import encode_confidence, encode_image, encode_labels, encode_mask
+    from panfocus.show.sweep import MILLISECONDS, sweep
 
     outputs, scale, n_frames = job.request.outputs, job.depth_scale, len(stack.frames)
     unit: dict[str, Any] = {"step": scale.step, "unit": scale.unit}

@@ -1,0 +1,84 @@
+"""A fusion from files to files, in its order: check, fuse, write."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.job.contents import contents_of
+from panfocus.job.fusion import applied_contents, carried_out, timed
+from panfocus.job.listener import Listener
+from panfocus.job.prepare import Job, prepare
+from panfocus.job.report import report_of
+from panfocus.job.request import Request
+from panfocus.job.said import describe, summarise
+
+if TYPE_CHECKING:
+    from panfocus.io.files import Content
+    from panfocus.methods import FusionResult
+    from panfocus.stack import Frames
+
+
+def run(request: Request, listener: Listener, *, force: bool, dry_run: bool) -> None:
+    """Do what is asked for, or only say what would be done."""
+    from panfocus._threads import limit_threads
+    from panfocus.io.files import make_folder
+
+    times: dict[str, float] = {}
+    with limit_threads(request.threads):
+        with timed(times, "check"):
+            job = prepare(request, force=force, warn=listener.warn)
+        if dry_run:
+            describe(listener, job)
+            return
+        with carried_out(job, listener) as fusion:
+            stack, result = fusion.stack, fusion.result
+            times |= fusion.times
+            with timed(times, "encode"):
+                contents = contents_of(job, result, stack, fusion.slabs)
+                contents |= applied_contents(job, result, fusion.alignment, listener)
+                if request.outputs.steps:
+                    make_folder(request.outputs.steps)
+                    contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
+            report = report_of(job, stack, result, fusion.digests) if request.outputs.report else {}
+            _write(job, contents, report, times, listener, force=force)
+    summarise(listener, job, stack, result.report)
+
+
+def _step_contents(
+    folder: Path, frames: "Frames", result: "FusionResult", slabs: "Frames | None"
+) -> "dict[Path, Content]":
+    from panfocus.io.png import encode_png
+    from panfocus.show.steps import step_pictures
+
+    pictures = step_pictures(frames, result, slabs)
+    return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
+
+
+def _write(
+    job: Job,
+    contents: "dict[Path, Content]",
+    report: Mapping[str, Any],
+    times: dict[str, float],
+    listener: Listener,
+    *,
+    force: bool,
+) -> None:
+    """Write all files, the report last: it tells of the others."""
+    from panfocus.io.files import write_files
+    from panfocus.io.write import encode_json
+
+    started = time.perf_counter()
+    kinds = {path: kind for kind, path in job.request.outputs.files(len(job.spans)).items()}
+    written: list[dict[str, Any]] = []
+
+    def tell(path: Path, digest: str, size: int) -> None:
+        written.append({"kind": kinds.get(path, "step"), "path": str(path), "sha256": digest, "bytes": size})
+
+    def write_report(file: Any) -> None:
+        times["write"] = round(time.perf_counter() - started, 3)
+        file.write(encode_json({**report, "times": times, "outputs": written}))
+
+    if job.request.outputs.report:
+        contents[job.request.outputs.report] = write_report
+    write_files(contents, force=force, ready=listener.finish, written=tell if report else None)

@@ -1,0 +1,1 @@
+"""Pictures for the eye, made of frames and results."""
