@@ -11,7 +11,7 @@ from panfocus.errors import usage_errors
 from panfocus.job.allocator import keep_freed_memory
 from panfocus.job.outputs import Outputs
 from panfocus.job.report import redone
-from panfocus.job.request import Request
+from panfocus.job.request import HELP, Request
 from panfocus.job.run import run
 
 
@@ -36,22 +36,13 @@ def fuse(
             help="Dictionary to use in place of the method's own: a file, or a shipped one's name.",
         ),
     ] = None,
-    hot_pixels: Annotated[
-        str, typer.Option(help="Repair pixels that are not the scene's: auto, on (in pairs too), off.")
-    ] = "auto",
+    hot_pixels: Annotated[str, typer.Option(help=HELP["hot_pixels"])] = "auto",
     align: Align = "auto",
     reference: Reference = None,
     borders: Borders = "crop",
-    exposure: Annotated[
-        str, typer.Option(help="Correct frames of other brightness or colour: auto, off.")
-    ] = "auto",
-    refine: Annotated[
-        bool, typer.Option("--refine", help="Smooth the fused image by total variation.")
-    ] = False,
-    refine_strength: Annotated[
-        float | None,
-        typer.Option(help="How much to smooth, on unit-range values: larger is smoother. Implies --refine."),
-    ] = None,
+    exposure: Annotated[str, typer.Option(help=HELP["exposure"])] = "auto",
+    refine: Annotated[bool, typer.Option("--refine", help=HELP["refine"])] = False,
+    refine_strength: Annotated[float | None, typer.Option(help=HELP["refine_strength"])] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Write which frame is sharpest at each pixel, counted from 0 (PNG).")
     ] = None,
@@ -65,10 +56,7 @@ def fuse(
     depth_colour: Annotated[
         Path | None, typer.Option(help="Write the same in colours, with a legend (PNG).")
     ] = None,
-    step: Annotated[
-        str | None,
-        typer.Option(metavar="DISTANCE", help="From frame to frame, such as 5um or 0.1mm: depth is in it."),
-    ] = None,
+    step: Annotated[str | None, typer.Option(metavar="DISTANCE", help=HELP["step"])] = None,
     sweep: Annotated[
         Path | None, typer.Option(help="Write a walk through the depths (animated WebP, GIF or PNG).")
     ] = None,
@@ -86,13 +74,7 @@ def fuse(
     apply_output: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="File to write for --apply-to.")
     ] = None,
-    slabs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE:OVERLAP",
-            help="Fuse overlapping parts of so many frames, then those; each is written beside the output.",
-        ),
-    ] = None,
+    slabs: Annotated[str | None, typer.Option(metavar="SIZE:OVERLAP", help=HELP["slabs"])] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels a side.")
     ] = False,
@@ -119,13 +101,7 @@ def fuse(
     jpeg_subsampling: Annotated[
         str, typer.Option(help="Colour of a JPEG that is written: full 444, half 422, quarter 420.")
     ] = "444",
-    max_memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Most memory to use, such as 2GB; by default up to a quarter of what is free.",
-        ),
-    ] = None,
+    max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
     dry_run: Annotated[

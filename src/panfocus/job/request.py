@@ -3,11 +3,16 @@
 import dataclasses
 import types
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from panfocus.job.outputs import Outputs
+
+
+def _option(default: Any, text: str) -> Any:
+    """Give an option its default and the text that the command line and the page explain it with."""
+    return field(default=default, metadata={"help": text})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +27,27 @@ class Request:
     method: str | None = None
     settings: tuple[str, ...] = ()  # NAME=VALUE
     dictionary: Path | None = None
-    hot_pixels: str = "auto"
-    align: str = "auto"
-    reference: str | None = None  # a frame's name or number
-    borders: str = "crop"
-    exposure: str = "auto"
-    refine: bool = False
-    refine_strength: float | None = None
-    slabs: str | None = None  # SIZE:OVERLAP
+    hot_pixels: str = _option("auto", "Repair pixels that are not the scene's: auto, on (in pairs too), off.")
+    align: str = _option(
+        "auto", "auto, off, shift, similarity, affine or homography; auto takes the simplest that fits."
+    )
+    reference: str | None = _option(
+        None, "Frame that others are aligned to: its file's name, or number from 0; by default the middle."
+    )
+    borders: str = _option(
+        "crop", "crop to what all aligned frames show, or mark: keep the size, fill from other frames."
+    )
+    exposure: str = _option("auto", "Correct frames of other brightness or colour: auto, off.")
+    refine: bool = _option(False, "Smooth the fused image by total variation.")
+    refine_strength: float | None = _option(
+        None, "How much to smooth, on unit-range values: larger is smoother. Implies --refine."
+    )
+    slabs: str | None = _option(
+        None,
+        "Fuse overlapping parts of so many frames, then those; each is written beside the output.",
+    )  # SIZE:OVERLAP
     preview: bool = False
-    step: str | None = None  # from frame to frame, with its unit
+    step: str | None = _option(None, "From frame to frame, such as 5um or 0.1mm: depth is in it.")
     skip_bad: bool = False
     apply_to: tuple[tuple[str, ...], ...] = ()  # inputs of other sets of frames
     channel: int | None = None  # of microscopes' files
@@ -39,9 +55,15 @@ class Request:
     jpeg_quality: int = 95
     jpeg_subsampling: str = "444"
     # These change no pixel.
-    max_memory: str | None = None
+    max_memory: str | None = _option(
+        None, "Most memory to use, such as 2GB; by default up to a quarter of what is free."
+    )
     threads: int | None = None
 
+
+HELP: dict[str, str] = {
+    option.name: option.metadata["help"] for option in dataclasses.fields(Request) if option.metadata
+}
 
 # A redone run may have its own.
 FREE = ("inputs", "outputs", "max_memory", "threads")

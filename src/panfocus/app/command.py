@@ -1,0 +1,69 @@
+"""Between the page's options, a request, and the command line that does the same."""
+
+import dataclasses
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from panfocus.errors import InputError
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request, plain, restored
+
+# Options that are not called like their fields.
+_NAMES = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}
+# What a page may not say: these name files, which the server chooses.
+_OF_THE_SERVER = ("inputs", "outputs", "apply_to", "dictionary", "retouch")
+
+
+def as_request(
+    options: Mapping[str, Any], inputs: Sequence[Path], outputs: Outputs, *, dictionary: Path | None = None
+) -> Request:
+    """Return the request that the page's options mean; what is none of them is refused by name.
+
+    `dictionary` is the file, or the shipped one, that the options' name stands for.
+    """
+    known = {field.name for field in dataclasses.fields(Request)}.difference(_OF_THE_SERVER)
+    values: dict[str, Any] = {}
+    for name, value in options.items():
+        if name == "settings" and isinstance(value, Mapping):
+            values[name] = [f"{setting}={_typed(given)}" for setting, given in value.items()]
+        elif name in known:
+            values[name] = value
+        elif name != "dictionary":
+            raise InputError(f"{name} is no option of a fusion")
+    request = {"inputs": list(map(str, inputs)), "outputs": plain(outputs), **values}
+    request = {name: value for name, value in request.items() if value is not None}
+    try:
+        made: Request = restored(request)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the options are not of the right kind: {error}") from error
+    return dataclasses.replace(made, dictionary=dictionary)
+
+
+def command_line(request: Request) -> str:
+    """Write the command that does what is asked for, quoted for a shell."""
+    words = [*_words(request), *_words(request.outputs)]
+    inputs = list(request.inputs)
+    if any(given.startswith("-") for given in inputs):
+        return shlex.join(["panfocus", "fuse", *words, "--", *inputs])
+    return shlex.join(["panfocus", "fuse", *inputs, *words])
+
+
+def _words(part: Request | Outputs) -> Iterator[str]:
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if field.name in ("inputs", "outputs") or value == field.default:
+            continue
+        option = _NAMES.get(field.name, f"--{field.name.replace('_', '-')}")
+        if value is True:
+            yield option
+            continue
+        for single in value if isinstance(value, tuple) else [value]:
+            yield option
+            yield str(single[0] if isinstance(single, tuple) else single)
+
+
+def _typed(value: Any) -> str:
+    """Write a setting as it would be typed."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,84 @@
+"""What can be set, as plain data that the page makes forms of: the methods' own fields, and the options."""
+
+import dataclasses
+import typing
+from functools import cache
+from typing import Any
+
+KINDS = {int: "integer", float: "number", bool: "boolean"}
+
+Form = dict[str, Any]
+
+
+@cache
+def method_forms() -> list[Form]:
+    """Describe every method with its settings, the default one first."""
+    from panfocus.methods import DEFAULT_METHOD, method_class, method_names
+
+    def described(name: str) -> Form:
+        method = method_class(name)
+        summary = (method.__doc__ or "").strip().partition("\n")[0]
+        return {
+            "name": name,
+            "summary": summary,
+            "fields": _fields_of(method),
+            "maps": list(method.maps),
+        }
+
+    return [described(name) for name in sorted(method_names(), key=lambda name: name != DEFAULT_METHOD)]
+
+
+@cache
+def option_forms() -> list[Form]:
+    """Describe the options of a fusion that a page offers, in the words of the command line."""
+    from panfocus.job.request import HELP, Request
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.registration import BORDERS, CHOICES
+
+    limits: dict[str, Form] = {
+        "align": {"choices": ["auto", "off", *(choice for choice in CHOICES if choice != "auto")]},
+        "borders": {"choices": list(BORDERS)},
+        "exposure": {"choices": list(EXPOSURE)},
+        "hot_pixels": {"choices": list(HOT_PIXELS)},
+        "refine": {},
+        "refine_strength": {"min": 0},
+        "slabs": {},
+        "step": {},
+        "max_memory": {},
+    }
+    kinds, options = typing.get_type_hints(Request), {f.name: f for f in dataclasses.fields(Request)}
+    return [
+        {
+            "name": name,
+            "kind": "choice" if "choices" in limit else _kind(kinds[name]),
+            "default": options[name].default,
+            "help": HELP[name],
+            **limit,
+        }
+        for name, limit in limits.items()
+    ]
+
+
+def _fields_of(method: Any) -> list[Form]:
+    kinds = typing.get_type_hints(method)
+    return [_field(setting, kinds[setting.name]) for setting in dataclasses.fields(method)]
+
+
+def _field(setting: "dataclasses.Field[Any]", kind: Any) -> Form:
+    # What is made anew each time, a dictionary, is not plain data: no default means the method's own.
+    default = None if setting.default is dataclasses.MISSING else setting.default
+    form = {"name": setting.name, "kind": _kind(kind), "default": default, "help": setting.metadata["help"]}
+    if form["kind"] == "choice":
+        form["choices"] = list(typing.get_args(kind))
+    return form
+
+
+def _kind(kind: Any) -> str:
+    from panfocus.dictionary import CoupledDictionary
+
+    if kind is CoupledDictionary:
+        return "dictionary"
+    if typing.get_origin(kind) is typing.Literal:
+        return "choice"
+    options = [part for part in typing.get_args(kind) if part is not type(None)]
+    return KINDS.get(options[0] if options else kind, "text")
