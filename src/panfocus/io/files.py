@@ -115,19 +115,19 @@ def write_files(
         check_destination(path, force=force)
     targets = [_link_target(path) for path in contents]
     for folder in {target.parent for target in targets}:
-        _remove_abandoned(folder)
+        remove_abandoned(folder)
     renames: dict[Path, Path] = {}
     with ExitStack() as files:
         try:
             for target, (path, data) in zip(targets, contents.items(), strict=True):
-                temporary, file = _new_temporary(target.parent)
+                temporary, file = new_temporary(target.parent)
                 renames[temporary] = target
                 files.callback(_close, file)
                 if callable(data):
                     data(file)
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
-                _settle(file)
+                settle(file)
                 if written:
                     written(path, digest(temporary), temporary.stat().st_size)
             ready()
@@ -142,18 +142,18 @@ def write_files(
                 temporary.unlink(missing_ok=True)
 
 
-def _new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
+def new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
     """Open a new file that is locked as long as it is open."""
     while True:
         path = folder / f"{_HERE}{secrets.token_hex(8)}"
-        file = path.open("xb")
+        file = path.open("x+b")
         hold(file)
         if path.exists():
             return path, file
         file.close()  # before it was locked, another run took it for abandoned
 
 
-def _settle(file: BinaryIO) -> None:
+def settle(file: BinaryIO) -> None:
     """Make sure that what was written is in the file."""
     file.flush()
     os.close(os.dup(file.fileno()))  # on some network disks only a close tells that they are full
@@ -167,7 +167,7 @@ def _close(file: BinaryIO) -> None:
         file.close()
 
 
-def _remove_abandoned(folder: Path) -> None:
+def remove_abandoned(folder: Path) -> None:
     """Remove what killed runs on this machine left: temporary files that nobody holds."""
     for path in folder.glob(f"{_HERE}*"):
         if not is_held(path):
