@@ -1,0 +1,337 @@
+/* The viewer: deep zoom of a job's layers, compared by a slider or side by side, with maps laid over.
+
+   Other modules use `createViewer(element, app)` and the methods of Viewer; how layers are named is said in
+   viewer/layers.js, what tools get in viewer/pointing.js. */
+
+import { createControls } from "./viewer/controls.js";
+import { createDivider } from "./viewer/divider.js";
+import { nameOf, tilesOf, titleOf } from "./viewer/layers.js";
+import { Pane } from "./viewer/pane.js";
+import { listen } from "./viewer/pointing.js";
+
+export function createViewer(element, app) {
+  return new Viewer(element, app);
+}
+
+class Viewer {
+  tool = null;
+  cursor = { row: 0, col: 0 };
+  cursorShown = false;
+  shown = { job: null, layer: null, compared: null, beside: null, overlay: null, opacity: 0.5, position: 0.5 };
+  #listeners = { place: new Set(), changed: new Set(), cursor: new Set() };
+  #versions = new Map();
+
+  constructor(element, app) {
+    this.app = app;
+    element.classList.add("viewer");
+    this.stage = part(element, "div", "stage");
+    Object.assign(this.stage, { tabIndex: 0 });
+    this.stage.setAttribute("role", "application");
+    this.stage.setAttribute(
+      "aria-label",
+      "Picture. Arrow keys move the view, plus and minus zoom, 0 fits it, 1 shows its own pixels, " +
+        "C shows a cursor for the arrow keys, Enter looks at the place.",
+    );
+    const [main, beside] = ["main", "beside"].map((name) => part(this.stage, "div", `pane ${name}`));
+    beside.hidden = true;
+    const moved = (pane) => this.#moved(pane);
+    this.panes = {
+      main: new Pane(main, moved, (pane) => pane.fit(true)),
+      beside: new Pane(beside, moved, (pane) => pane.follow(this.panes.main)),
+    };
+    this.captions = {
+      main: part(main, "p", "caption"),
+      compared: part(main, "p", "caption right"),
+      beside: part(beside, "p", "caption"),
+    };
+    this.empty = part(this.stage, "p", "empty");
+    this.empty.textContent = "The result will be shown here.";
+    this.divider = createDivider(main, (position) => this.compare(this.shown.compared, position));
+    this.addPainter((context) => this.#paintCursor(context));
+    for (const pane of Object.values(this.panes)) this.#redirect(pane);
+    listen(this.stage, this);
+    this.controls = createControls(element, this);
+    app?.state?.on?.(() => this.#followState());
+  }
+
+  /* Show a layer of a job that is done; null shows nothing. What is compared stays if it still can be. */
+  show(job, layer = "fused") {
+    const { shown } = this;
+    if (!job?.result) {
+      Object.assign(shown, { job: null, layer: null, compared: null, beside: null, overlay: null });
+    } else {
+      if (shown.job?.id !== job.id) {
+        Object.assign(shown, { compared: null, beside: null });
+        this.cursor = { row: Math.floor(job.result.height / 2), col: Math.floor(job.result.width / 2) };
+      }
+      if (shown.overlay && !job.result.layers.includes(shown.overlay)) shown.overlay = null;
+      Object.assign(shown, { job, layer });
+    }
+    this.#arrange();
+  }
+
+  /* Lay another layer over the right part of the view, from `position` (0..1 of its width) on. */
+  compare(reference, position = this.shown.position) {
+    const begun = reference && reference !== this.shown.compared;
+    Object.assign(this.shown, { compared: reference, position });
+    if (reference) this.shown.beside = null;
+    this.panes.main.setSplit(position);
+    this.divider.place(position);
+    if (begun || !reference) this.#arrange();
+  }
+
+  /* Show another layer in a second pane that follows the first. */
+  sideBySide(reference) {
+    this.shown.beside = reference;
+    if (reference) this.shown.compared = null;
+    this.#arrange();
+  }
+
+  /* Lay a map over what is shown. */
+  overlay(layer, opacity = this.shown.opacity) {
+    Object.assign(this.shown, { overlay: layer, opacity });
+    this.#arrange();
+  }
+
+  /* A layer of the shown job has changed: fetch its tiles anew where they are seen. */
+  refresh(layer, version) {
+    this.#versions.set(`${this.shown.job?.id}/${layer}`, version);
+    this.#arrange();
+  }
+
+  job() {
+    return this.shown.job;
+  }
+
+  layer() {
+    return this.shown.layer;
+  }
+
+  toImage(clientX, clientY) {
+    return this.panes[this.#isBeside(clientX, clientY) ? "beside" : "main"].toImage(clientX, clientY);
+  }
+
+  toScreen(row, col) {
+    return this.panes.main.toScreen(row, col);
+  }
+
+  scale() {
+    return this.panes.main.scale();
+  }
+
+  fit() {
+    this.panes.main.fit();
+  }
+
+  /* One pixel of the picture fills `factor` pixels of the screen (its real ones, not those of CSS). */
+  zoom(factor) {
+    this.panes.main.zoomTo(factor / devicePixelRatio, this.cursorShown ? this.cursor : null);
+  }
+
+  zoomBy(factor) {
+    this.panes.main.zoomTo(this.scale() * factor, this.cursorShown ? this.cursor : null);
+  }
+
+  /* Bring a place into the middle, at `scale` screen pixels per pixel if given. */
+  goTo(row, col, scale = null) {
+    this.panes.main.centre(row, col);
+    if (scale) this.panes.main.zoomTo(scale);
+  }
+
+  pull(x, y) {
+    const { row, col } = this.panes.main.toImage(...this.#middle());
+    this.panes.main.centre(row - y / this.scale(), col - x / this.scale(), true);
+  }
+
+  setTool(tool) {
+    this.tool = tool;
+    this.stage.dataset.tool = tool?.name ?? "";
+    for (const { element } of Object.values(this.panes)) element.style.cursor = tool?.cursor ?? "";
+    this.repaint();
+  }
+
+  /* `paint(context, viewer)` draws above the picture whenever it moves; coordinates as of toScreen. */
+  addPainter(paint) {
+    const bound = (context) => this.shown.job && paint(context, this);
+    for (const pane of Object.values(this.panes)) pane.painters.add(bound);
+    this.repaint();
+    return () => {
+      for (const pane of Object.values(this.panes)) pane.painters.delete(bound);
+      this.repaint();
+    };
+  }
+
+  repaint() {
+    for (const pane of Object.values(this.panes)) pane.repaint();
+  }
+
+  /* "place": one was chosen; "cursor": pointer or cursor moved; "changed": view or layers did. */
+  on(name, listener) {
+    this.#listeners[name].add(listener);
+    return () => this.#listeners[name].delete(listener);
+  }
+
+  paneAt(target) {
+    if (!this.shown.job || target.closest?.(".divider")) return null;
+    return target.closest?.(".pane");
+  }
+
+  showCursor(shown) {
+    this.cursorShown = shown;
+    if (shown) {
+      const { row, col } = this.panes.main.toImage(...this.#middle());
+      if (!this.#isSeen(this.cursor)) this.cursor = this.#inside(row, col);
+      this.#emit("cursor", this.cursor);
+    }
+    this.controls.update();
+    this.repaint();
+  }
+
+  moveCursor(down, right) {
+    this.cursor = this.#inside(this.cursor.row + down, this.cursor.col + right);
+    if (!this.#isSeen(this.cursor)) this.panes.main.centre(this.cursor.row, this.cursor.col);
+    this.#emit("cursor", this.cursor);
+    this.repaint();
+  }
+
+  /* The pointer is over a place (null: it has left). */
+  point(place) {
+    this.#emit("cursor", place);
+  }
+
+  choosePlace({ row, col }) {
+    const place = { row: Math.round(row), col: Math.round(col) };
+    if (!this.shown.job) return;
+    const { width, height } = this.shown.job.result;
+    if (place.row < 0 || place.col < 0 || place.row >= height || place.col >= width) return;
+    this.cursor = place;
+    this.#emit("place", place);
+    this.repaint();
+  }
+
+  #arrange() {
+    const { job, layer, compared, beside, overlay, opacity } = this.shown;
+    const { main, beside: second } = this.panes;
+    second.element.hidden = !beside;
+    this.empty.hidden = Boolean(job);
+    this.stage.classList.toggle("two", Boolean(beside));
+    main.set("base", this.#source(layer));
+    main.set("compared", this.#source(compared));
+    main.setSplit(this.shown.position);
+    this.divider.show(Boolean(compared));
+    second.set("base", this.#source(beside));
+    for (const pane of [main, second]) pane.set("overlay", this.#source(overlay), { opacity });
+    this.captions.main.textContent = job ? this.#caption(layer) : "";
+    this.captions.compared.textContent = compared ? this.#caption(compared) : "";
+    this.captions.beside.textContent = beside ? this.#caption(beside) : "";
+    this.controls.update();
+    this.repaint();
+    this.#emit("changed", this);
+  }
+
+  #resolve(reference) {
+    const [layer, id] = reference.split("/").reverse();
+    if (!id || id === this.shown.job.id) return { job: this.shown.job, layer };
+    return { job: this.app.state.get().jobs.find((job) => job.id === id), layer };
+  }
+
+  #source(reference) {
+    if (!reference || !this.shown.job) return null;
+    const { job, layer } = this.#resolve(reference);
+    if (!job?.result) return null;
+    const known = this.#versions.get(`${job.id}/${layer}`);
+    return tilesOf(job, layer, known ?? (layer === "retouched" ? job.retouch?.version : job.ended) ?? 0);
+  }
+
+  #caption(reference) {
+    const { job, layer } = this.#resolve(reference);
+    if (!job) return "";
+    return job === this.shown.job ? nameOf(job, layer) : `${titleOf(job)}: ${nameOf(job, layer)}`;
+  }
+
+  /* The shown job has news (strokes from another tab, say), or is gone. */
+  #followState() {
+    if (!this.shown.job) return;
+    const job = this.app.state.get().jobs?.find(({ id }) => id === this.shown.job.id);
+    if (!job?.result) {
+      this.show(null);
+      return;
+    }
+    const retouched = job.retouch?.version;
+    if (retouched !== this.shown.job.retouch?.version) this.#versions.delete(`${job.id}/retouched`);
+    if (job === this.shown.job) return;
+    this.shown.job = job;
+    this.#arrange();
+  }
+
+  #moved(pane) {
+    const { main, beside } = this.panes ?? {};
+    if (!beside) return;
+    if (this.shown.beside && beside.slots.base.item && !this.following) {
+      this.following = true;
+      (pane === main ? beside : main).follow(pane);
+      this.following = false;
+    }
+    this.controls?.tell();
+    this.#emit("changed", this);
+  }
+
+  /* While a tool is set, drags are its own; without one a click chooses a place. */
+  #redirect(pane) {
+    for (const name of ["canvas-drag", "canvas-drag-end"]) {
+      pane.osd.addHandler(name, (event) => (event.preventDefaultAction = Boolean(this.tool)));
+    }
+    pane.osd.addHandler("canvas-click", (event) => {
+      const { clientX, clientY } = event.originalEvent;
+      if (event.quick && !this.tool) this.choosePlace(this.toImage(clientX, clientY));
+    });
+  }
+
+  #paintCursor(context) {
+    if (!this.cursorShown) return;
+    const { x, y } = this.toScreen(this.cursor.row, this.cursor.col);
+    for (const [width, colour] of [[3, "#000"], [1, "#fff"]]) {
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.beginPath();
+      for (const [right, down] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+        context.moveTo(x + 5 * right, y + 5 * down);
+        context.lineTo(x + 20 * right, y + 20 * down);
+      }
+      context.stroke();
+    }
+  }
+
+  #inside(row, col) {
+    const { width, height } = this.shown.job?.result ?? { width: 1, height: 1 };
+    const clamp = (value, size) => Math.min(size - 1, Math.max(0, Math.round(value)));
+    return { row: clamp(row, height), col: clamp(col, width) };
+  }
+
+  #isSeen({ row, col }) {
+    const { x, y } = this.toScreen(row, col);
+    const { clientWidth, clientHeight } = this.panes.main.element;
+    return x >= 0 && y >= 0 && x < clientWidth && y < clientHeight;
+  }
+
+  #isBeside(clientX, clientY) {
+    const { left, right, top, bottom } = this.panes.beside.element.getBoundingClientRect();
+    return clientX >= left && clientX < right && clientY >= top && clientY < bottom; // never if it is hidden
+  }
+
+  #middle() {
+    const { left, top, width, height } = this.panes.main.element.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  }
+
+  #emit(name, value) {
+    for (const listener of this.#listeners[name]) listener(value);
+  }
+}
+
+function part(parent, kind, className) {
+  const element = document.createElement(kind);
+  element.className = className;
+  parent.append(element);
+  return element;
+}

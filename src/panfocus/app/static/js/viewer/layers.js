@@ -1,0 +1,62 @@
+/* The layers of a job: what they are called on the page, and where their tiles come from.
+
+   A reference is the name of a layer ("fused", "frame-3") of the job that is shown, or "JOB/LAYER" for a layer
+   of another job. */
+
+const NAMES = {
+  fused: "Result",
+  retouched: "Result, retouched",
+  labels: "Labels",
+  depth: "Depth",
+  confidence: "Confidence",
+  never_in_focus: "Never in focus",
+};
+export const MAPS = ["labels", "depth", "confidence", "never_in_focus"];
+
+export function layersOf(job) {
+  const has = new Set(job.result.layers);
+  return {
+    pictures: ["fused", ...(has.has("retouched") || job.retouch?.n_strokes ? ["retouched"] : [])],
+    frames: job.result.names.map((_, k) => `frame-${k}`),
+    maps: MAPS.filter((name) => has.has(name)),
+  };
+}
+
+export function nameOf(job, layer) {
+  const frame = /^frame-(\d+)$/.exec(layer);
+  if (!frame) return NAMES[layer] ?? layer;
+  return `Frame ${Number(frame[1]) + 1}: ${job.result.names[frame[1]] ?? ""}`;
+}
+
+/* How a whole result is called beside others of the same stack. */
+export function titleOf(job) {
+  return job.name || job.options?.method || "Result";
+}
+
+/* Other results of the stack that can be laid over this one, pixel on pixel. */
+export function rivalsOf(job, jobs) {
+  return jobs.filter(
+    (other) =>
+      other.id !== job.id &&
+      other.stack === job.stack &&
+      other.kind === "fuse" &&
+      other.state === "done" &&
+      other.result?.width === job.result.width &&
+      other.result?.height === job.result.height,
+  );
+}
+
+export function tilesOf(job, layer, version) {
+  const { width, height, levels, tile } = job.result;
+  const path = `/api/jobs/${encodeURIComponent(job.id)}/tiles/${layer}`;
+  const query = `?v=${encodeURIComponent(version)}`;
+  return {
+    key: path + query,
+    width,
+    height,
+    levels,
+    tile,
+    transparent: MAPS.includes(layer),
+    url: (e, col, row) => `${path}/${e}/${col}_${row}${query}`,
+  };
+}

@@ -1,0 +1,230 @@
+/* One pane: a zoomable picture in three slots (base, compared, overlay) with a canvas above it for painters.
+
+   World coordinates of OpenSeadragon: the base picture is 1 wide. Places are given as {row, col} in pixels of
+   the base picture; whole numbers are the centres of pixels. */
+
+const SLOTS = ["base", "compared", "overlay"];
+const LARGEST_SCALE = 32; // screen pixels per image pixel
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export class Pane {
+  /* `changed(pane)`: the view has moved; `opened(pane)`: a picture of another size has come. */
+  constructor(element, changed, opened) {
+    Object.assign(this, { element, changed, opened });
+    this.slots = Object.fromEntries(SLOTS.map((name) => [name, { source: null, item: null, old: null }]));
+    this.painters = new Set();
+    this.split = null; // where the compared picture begins, as a part of the pane's width
+    this.osd = openSeadragon(element);
+    this.osd.addHandler("viewport-change", () => this.#moved());
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "painted";
+    element.append(this.canvas);
+    new ResizeObserver(() => this.#resized()).observe(element);
+  }
+
+  /* What shall be seen in a slot: {key, width, height, levels, tile, maps, url(e, col, row)} or null. */
+  set(name, source, { opacity = 1 } = {}) {
+    const slot = this.slots[name];
+    if (slot.source?.key === source?.key) {
+      slot.opacity = opacity;
+      slot.item?.setOpacity(opacity);
+      return;
+    }
+    const resized = name === "base" && source && !sameSize(slot.source, source);
+    Object.assign(slot, { source, opacity });
+    if (!source) {
+      this.#remove(slot, "item");
+      this.#remove(slot, "old");
+      return;
+    }
+    if (resized) this.#forgetAll();
+    this.osd.addTiledImage({
+      tileSource: tileSource(source),
+      x: 0,
+      y: 0,
+      width: source.width / this.size.width,
+      opacity,
+      success: ({ item }) => this.#arrived(slot, source, item, resized),
+    });
+  }
+
+  get size() {
+    const { width = 1, height = 1 } = this.slots.base.source ?? {};
+    return { width, height };
+  }
+
+  /* Screen pixels (CSS) per pixel of the picture. */
+  scale() {
+    return (this.osd.viewport.getZoom(true) * this.osd.viewport.getContainerSize().x) / this.size.width;
+  }
+
+  toImage(clientX, clientY) {
+    const { left, top } = this.element.getBoundingClientRect();
+    const point = this.osd.viewport.pointFromPixel(new OpenSeadragon.Point(clientX - left, clientY - top), true);
+    return { row: point.y * this.size.width - 0.5, col: point.x * this.size.width - 0.5 };
+  }
+
+  toScreen(row, col) {
+    const { x, y } = this.osd.viewport.pixelFromPoint(this.#point(row, col), true);
+    return { x, y };
+  }
+
+  fit(atOnce = still()) {
+    this.osd.viewport.goHome(atOnce);
+  }
+
+  zoomTo(scale, place = null) {
+    this.osd.viewport.zoomTo(this.#zoom(scale), place && this.#point(place.row, place.col), still());
+    this.osd.viewport.applyConstraints();
+  }
+
+  centre(row, col, atOnce = still()) {
+    this.osd.viewport.panTo(this.#point(row, col), atOnce);
+  }
+
+  /* Move the view by parts of its width and height. */
+  pan(right, down) {
+    const { width, height } = this.osd.viewport.getBounds();
+    this.osd.viewport.panBy(new OpenSeadragon.Point(right * width, down * height), still());
+    this.osd.viewport.applyConstraints();
+  }
+
+  /* Show the same part as another pane, at once. */
+  follow(other) {
+    if (!this.slots.base.item) return;
+    this.osd.viewport.zoomTo(this.#zoom(other.scale()), null, true);
+    this.osd.viewport.panTo(other.osd.viewport.getCenter(true), true);
+  }
+
+  setSplit(split) {
+    this.split = split;
+    this.#clip();
+  }
+
+  repaint() {
+    this.due ??= requestAnimationFrame(() => {
+      this.due = null;
+      const ratio = devicePixelRatio;
+      const context = this.canvas.getContext("2d");
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      for (const paint of this.painters) {
+        context.save();
+        paint(context);
+        context.restore();
+      }
+    });
+  }
+
+  #zoom(scale) {
+    return (scale * this.size.width) / this.osd.viewport.getContainerSize().x;
+  }
+
+  #point(row, col) {
+    return new OpenSeadragon.Point((col + 0.5) / this.size.width, (row + 0.5) / this.size.width);
+  }
+
+  #arrived(slot, source, item, resized) {
+    if (slot.source !== source) {
+      this.osd.world.removeItem(item); // something else was asked for meanwhile
+      return;
+    }
+    this.#remove(slot, "old");
+    slot.old = slot.item;
+    slot.item = item;
+    item.setOpacity(slot.opacity);
+    // The picture before stays below until the new one is there: no flicker. Two overlays would add up.
+    if (slot === this.slots.overlay || item.getFullyLoaded()) this.#remove(slot, "old");
+    item.addHandler("fully-loaded-change", ({ fullyLoaded }) => fullyLoaded && this.#remove(slot, "old", item));
+    SLOTS.flatMap((name) => [this.slots[name].old, this.slots[name].item])
+      .filter(Boolean)
+      .forEach((each, index) => this.osd.world.setItemIndex(each, index));
+    this.#clip();
+    if (resized) this.opened(this);
+    this.#moved();
+  }
+
+  #remove(slot, which, successor = null) {
+    if (!slot[which] || (successor && slot.item !== successor)) return;
+    this.osd.world.removeItem(slot[which]);
+    slot[which] = null;
+  }
+
+  #forgetAll() {
+    this.osd.world.removeAll();
+    for (const name of SLOTS) {
+      Object.assign(this.slots[name], { item: null, old: null });
+      if (name !== "base") this.slots[name].source = null;
+    }
+  }
+
+  #clip() {
+    const { source, item, old } = this.slots.compared;
+    if (!source || this.split === null) return;
+    const { left, width } = this.element.getBoundingClientRect();
+    const from = Math.max(0, this.toImage(left + this.split * width, 0).col + 0.5);
+    const clip = new OpenSeadragon.Rect(from, 0, Math.max(0, source.width - from), source.height);
+    for (const each of [item, old]) if (each && !each.getClip()?.equals(clip)) each.setClip(clip);
+  }
+
+  #moved() {
+    // Pixels shall be seen as they are: no smoothing where one fills a pixel of the screen or more.
+    const smooth = this.scale() * devicePixelRatio < 0.999;
+    if (smooth !== this.smooth) this.osd.drawer.setImageSmoothingEnabled((this.smooth = smooth));
+    this.#clip();
+    this.repaint();
+    this.changed(this);
+  }
+
+  #resized() {
+    this.canvas.width = Math.round(this.element.clientWidth * devicePixelRatio);
+    this.canvas.height = Math.round(this.element.clientHeight * devicePixelRatio);
+    this.#moved();
+  }
+}
+
+function openSeadragon(element) {
+  // The library would add a style element, which the page's policy forbids; it does not where it finds one.
+  if (!document.querySelector("style[data-openseadragon-mobile-css]")) {
+    const placeholder = document.createElementNS("urn:panfocus", "style");
+    placeholder.setAttribute("data-openseadragon-mobile-css", "");
+    document.head.append(placeholder);
+  }
+  return new OpenSeadragon.Viewer({
+    element,
+    drawer: "canvas",
+    tabIndex: "",
+    showNavigationControl: false,
+    animationTime: still() ? 0 : 0.25,
+    springStiffness: 10,
+    blendTime: 0,
+    minZoomImageRatio: 0.7,
+    maxZoomPixelRatio: LARGEST_SCALE,
+    visibilityRatio: 0.3,
+    preserveImageSizeOnResize: true,
+    imageLoaderLimit: 6,
+    maxImageCacheCount: 400,
+    gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
+    gestureSettingsPen: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
+    gestureSettingsTouch: { clickToZoom: false, dblClickToZoom: false, flickEnabled: !still() },
+  });
+}
+
+function tileSource(source) {
+  const tiles = new OpenSeadragon.TileSource({
+    width: source.width,
+    height: source.height,
+    tileSize: source.tile,
+    tileOverlap: 0,
+    minLevel: 0,
+    maxLevel: source.levels - 1,
+  });
+  tiles.getTileUrl = (level, col, row) => source.url(source.levels - 1 - level, col, row);
+  tiles.hasTransparency = () => source.transparent;
+  return tiles;
+}
+
+function sameSize(one, other) {
+  return one?.width === other.width && one?.height === other.height;
+}
