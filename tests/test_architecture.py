@@ -41,6 +41,7 @@ STAGES = (
     "select",
     "compose",
     "refine",
+    "retouch",
     "metrics",
     "simulate",
 )

@@ -1,0 +1,109 @@
+"""Loops of retouching: how far a brush covers each pixel, and mixing by that."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._compile import compiled
+
+Array = NDArray[Any]
+
+BLOCK = 8  # pixels a side that are decided at once, where all are covered alike
+SLACK = 1e-6  # pixels: far more than distances are rounded by
+
+
+@compiled()
+def _distance_squared(row: float, col: float, line: Array, i: int) -> float:
+    """From a place to the piece of the line that begins at point i; a line of one point is that point."""
+    j = min(i + 1, line.shape[0] - 1)
+    down, right = line[j, 0] - line[i, 0], line[j, 1] - line[i, 1]
+    length = down * down + right * right
+    along = 0.0
+    if length > 0:
+        along = ((row - line[i, 0]) * down + (col - line[i, 1]) * right) / length
+        along = min(max(along, 0.0), 1.0)
+    y: float = row - (line[i, 0] + along * down)
+    x: float = col - (line[i, 1] + along * right)
+    return y * y + x * x
+
+
+@compiled()
+def _nearest(row: float, col: float, line: Array, pieces: Array, distances: Array) -> float:
+    """Find how far a place is from each of the pieces; return the smallest."""
+    least = np.inf
+    for n in range(pieces.size):
+        distances[n] = math.sqrt(_distance_squared(row, col, line, pieces[n]))
+        least = min(least, distances[n])
+    return least
+
+
+@compiled()
+def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity: float, out: Array) -> bool:
+    """Write how much of each pixel of a rectangle is painted, 0 to 1; return whether any is.
+
+    `line` (n, 2) are the points of the stroke, row and column. Up to `inner` from the line it is `opacity`,
+    from there it falls evenly to 0 at `outer`. Pieces of the line that are too far to count are left out,
+    block by block; what is found for a pixel does not depend on its rectangle or block.
+    """
+    height, width = out.shape
+    every = np.arange(max(1, line.shape[0] - 1))
+    far = np.empty(every.size, np.float64)
+    _nearest(top + (height - 1) / 2, left + (width - 1) / 2, line, every, far)
+    reach = outer + math.hypot((height - 1) / 2, (width - 1) / 2) + SLACK
+    pieces = every[far <= reach]
+    out[:] = 0.0
+    if pieces.size == 0:
+        return False
+    distances = np.empty(pieces.size, np.float64)
+    touched = False
+    for y0 in range(0, height, BLOCK):
+        y1 = min(y0 + BLOCK, height)
+        for x0 in range(0, width, BLOCK):
+            x1 = min(x0 + BLOCK, width)
+            half = math.hypot((y1 - 1 - y0) / 2, (x1 - 1 - x0) / 2) + SLACK
+            least = _nearest(top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2, line, pieces, distances)
+            if least - half > outer:
+                continue
+            if least + half <= inner:
+                out[y0:y1, x0:x1] = opacity
+                touched = True
+                continue
+            near = pieces[distances <= least + 2 * half]
+            for y in range(y0, y1):
+                for x in range(x0, x1):
+                    squared = np.inf
+                    for n in range(near.size):
+                        squared = min(squared, _distance_squared(top + y, left + x, line, near[n]))
+                    distance = math.sqrt(squared)
+                    if distance <= inner:
+                        out[y, x] = opacity
+                    elif distance < outer:
+                        out[y, x] = opacity * ((outer - distance) / (outer - inner))
+                    touched = touched or out[y, x] > 0
+    return touched
+
+
+@compiled()
+def mix(picture: Array, frame: Array, alpha: Array, gains: Array, white: float) -> None:
+    """Paint `frame` (h, w, c), times one gain a channel, over `picture` by `alpha` (h, w), in place.
+
+    Whole numbers, which end at `white`, are rounded; for others white is infinite. Where alpha is 1 nothing
+    is left of the picture; where it is 0, or both are equal, nothing changes.
+    """
+    height, width, n = picture.shape
+    whole = white < np.inf
+    for y in range(height):
+        for x in range(width):
+            part = alpha[y, x]
+            if part == 0:
+                continue
+            for i in range(n):
+                below = np.float64(picture[y, x, i])
+                value = gains[i] * np.float64(frame[y, x, i])
+                if whole:
+                    value = min(value, white)
+                if part < 1:
+                    value = below + part * (value - below)
+                picture[y, x, i] = np.rint(value) if whole else value

@@ -1,0 +1,90 @@
+"""Brightness matching: the gain that lets a painted frame pass into its surroundings without a step."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus.retouch._kernel_strokes import cover
+from panfocus.retouch.paint import Rectangle, painted, reach_of
+from panfocus.retouch.strokes import Stroke, Strokes
+from panfocus.stack import Frames, colours
+
+BLOCK = 8  # pixels a side: means over less would compare texture, not light
+RING = 0.5  # of the radius, beyond it: what surrounds a stroke
+LEAST, MOST = 0.5, 2.0
+LEAST_BLOCKS = 4  # fewer tell nothing
+DARK = 1 / 256  # of white: blocks that are darker are noise
+
+
+def with_gains(strokes: Strokes, image: Any, frames: Frames) -> Strokes:
+    """Return the strokes with gains for those that ask for one.
+
+    `image`, the fused picture, and `frames` are indexed by rectangles, and read only around such strokes.
+    """
+    done: list[Stroke] = []
+    for stroke in strokes.strokes:
+        if stroke.match:
+            rows, cols = part = _surroundings(stroke, strokes.height, strokes.width)
+            below = painted(np.asarray(image[part]), frames, done, (rows.start, cols.start))
+            gain = matching_gain(below, np.asarray(frames[stroke.frame, rows, cols]), stroke, part)
+            stroke = dataclasses.replace(stroke, gain=gain, match=False)  # noqa: PLW2901
+        done.append(stroke)
+    return dataclasses.replace(strokes, strokes=tuple(done))
+
+
+def matching_gain(
+    below: NDArray[Any], frame: NDArray[Any], stroke: Stroke, part: Rectangle
+) -> tuple[float, ...]:
+    """Return for each colour channel what the frame is to be multiplied by, from 0.5 to 2.
+
+    It is the median, over blocks of 8 x 8 pixels under the stroke and around it, of the ratios of mean
+    values: those of the picture below, and of the frame. Values are taken as they are, without a curve.
+    Blocks that are black or clipped in either are left out.
+    """
+    rows, cols = part
+    n_down, n_across = (rows.stop - rows.start) // BLOCK, (cols.stop - cols.start) // BLOCK
+    n_colours: int = colours(below).shape[2]
+    if n_down * n_across < LEAST_BLOCKS:
+        return (1.0,) * n_colours
+    alpha = np.empty((n_down * BLOCK, n_across * BLOCK))
+    wide = stroke.radius + _ring(stroke)
+    cover(stroke.line, rows.start, cols.start, wide, wide, 1.0, alpha)
+    inside = _block_means(alpha[..., None])[..., 0] > 0.5
+    white = float(np.iinfo(below.dtype).max) if below.dtype.kind == "u" else 1.0
+    (told, light), (frame_told, frame_light) = (_told(colours(values), white) for values in (below, frame))
+    usable = inside[..., None] & told & frame_told
+    gains = []
+    for i in range(n_colours):
+        ratios = light[usable[..., i], i] / frame_light[usable[..., i], i]
+        ratio = float(np.median(ratios)) if ratios.size >= LEAST_BLOCKS else 1.0
+        gains.append(round(min(max(ratio, LEAST), MOST), 4))
+    return tuple(gains)
+
+
+def _told(values: NDArray[Any], white: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return in which blocks a picture tells its light, and the blocks' means, for each channel."""
+    means = _block_means(values)
+    clipped = _block_means(values >= white) > 0
+    return (means > DARK * white) & ~clipped, means
+
+
+def _block_means(values: NDArray[Any]) -> NDArray[np.float64]:
+    n_down, n_across = values.shape[0] // BLOCK, values.shape[1] // BLOCK
+    blocks = values[: n_down * BLOCK, : n_across * BLOCK].reshape(n_down, BLOCK, n_across, BLOCK, -1)
+    return np.asarray(blocks.mean(axis=(1, 3), dtype=np.float64))
+
+
+def _surroundings(stroke: Stroke, height: int, width: int) -> Rectangle:
+    """Return the rectangle of whole blocks of the picture in which a stroke is matched."""
+    spans = []
+    for reach, length in zip(reach_of(stroke, _ring(stroke)), (height, width), strict=True):
+        start = max(0, reach.start) // BLOCK * BLOCK
+        stop = min(length, -(-reach.stop // BLOCK) * BLOCK)
+        spans.append(slice(min(start, length), max(stop, min(start, length))))
+    return spans[0], spans[1]
+
+
+def _ring(stroke: Stroke) -> float:
+    return max(2.0 * BLOCK, RING * stroke.radius)
