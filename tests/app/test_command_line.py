@@ -64,6 +64,7 @@ def as_typed(line, monkeypatch) -> Request:
             time=3,
             jpeg_quality=80,
             jpeg_subsampling="420",
+            bits=8,
             max_memory="2GB",
             threads=2,
         ),

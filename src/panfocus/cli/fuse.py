@@ -101,6 +101,7 @@ def fuse(
     jpeg_subsampling: Annotated[
         str, typer.Option(help="Colour of a JPEG that is written: full 444, half 422, quarter 420.")
     ] = "444",
+    bits: Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])] = None,
     max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
@@ -151,6 +152,7 @@ def fuse(
             time=time,
             jpeg_quality=jpeg_quality,
             jpeg_subsampling=jpeg_subsampling,
+            bits=bits,
             max_memory=max_memory,
             threads=threads,
         )

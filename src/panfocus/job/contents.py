@@ -1,35 +1,67 @@
 """What the files of a fusion hold."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.job.prepare import Job
+from panfocus.job.bits import in_bits, said_bits
+from panfocus.job.lengths import DepthScale
+from panfocus.job.outputs import Outputs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from panfocus.io.files import Content
+    from panfocus.io.raster import JpegSettings
     from panfocus.methods import FusionResult
     from panfocus.stack import Frames, Stack
 
 
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How results are written, and where to."""
+
+    outputs: Outputs
+    n_slabs: int
+    depth_scale: DepthScale
+    jpeg: "JpegSettings"
+    bits: int | None
+
+
+def picture_content(path: Path, image: "NDArray[Any]", stack: "Stack", writing: Writing) -> "Content":
+    """Return what a file with a fused picture is to hold."""
+    from panfocus.io.write import encode_image
+
+    image, stack = in_bits(image, stack, writing.bits)
+    return encode_image(path, image, like=stack, jpeg=writing.jpeg)
+
+
+def said_of_picture(path: Path, stack: "Stack", bits: int | None) -> list[str]:
+    """Say what of the frames the file of the fused picture will not have."""
+    from panfocus.io.write import said_losses
+
+    return [*said_losses(path, stack), *said_bits(bits, stack.frames.dtype)]
+
+
 def contents_of(
-    job: Job, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
+    writing: Writing, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
 ) -> "dict[Path, Content]":
     """Return what each file is to hold, but for the report and what is applied to other frames."""
-    return {path: content for path, content in _contents(job, result, stack, slabs) if path is not None}
+    return {path: content for path, content in _contents(writing, result, stack, slabs) if path is not None}
 
 
 def _contents(
-    job: Job, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
+    writing: Writing, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
 ) -> "Iterator[tuple[Path | None, Content]]":
     from panfocus.io.animation import encode_animation
     from panfocus.io.depth import encode_depth, encode_depth_colours
-    from panfocus.io.write import encode_confidence, encode_image, encode_labels, encode_mask
+    from panfocus.io.write import encode_confidence, encode_labels, encode_mask
     from panfocus.show.sweep import MILLISECONDS, sweep
 
-    outputs, scale, n_frames = job.request.outputs, job.depth_scale, len(stack.frames)
+    outputs, scale, n_frames = writing.outputs, writing.depth_scale, len(stack.frames)
     unit: dict[str, Any] = {"step": scale.step, "unit": scale.unit}
-    yield outputs.image, encode_image(outputs.picture, result.image, like=stack, jpeg=job.jpeg)
+    yield outputs.image, picture_content(outputs.picture, result.image, stack, writing)
     if result.labels is not None:
         yield outputs.labels, encode_labels(result.labels, n_frames)
     if outputs.confidence and result.confidence is not None:
@@ -45,8 +77,8 @@ def _contents(
             yield outputs.sweep, encode_animation(outputs.sweep, pictures, milliseconds=MILLISECONDS)
     if outputs.never_in_focus and result.never_in_focus is not None:
         yield outputs.never_in_focus, encode_mask(result.never_in_focus)
-    files = outputs.files(len(job.spans))
-    for s in range(len(job.spans)):
+    files = outputs.files(writing.n_slabs)
+    for s in range(writing.n_slabs):
         path = files[f"slab {s + 1}"]
         yield path, _slab(path, slabs, s, stack)
 

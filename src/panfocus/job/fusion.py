@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import Watch, silent, unwatched
 from panfocus.job.align import aligned_stack, alignment_report, as_aligned, reference_left
+from panfocus.job.contents import picture_content, said_of_picture
 from panfocus.job.listener import Listener
 from panfocus.job.prepare import Job, Source
 from panfocus.job.report import input_digests
@@ -41,8 +42,6 @@ class Fusion:
 @contextmanager
 def carried_out(job: Job, listener: Listener, *, watch: Watch = unwatched) -> Iterator[Fusion]:
     """Do a job; frames and layers that do not fit into memory are on disk until the block is left."""
-    from panfocus.io.write import said_losses
-
     request = job.request
     times: dict[str, float] = {}
     with ExitStack() as rooms:
@@ -56,7 +55,7 @@ def carried_out(job: Job, listener: Listener, *, watch: Watch = unwatched) -> It
                 reference=job.reference or 0,
                 bad=job.bad,
             )
-            lost = said_losses(request.outputs.picture, stack)
+            lost = said_of_picture(request.outputs.picture, stack, request.bits)
             stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
             # Before anything is computed of them: files may change meanwhile.
             digests = input_digests(job) if request.outputs.report else {}
@@ -161,7 +160,6 @@ def applied_contents(
 ) -> "dict[Path, Content]":
     """Compose other frames as the result was; each set is read when its file is written."""
     from panfocus import pipeline
-    from panfocus.io.write import encode_image
 
     def content(path: Path, source: Source) -> "Content":
         def write(file: Any) -> None:
@@ -174,7 +172,7 @@ def applied_contents(
                     stack.frames, hot_pixels="off", exposure=job.request.exposure
                 )  # by what is measured of this set: its light may have changed otherwise
                 image = pipeline.apply(result, frames, threads=job.request.threads)
-            encoded = encode_image(path, image, like=stack, jpeg=job.jpeg)
+            encoded = picture_content(path, image, stack, job.writing)
             if callable(encoded):
                 encoded(file)
             else:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError, usage_errors
 from panfocus.job.align import check_align, find_reference
+from panfocus.job.bits import check_bits, written_dtype
+from panfocus.job.contents import Writing
 from panfocus.job.lengths import DepthScale
 from panfocus.job.plan import ENCODED, Plan, make_plan
 from panfocus.job.request import Request
@@ -67,10 +69,24 @@ class Job:
     jpeg: "JpegSettings"
     plan: Plan
 
+    @property
+    def writing(self) -> Writing:
+        """How its results are written."""
+        return Writing(
+            outputs=self.request.outputs,
+            n_slabs=len(self.spans),
+            depth_scale=self.depth_scale,
+            jpeg=self.jpeg,
+            bits=self.request.bits,
+        )
 
-def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Job:
-    """Check everything but the pixels, and plan the work; `warn` is told of frames that are left out."""
-    from panfocus._checks import one_of
+
+def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every_map: bool = False) -> Job:
+    """Check everything but the pixels, and plan the work; `warn` is told of frames that are left out.
+
+    With `every_map` the job gives all maps that its method has, and its votes, wanted in files or not.
+    """
+    from panfocus._checks import blank, one_of
     from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
     from panfocus.io.raster import jpeg_settings
@@ -91,6 +107,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Jo
         outputs.check_maps(name, method.maps)
         refinement = _refine_options(request.refine, request.refine_strength)
         check_align(request.align, request.borders)
+        check_bits(request.bits)
         jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
         one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
         one_of("--exposure", request.exposure, EXPOSURE)
@@ -113,8 +130,10 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Jo
     outputs.check_steps(force=force)
     _check_alike(source, others)
     for path, found in zip((outputs.picture, *outputs.applied), (source, *others), strict=True):
-        check_format(path, found.headers[0].frame.image, read_metadata(found.headers[0]))
-    maps, layers = _needed(request, method.maps, () if spans else layers_of(method))
+        like = found.headers[0].frame.image
+        written = blank(like.shape, written_dtype(request.bits, like.dtype))
+        check_format(path, written, read_metadata(found.headers[0]))
+    maps, layers = _needed(request, method.maps, () if spans else layers_of(method), every_map=every_map)
     like_frames = source.like_frames
     plan = make_plan(
         name,
@@ -147,7 +166,9 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None]) -> Jo
     )
 
 
-def _needed(request: Request, maps: Sequence[str], layers: Sequence[str]) -> tuple[list[str], list[str]]:
+def _needed(
+    request: Request, maps: Sequence[str], layers: Sequence[str], *, every_map: bool
+) -> tuple[list[str], list[str]]:
     """Choose, of the maps and layers that a method gives, those that the outputs are made of."""
     outputs = request.outputs
     needed = outputs.maps()
@@ -155,6 +176,8 @@ def _needed(request: Request, maps: Sequence[str], layers: Sequence[str]) -> tup
         needed |= {"votes"} if "votes" in layers else {"labels"}
     if outputs.steps:
         needed |= {*maps, *layers}
+    if every_map:
+        needed |= {*maps, "votes"}
     return [name for name in maps if name in needed], [name for name in layers if name in needed]
 
 

@@ -54,6 +54,9 @@ class Request:
     time: int | None = None
     jpeg_quality: int = 95
     jpeg_subsampling: str = "444"
+    bits: int | None = _option(
+        None, "Depth of the picture's values, 8 or 16; by default that of the frames. Less is rounded."
+    )
     # These change no pixel.
     max_memory: str | None = _option(
         None, "Most memory to use, such as 2GB; by default up to a quarter of what is free."

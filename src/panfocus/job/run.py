@@ -35,7 +35,7 @@ def run(request: Request, listener: Listener, *, force: bool, dry_run: bool) -> 
             stack, result = fusion.stack, fusion.result
             times |= fusion.times
             with timed(times, "encode"):
-                contents = contents_of(job, result, stack, fusion.slabs)
+                contents = contents_of(job.writing, result, stack, fusion.slabs)
                 contents |= applied_contents(job, result, fusion.alignment, listener)
                 if request.outputs.steps:
                     make_folder(request.outputs.steps)
