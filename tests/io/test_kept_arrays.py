@@ -57,13 +57,13 @@ def test_a_part_is_read_and_written_as_of_an_array_in_memory(tmp_path_factory, c
     kept = KeptArrays(tmp_path_factory.mktemp("kept"))
     with kept.create("one", values.shape, values.dtype) as array:
         array[...] = values
-    with kept.open("one") as array:
+    with kept.array("one") as array:
         assert array.shape == values.shape and array.dtype == values.dtype and len(array) == len(values)
         np.testing.assert_array_equal(array[place], expected)
         assert array[place].shape == expected.shape
     changed = values.copy()
     changed[place] = 1
-    with kept.open("one", change=True) as array:
+    with kept.array("one", change=True) as array:
         array[place] = 1
         np.testing.assert_array_equal(array[:], changed)
     np.testing.assert_array_equal(np.load(kept.folder / "one.npy"), changed)  # NumPy reads it too
@@ -75,7 +75,7 @@ def test_parts_that_are_never_written_are_zero(tmp_path):
         array[1, 0:2, 1:3] = [[1, 2], [3, 4]]
     expected = np.zeros((2, 3, 4), np.uint16)
     expected[1, 0:2, 1:3] = [[1, 2], [3, 4]]
-    with kept.open("frames") as array:
+    with kept.array("frames") as array:
         np.testing.assert_array_equal(array[:], expected)
 
 
@@ -88,7 +88,7 @@ def test_an_array_has_its_name_only_when_it_is_complete(tmp_path):
     with pytest.raises(ZeroDivisionError), kept.create("fused", (3, 3), np.uint8) as array:
         array[...] = 2
         raise ZeroDivisionError
-    with kept.open("fused") as array:
+    with kept.array("fused") as array:
         np.testing.assert_array_equal(array[:], np.ones((2, 2), np.uint8))
     assert [path.name for path in tmp_path.iterdir()] == ["fused.npy"]
 
@@ -99,7 +99,7 @@ def test_one_that_is_open_stays_as_it_is_when_it_is_replaced(tmp_path):
         with kept.create("fused", (2,), np.uint8) as array:
             array[...] = value
         if value == 1:
-            old = kept.open("fused")
+            old = kept.array("fused")
     assert list(old[:]) == [1, 1]
     old.close()
 
@@ -118,7 +118,7 @@ def test_threads_read_one_array_at_once(tmp_path):
             if not np.array_equal(array[row : row + 9, 3:250], values[row : row + 9, 3:250])
         )
 
-    with kept.open("plane") as array:
+    with kept.array("plane") as array:
         threads = [threading.Thread(target=read, args=(first,)) for first in range(8)]
         for thread in threads:
             thread.start()
@@ -132,7 +132,7 @@ def test_names_stay_in_the_folder(tmp_path, name):
     kept = KeptArrays(tmp_path / "arrays")
     assert name not in kept
     with pytest.raises(InputError, match="no name for an array"):
-        kept.open(name)
+        kept.array(name)
     with pytest.raises(InputError, match="no name for an array"), kept.create(name, (2,), np.uint8):
         pass
     assert not list(tmp_path.iterdir())
@@ -141,14 +141,14 @@ def test_names_stay_in_the_folder(tmp_path, name):
 def test_a_missing_and_a_damaged_file_are_named_in_one_line(tmp_path):
     kept = KeptArrays(tmp_path)
     with pytest.raises(FileError, match=r"fused\.npy: no such file"):
-        kept.open("fused")
+        kept.array("fused")
     (tmp_path / "fused.npy").write_bytes(b"nothing of the kind")
     with pytest.raises(FileError, match=r"fused\.npy: damaged"):
-        kept.open("fused")
+        kept.array("fused")
     with kept.create("fused", (100, 100), np.uint8) as array:
         array[...] = 1
     os.truncate(tmp_path / "fused.npy", 5000)
-    with kept.open("fused") as array:
+    with kept.array("fused") as array:
         assert array[10, 10] == 1
         with pytest.raises(FileError, match=r"fused\.npy: cut off"):
             array[90:]

@@ -157,7 +157,7 @@ class KeptArrays:
             with suppress(OSError):
                 file.close()
 
-    def open(self, name: str, *, change: bool = False) -> KeptArray:
+    def array(self, name: str, *, change: bool = False) -> KeptArray:
         """Open an array to read of it, or to `change` parts of it in place; to be closed, or in a `with`."""
         path = self._path(name)
         with errors_that_name(path):

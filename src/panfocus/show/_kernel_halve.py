@@ -1,0 +1,45 @@
+"""Loops of halving a picture: means of 2 x 2 pixels."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._compile import compiled
+
+Array = NDArray[Any]
+
+
+@compiled(allocates=False)
+def halve_whole(values: Array, out: Array) -> None:
+    """Mean of whole numbers (h, w, c), rounded half up; what an odd edge lacks is repeated from it."""
+    height, width, n = values.shape
+    for y in range(out.shape[0]):
+        above, below = 2 * y, min(2 * y + 1, height - 1)
+        for x in range(out.shape[1]):
+            left, right = 2 * x, min(2 * x + 1, width - 1)
+            for i in range(n):
+                total = (
+                    np.uint32(values[above, left, i])
+                    + np.uint32(values[above, right, i])
+                    + np.uint32(values[below, left, i])
+                    + np.uint32(values[below, right, i])
+                )
+                out[y, x, i] = (total + np.uint32(2)) >> np.uint32(2)
+
+
+@compiled(allocates=False)
+def halve_real(values: Array, out: Array) -> None:
+    """Mean of those of 2 x 2 values (h, w, c) that are numbers; none of them is one: NaN."""
+    height, width, n = values.shape
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            for i in range(n):
+                total, count = 0.0, 0
+                for v in (2 * y, min(2 * y + 1, height - 1)):
+                    for u in (2 * x, min(2 * x + 1, width - 1)):
+                        value = values[v, u, i]
+                        if not np.isnan(value):
+                            total += value
+                            count += 1
+                out[y, x, i] = total / count if count else np.nan

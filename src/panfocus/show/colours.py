@@ -1,0 +1,59 @@
+"""Parts of pictures and maps as 8 bits for the screen; every part of one is shown alike."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus.io.ramp import coloured
+from panfocus.stack import colours
+
+Pixels = NDArray[np.uint8]
+
+MARK = np.array(
+    [255, 0, 128, 255], np.uint8
+)  # of places that are never in focus: no colour of the ramp, rare in photographs
+
+
+def white_of(image: NDArray[Any]) -> float:
+    """Return the value to be shown as white: the largest of 8 bits.
+
+    Values deeper than that are brightened until one in a thousand is white: they may be 12 bits of 16.
+    """
+    if image.dtype == np.uint8:
+        return 255.0
+    bright = float(np.percentile(colours(image), 99.9))
+    return bright if bright > 0 else IntensityScale.of(image.dtype).white
+
+
+def picture(part: NDArray[Any], white: float) -> Pixels:
+    """Show an image (h, w) or (h, w, c) as grey (h, w) or as colour (h, w, 3), without alpha."""
+    seen = colours(part)
+    seen = seen[..., 0] if seen.shape[2] < 3 else seen[..., :3]
+    if part.dtype == np.uint8:
+        return np.ascontiguousarray(seen)
+    bright = np.float32(255 / white) * seen.astype(np.float32)
+    return np.asarray(np.rint(np.clip(bright, 0, 255)), np.uint8)
+
+
+def label_colours(labels: IntArray, n_frames: int) -> Pixels:
+    """Show which frame is sharpest, (h, w, 3): the first is dark, the last is bright."""
+    return coloured(labels / max(1, n_frames - 1))
+
+
+def depth_colours(depth: FloatArray, n_frames: int) -> Pixels:
+    """Show depth in frames in the colours of the labels, (h, w, 4); what has none is transparent."""
+    known = np.isfinite(depth)
+    ramp = coloured(np.where(known, depth, 0) / max(1, n_frames - 1))
+    return np.dstack([ramp, np.where(known, np.uint8(255), np.uint8(0))])
+
+
+def confidence_grey(confidence: FloatArray) -> Pixels:
+    """Show how sure labels are as grey (h, w): white is certain."""
+    return np.rint(255 * np.clip(np.nan_to_num(confidence), 0, 1)).astype(np.uint8)
+
+
+def marked(mask: NDArray[np.bool_]) -> Pixels:
+    """Show a mask (h, w, 4) as one colour, transparent where it is false."""
+    return np.where(mask[..., None], MARK, np.uint8(0))

@@ -1,0 +1,60 @@
+"""What a job keeps, against the same levels made in memory."""
+
+import numpy as np
+import pytest
+
+from panfocus._threads import limit_threads
+from panfocus.app.layers import (
+    changed_layer,
+    display_of,
+    keep_display,
+    keep_layer,
+    layers_of,
+    level_name,
+)
+from panfocus.io.kept_arrays import KeptArrays
+from panfocus.show.pyramid import halved
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
+    kept = KeptArrays(tmp_path)
+    frames = rng.integers(0, 65536, (2, 1100, 600, 3)).astype(np.uint16)
+    with limit_threads(threads):
+        keep_layer(kept, "frames", frames)
+        keep_layer(kept, "fused", frames[0])
+        keep_layer(kept, "votes", frames[..., 0])
+    assert kept.names() == ["frames", "frames.1", "frames.2", "fused", "fused.1", "fused.2", "votes"]
+    for k in range(2):
+        image = frames[k]
+        for e in range(3):
+            with kept.array(level_name("frames", e)) as level:
+                np.testing.assert_array_equal(level[k], image)
+            image = halved(image, "mean")
+    with kept.array("votes") as votes:
+        np.testing.assert_array_equal(votes[:], frames[..., 0])
+    assert layers_of(kept) == (["fused", "frame-0", "frame-1"], 3)
+
+
+def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):
+    kept = KeptArrays(tmp_path)
+    image = rng.integers(0, 256, (600, 700, 3)).astype(np.uint8)
+    keep_layer(kept, "retouched", image)
+    with changed_layer(kept, "retouched", slice(101, 333), slice(5, 8)) as picture:
+        picture[101:333, 5:8] = 9
+    image[101:333, 5:8] = 9
+    for e in range(2):
+        with kept.array(level_name("retouched", e)) as level:
+            np.testing.assert_array_equal(level[:], image)
+        image = halved(image, "mean")
+
+
+@pytest.mark.parametrize("profile", [None, b"\0\xff profile"])
+def test_how_a_job_is_shown_is_kept(tmp_path, profile):
+    kept = KeptArrays(tmp_path)
+    frames = np.full((3, 20, 30), 1000, np.uint16)
+    keep_layer(kept, "frames", frames)
+    keep_layer(kept, "fused", frames[0])
+    display = keep_display(kept, profile)
+    assert (display.white, display.n_frames, display.icc_profile) == (1000, 3, profile)
+    assert display_of(kept) == display

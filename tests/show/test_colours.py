@@ -1,0 +1,73 @@
+"""Colours for the screen: expected values are worked out by hand."""
+
+import numpy as np
+import pytest
+
+from panfocus.io.ramp import ramp
+from panfocus.show.colours import (
+    MARK,
+    confidence_grey,
+    depth_colours,
+    label_colours,
+    marked,
+    picture,
+    white_of,
+)
+
+
+def test_eight_bits_are_shown_as_they_are(rng):
+    image = rng.integers(0, 100, (5, 4, 3)).astype(np.uint8)
+    assert white_of(image) == 255
+    np.testing.assert_array_equal(picture(image, 255), image)
+
+
+def test_twelve_bits_of_sixteen_become_bright():
+    """The 0.999 quantile of 0..4095, each once, is 0.999 * 4095; 2048 is then 128 of 255."""
+    image = np.arange(4096, dtype=np.uint16).reshape(64, 64)
+    white = white_of(image)
+    assert white == pytest.approx(0.999 * 4095)
+    shown = picture(image, white)
+    assert shown[0, 0] == 0 and shown[-1, -1] == 255 and shown[32, 0] == 128
+
+
+def test_alpha_does_not_count_and_is_not_shown():
+    image = np.zeros((10, 10, 4), np.uint16)
+    image[..., :3], image[..., 3] = 1000, 65535
+    assert white_of(image) == 1000
+    assert picture(image, 1000).shape == (10, 10, 3)
+    assert (picture(image, 1000) == 255).all()
+    assert picture(image[..., 2:], 1000).shape == (10, 10)  # grey with alpha
+
+
+@pytest.mark.parametrize(
+    ("shape", "shown"),
+    [((4, 5), (4, 5)), ((4, 5, 1), (4, 5)), ((4, 5, 5), (4, 5, 3)), ((4, 5, 3), (4, 5, 3))],
+)
+def test_any_number_of_channels_is_grey_or_colour(shape, shown):
+    assert picture(np.zeros(shape, np.uint8), 255).shape == shown
+
+
+def test_floats_are_brightened_and_cut_at_their_ends():
+    image = np.array([[-1.0, 0.0], [0.5, 9.0]], np.float32)
+    np.testing.assert_array_equal(picture(image, 1.0), [[0, 0], [128, 255]])  # 127.5, to the even one
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_a_black_picture_is_shown_black(dtype):
+    image = np.zeros((4, 4), dtype)
+    assert white_of(image) > 0
+    assert not picture(image, white_of(image)).any()
+
+
+def test_labels_and_depth_have_the_colours_of_one_ramp():
+    first, last = ramp()[0], ramp()[255]
+    np.testing.assert_array_equal(label_colours(np.array([[0, 9]]), 10), [[first, last]])
+    shown = depth_colours(np.array([[0.0, 9.0, np.nan]], np.float32), 10)
+    np.testing.assert_array_equal(shown[0, :2], [[*first, 255], [*last, 255]])
+    assert shown[0, 2, 3] == 0
+    assert label_colours(np.zeros((1, 1), int), 1).shape == (1, 1, 3)  # one frame: nothing divided by 0
+
+
+def test_confidence_is_grey_and_marks_are_alone():
+    np.testing.assert_array_equal(confidence_grey(np.array([[0, 0.2, 1, np.nan]])), [[0, 51, 255, 0]])
+    np.testing.assert_array_equal(marked(np.array([[True, False]])), [[MARK, [0, 0, 0, 0]]])
