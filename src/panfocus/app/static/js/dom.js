@@ -1,0 +1,67 @@
+// Small helpers to make and change elements.
+
+/**
+ * An element with properties and children. Names with a dash, and `role`, become attributes, `on` + a name a
+ * listener (`onclick`), `class` the class, `data` the data set. Children that are null or false are left out.
+ */
+export function element(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined) continue;
+    if (name === "class") node.className = value;
+    else if (name === "data") Object.assign(node.dataset, value);
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name.includes("-") || name === "role" || name === "for") node.setAttribute(name, value);
+    else node[name] = value;
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+/** Set the text of a node only if it differs: a screen reader and the layout are left alone otherwise. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Call `fn` once, `wait` ms after the last request. */
+export function debounced(fn, wait) {
+  let timer = 0;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => fn(...args), wait);
+  };
+}
+
+/** A button that copies the text that `text()` gives, and says so. */
+export function copyButton(text, app, label = "Copy") {
+  return element("button", { type: "button", class: "plain small", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      app.announce("Copied.");
+    } catch {
+      app.announce("The browser does not allow copying here: select the text and copy it.");
+    }
+  } }, label);
+}
+
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** 12345678 -> "12 MB" */
+export function sizeText(bytes) {
+  let unit = 0;
+  let value = bytes;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** 75 -> "1 min 15 s" */
+export function secondsText(seconds) {
+  if (seconds < 10) return `${Math.max(seconds, 0.1).toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`;
+}

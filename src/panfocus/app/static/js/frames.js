@@ -1,0 +1,188 @@
+// The frames of the open stack: thumbnails with focus scores, order, which are used, what is wrong with them.
+import { element, setText, sizeText } from "./dom.js";
+import { chooserButtons } from "./intake.js";
+import { removeStack } from "./welcome.js";
+
+const FRAME_TYPE = "application/x-panfocus-frame";
+
+export function mount(root, app) {
+  const head = mountStackHead(document.getElementById("stack-head"), app);
+  const list = element("ol", { class: "frames" });
+  const count = element("span", { class: "quiet" });
+  const add = element("div", { class: "row" }, ...chooserButtons(app, () => app.stack()?.id ?? null));
+  root.append(
+    element("div", { class: "row" }, element("h3", { id: "frames-title" }, "Frames"), count), list,
+    element("details", { class: "more" }, element("summary", {}, "Add frames"), add));
+  const rows = [];
+  let carried = null; // the place of the frame that is being dragged
+
+  const change = async (body) => {
+    try {
+      app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${app.stack().id}`, body) });
+    } catch (error) {
+      app.complain(error);
+      draw(app.stack()); // a box that was ticked shows again what holds
+    }
+  };
+
+  async function move(from, to, focus) {
+    const { frames } = app.stack();
+    if (to < 0 || to >= frames.length || from === to) return;
+    const order = frames.map((_, i) => i);
+    order.splice(to, 0, ...order.splice(from, 1));
+    const { name } = frames[from];
+    await change({ order });
+    if (focus) rows[to][rows[to][focus].disabled ? (focus === "up" ? "down" : "up") : focus].focus();
+    app.announce(`${name} is frame ${to + 1} now.`);
+  }
+
+  function exclude(place, out) {
+    const excluded = app.stack().frames.flatMap((frame, i) => ((i === place ? out : frame.excluded) ? [i] : []));
+    return change({ excluded });
+  }
+
+  function newRow(place) {
+    const row = {
+      picture: element("img", { alt: "", loading: "lazy", decoding: "async", width: 96, height: 72, draggable: false }),
+      name: element("span", { class: "frame-name" }),
+      facts: element("span", { class: "quiet" }),
+      score: element("meter", { min: 0, max: 1 }),
+      error: element("span", { class: "fault" }),
+      use: element("input", { type: "checkbox", onchange: (event) => exclude(place, !event.target.checked) }),
+      up: element("button", { type: "button", class: "plain icon", onclick: () => move(place, place - 1, "up") }, "↑"),
+      down: element("button", { type: "button", class: "plain icon", onclick: () => move(place, place + 1, "down") }, "↓"),
+      shown: null,
+    };
+    row.node = element("li", {
+      class: "frame", draggable: true,
+      ondragstart: (event) => {
+        carried = place;
+        event.dataTransfer.setData(FRAME_TYPE, String(place));
+        event.dataTransfer.effectAllowed = "move";
+      },
+      ondragover: (event) => {
+        if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
+        event.preventDefault();
+        row.node.classList.toggle("before", place < carried);
+        row.node.classList.toggle("after", place > carried);
+      },
+      ondragleave: () => row.node.classList.remove("before", "after"),
+      ondrop: (event) => {
+        row.node.classList.remove("before", "after");
+        if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
+        event.preventDefault();
+        move(carried, place, null);
+      },
+    },
+    row.picture, element("div", { class: "frame-text" }, row.name, row.facts, row.score, row.error),
+    element("div", { class: "frame-actions" }, element("label", { class: "use" }, row.use, "Use"), row.up, row.down));
+    return row;
+  }
+
+  function drawRow(row, frame, place, stack) {
+    const src = `/api/stacks/${stack.id}/thumbnails/${frame.key ?? place}`;
+    const known = JSON.stringify([src, frame, place, stack.frames.length]);
+    if (row.shown === known) return;
+    row.shown = known;
+    setText(row.name, `${place + 1}. ${frame.name}`);
+    row.name.title = frame.name;
+    const waiting = frame.state === "waiting" || frame.state === "looking";
+    setText(row.facts, frame.state === "bad" ? "cannot be used" : waiting ? "being read …" : factsOf(frame));
+    setText(row.error, frame.error ?? "");
+    row.score.hidden = frame.score === null || frame.score === undefined;
+    if (!row.score.hidden) {
+      row.score.value = frame.score;
+      row.score.title = `Focus: ${Math.round(frame.score * 100)} % of the sharpest frame`;
+      row.score.setAttribute("aria-label", `Focus of ${frame.name}, of the sharpest frame`);
+    }
+    if (frame.state === "ready" && row.picture.dataset.src !== src) {
+      row.picture.dataset.src = src;
+      row.picture.src = src;
+    } else if (frame.state !== "ready" && row.picture.dataset.src) {
+      delete row.picture.dataset.src;
+      row.picture.removeAttribute("src");
+    }
+    row.node.classList.toggle("bad", frame.state === "bad");
+    row.node.classList.toggle("out", frame.excluded);
+    row.use.checked = !frame.excluded && frame.state !== "bad";
+    row.use.disabled = frame.state === "bad";
+    row.use.setAttribute("aria-label", `Use ${frame.name}`);
+    row.up.disabled = place === 0;
+    row.down.disabled = place === stack.frames.length - 1;
+    row.up.setAttribute("aria-label", `Move ${frame.name} earlier`);
+    row.down.setAttribute("aria-label", `Move ${frame.name} later`);
+  }
+
+  function draw(stack) {
+    head(stack);
+    if (stack === null) return;
+    const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad").length;
+    setText(count, used === stack.frames.length ? `${used}` : `${used} of ${stack.frames.length} used`);
+    add.parentElement.hidden = stack.folder !== null; // frames read in place are what was chosen there
+    while (rows.length < stack.frames.length) {
+      rows.push(newRow(rows.length));
+      list.append(rows.at(-1).node);
+    }
+    while (rows.length > stack.frames.length) rows.pop().node.remove();
+    for (const [i, frame] of stack.frames.entries()) drawRow(rows[i], frame, i, stack);
+  }
+
+  let shown;
+  app.state.on((now, before) => {
+    const stack = app.stack();
+    if (stack === shown && now.uploads === before.uploads) return;
+    shown = stack;
+    draw(stack);
+  });
+}
+
+function factsOf(frame) {
+  const depth = { uint8: "8 bit", uint16: "16 bit", float32: "float" }[frame.dtype] ?? frame.dtype;
+  const pages = frame.pages > 1 ? `${frame.pages} pages, ` : "";
+  return `${pages}${frame.width} × ${frame.height}, ${depth}`;
+}
+
+/** Name, warnings and what is being sent; gives the function that draws it. */
+function mountStackHead(root, app) {
+  const title = element("h2", { id: "stack-title" });
+  const source = element("p", { class: "quiet path" });
+  const warnings = element("ul", { class: "warnings", "aria-label": "Warnings" });
+  const sending = element("progress", { max: 1, "aria-label": "Files sent" });
+  const sent = element("span", {});
+  const stop = element("button", { type: "button", class: "plain small", onclick: () => app.state.get().uploads[app.stack().id]?.stop() }, "Stop");
+  const upload = element("div", { class: "upload", hidden: true }, sending, element("div", { class: "row" }, sent, element("span", { class: "spread" }), stop));
+  const rename = async () => {
+    const name = prompt("Name of the stack:", app.stack().name)?.trim();
+    if (!name) return;
+    try {
+      app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${app.stack().id}`, { name }) });
+    } catch (error) {
+      app.complain(error);
+    }
+  };
+  root.append(title, source, upload, warnings, element("div", { class: "row" },
+    element("button", { type: "button", class: "plain small", onclick: rename }, "Rename"),
+    element("button", { type: "button", class: "plain small", onclick: () => removeStack(app, app.stack()) }, "Delete stack")));
+  return (stack) => {
+    if (stack === null) return;
+    setText(title, stack.name);
+    setText(source, stack.folder ?? "");
+    source.hidden = !stack.folder;
+    const shown = JSON.stringify(stack.warnings);
+    if (warnings.dataset.shown !== shown) {
+      warnings.dataset.shown = shown;
+      warnings.replaceChildren(...stack.warnings.map((text) => element("li", {}, text)));
+      warnings.hidden = stack.warnings.length === 0;
+    }
+    const going = app.state.get().uploads[stack.id];
+    upload.hidden = !going && !stack.receiving;
+    stop.hidden = !going;
+    if (going) {
+      sending.value = going.total ? going.sent / going.total : 0;
+      setText(sent, `${going.done} of ${going.files} files sent, ${sizeText(going.sent)} of ${sizeText(going.total)}`);
+    } else if (stack.receiving) {
+      sending.removeAttribute("value");
+      setText(sent, "Another page is sending files.");
+    }
+  };
+}

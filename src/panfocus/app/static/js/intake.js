@@ -1,0 +1,136 @@
+// Files on their way to the server: out of a drop or a file chooser, in natural order, one after another.
+import { element, sizeText } from "./dom.js";
+
+const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+/** All files of a drop, and of folders in it (not of folders in those): {name, files, folders that are left out}. */
+export async function filesOfDrop(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // before any await
+  const loose = [...transfer.files];
+  if (entries.length === 0) return { name: null, files: loose, folders: [] };
+  const files = [];
+  const folders = [];
+  for (const entry of entries) await collect(entry, files, folders);
+  return { name: entries.find((entry) => entry.isDirectory)?.name ?? null, files, folders };
+}
+
+async function collect(entry, files, folders) {
+  if (entry.isFile) {
+    files.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
+    return;
+  }
+  const reader = entry.createReader();
+  for (;;) { // a reader gives its entries in batches, at last an empty one
+    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) return;
+    for (const inner of batch) {
+      if (inner.isFile) await collect(inner, files, folders);
+      else folders.push(`${inner.name}/`);
+    }
+  }
+}
+
+function isImage(file, endings) {
+  if (file.name.startsWith(".")) return false;
+  return !endings || endings.some((ending) => file.name.toLowerCase().endsWith(ending));
+}
+
+/** Send files to a stack, or to a new one that is made for them. Tells of what was left out and why. */
+export async function sendFiles(app, found, stackId = null) {
+  const { endings, file_bytes: most } = app.state.get().limits;
+  const images = found.files.filter((file) => isImage(file, endings));
+  const left = found.files.filter((file) => !images.includes(file)).map((file) => file.name).concat(found.folders);
+  const large = images.filter((file) => most && file.size > most);
+  const files = images.filter((file) => !large.includes(file)).sort((a, b) => natural.compare(a.name, b.name));
+  for (const file of large) {
+    app.complain(`${file.name} has ${sizeText(file.size)}, more than the ${sizeText(most)} allowed `
+      + "(panfocus app --max-upload). Open its folder on this computer instead.");
+  }
+  if (left.length) app.complain(`Left out, as they are no images of this folder: ${left.slice(0, 5).join(", ")}${left.length > 5 ? ` and ${left.length - 5} more` : ""}.`);
+  if (files.length === 0) {
+    if (!left.length && !large.length) app.complain("There are no files in this.");
+    return;
+  }
+  let id = stackId;
+  if (id === null) {
+    const stack = await app.api.post("/api/stacks", { name: found.name ?? nameFor(files) });
+    id = stack.id;
+    app.accept({ kind: "stack", stack });
+    app.select(id);
+  }
+  await sendAll(app, id, files);
+}
+
+function nameFor(files) {
+  const bare = (file) => file.name.replace(/\.[^.]*$/, "");
+  return files.length === 1 ? bare(files[0]) : `${bare(files[0])} to ${bare(files.at(-1))}`;
+}
+
+async function sendAll(app, id, files) {
+  const stopper = new AbortController();
+  const total = files.reduce((sum, file) => sum + file.size, 0);
+  let before = 0;
+  const show = (done, sent) => {
+    app.state.set({ uploads: { ...app.state.get().uploads, [id]: { done, files: files.length, sent, total, stop: () => stopper.abort() } } });
+  };
+  for (const [at, file] of files.entries()) {
+    show(at, before);
+    try {
+      await app.api.upload(id, file, (sent) => show(at, before + sent), stopper.signal);
+    } catch (error) {
+      app.complain(error);
+      if (stopper.signal.aborted || error.status === 0 || error.status === 404) break; // no use going on
+    }
+    before += file.size;
+  }
+  const { [id]: _, ...others } = app.state.get().uploads;
+  app.state.set({ uploads: others });
+  if (!stopper.signal.aborted) app.announce(`${files.length} files sent.`);
+}
+
+/** Two buttons, for files and for a folder, that open the browser's own choosers. `stackId()` null: a new stack. */
+export function chooserButtons(app, stackId, main = "") {
+  const button = (label, folder) => {
+    const input = element("input", { type: "file", multiple: true, class: "unseen", tabIndex: -1, "aria-hidden": "true", onchange: async () => {
+      const files = [...input.files];
+      const name = files[0]?.webkitRelativePath.split("/")[0] || null;
+      input.value = "";
+      if (files.length) await sendFiles(app, { name, files, folders: [] }, stackId()).catch(app.complain);
+    } });
+    if (folder) input.webkitdirectory = true;
+    return [element("button", { type: "button", class: folder ? "" : main, onclick: () => input.click() }, label), input];
+  };
+  return [...button("Choose files", false), ...button("Choose a folder", true)];
+}
+
+/** Files dropped anywhere: on the frames of the open stack they are added to it, elsewhere they make a new one. */
+export function acceptDrops(app, veil) {
+  let depth = 0;
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const target = (event) => (event.target.closest?.("#frames") && app.stack()?.folder === null ? app.stack().id : null);
+  const show = (on) => { veil.hidden = !on; };
+  window.addEventListener("dragenter", (event) => {
+    if (!hasFiles(event)) return;
+    depth += 1;
+    show(true);
+  });
+  window.addEventListener("dragleave", (event) => {
+    if (!hasFiles(event)) return;
+    depth -= 1;
+    if (depth <= 0) show(false);
+  });
+  window.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    const text = target(event) ? "Drop to add to this stack" : "Drop to open as a new stack";
+    if (veil.textContent !== text) veil.firstElementChild.textContent = text;
+  });
+  window.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    show(false);
+    const stackId = target(event);
+    filesOfDrop(event.dataTransfer).then((found) => sendFiles(app, found, stackId)).catch(app.complain);
+  });
+}

@@ -1,0 +1,187 @@
+// Puts the page together: the `app` object that all panels share, the choice of stack, job and tool.
+import * as api from "./api.js";
+import { element } from "./dom.js";
+import { mount as mountFrames } from "./frames.js";
+import { mount as mountProgress } from "./progress.js";
+import { mount as mountSettings } from "./settings.js";
+import { applyEvent, createState, EMPTY, followEvents } from "./state.js";
+import { mount as mountWelcome } from "./welcome.js";
+
+const PANELS = { look: "inspect", retouch: "retouch", relief: "relief", export: "export", learn: "learn" };
+const byId = (id) => document.getElementById(id);
+
+const state = createState({ ...EMPTY, selected: selectionInHash() });
+const app = {
+  api,
+  state,
+  events: null,
+  viewer: null,
+  stack: () => state.get().stacks.find((stack) => stack.id === state.get().selected.stack) ?? null,
+  job: () => state.get().jobs.find((job) => job.id === state.get().selected.job) ?? null,
+  select,
+  openTool,
+  announce,
+  complain,
+  accept: (message) => applyEvent(state, message), // an answer of the server, put where its event would go
+  useOptions: () => {}, // the settings panel puts its own here
+};
+window.panfocus = app; // for the browser's console and for tests
+
+function selectionInHash() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  return { stack: found.get("stack"), job: found.get("job") };
+}
+
+/** Show a stack, and one of its jobs; without a job the stack's newest. Null: the start page. */
+function select(stackId, jobId = newestJob(stackId)) {
+  const now = state.get().selected;
+  if (now.stack === stackId && now.job === jobId) return;
+  state.set({ selected: { stack: stackId, job: jobId } });
+  const parts = new URLSearchParams();
+  if (stackId) parts.set("stack", stackId);
+  if (jobId) parts.set("job", jobId);
+  history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname);
+}
+
+function newestJob(stackId) {
+  const jobs = state.get().jobs.filter((job) => job.stack === stackId && job.kind === "fuse");
+  return jobs.at(-1)?.id ?? null;
+}
+
+/** Say something to a screen reader, without a change on the page. */
+function announce(text) {
+  const line = byId("announcer");
+  line.textContent = "";
+  setTimeout(() => { line.textContent = text; }, 50); // the same words twice are said twice
+}
+
+/** Show an error, or something that must be read, until it is put away. */
+function complain(problem) {
+  const text = problem?.message ?? String(problem);
+  if (problem?.name === "AbortError") return;
+  const notice = element("div", { class: "notice" }, element("p", {}, text),
+    element("button", { type: "button", class: "plain small", onclick: () => notice.remove() }, "Close"));
+  byId("notices").append(notice);
+}
+
+function openTool(name) {
+  state.set({ tool: name });
+}
+
+/** The tabs as the ARIA practices have them: arrow keys move, one tab stop. */
+function mountTabs() {
+  const tabs = [...byId("tabs").children];
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => openTool(tab.dataset.tool));
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1, Home: -tabs.length, End: tabs.length }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      const at = tabs.indexOf(tab);
+      const next = Math.abs(step) === 1 ? (at + step + tabs.length) % tabs.length : (step < 0 ? 0 : tabs.length - 1);
+      tabs[next].focus();
+      openTool(tabs[next].dataset.tool);
+    });
+  }
+  const draw = () => {
+    const { tool } = state.get();
+    byId("workspace").dataset.tool = tool;
+    for (const tab of tabs) {
+      const chosen = tab.dataset.tool === tool;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      byId(`panel-${tab.dataset.tool}`).hidden = !chosen;
+    }
+  };
+  state.on((now, before) => now.tool !== before.tool && draw());
+  draw();
+}
+
+function mountHead() {
+  const choice = byId("stack-select");
+  choice.addEventListener("change", () => select(choice.value));
+  byId("new-stack").addEventListener("click", () => {
+    select(null, null);
+    byId("welcome-title")?.focus();
+  });
+  byId("theme").value = document.documentElement.dataset.theme ?? "";
+  byId("theme").addEventListener("change", (event) => {
+    document.documentElement.dataset.theme = event.target.value;
+    try {
+      localStorage.setItem("panfocus-theme", event.target.value);
+    } catch {
+      // No storage allowed: the choice holds until the page is closed.
+    }
+  });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address keeps what is selected
+    (byId("fuse") ?? byId("main").querySelector("button"))?.focus();
+  });
+  state.on((now, before) => {
+    if (now.connected !== before.connected) byId("offline").hidden = now.connected;
+    if (now.stacks === before.stacks && now.selected === before.selected && now.loaded === before.loaded) return;
+    byId("stack-choice").hidden = now.stacks.length === 0;
+    byId("new-stack").hidden = now.selected.stack === null;
+    const wanted = [["", "Choose a stack"], ...now.stacks.map((stack) => [stack.id, stack.name])];
+    if (choice.dataset.shown !== JSON.stringify(wanted)) {
+      choice.dataset.shown = JSON.stringify(wanted);
+      choice.replaceChildren(...wanted.map(([value, text]) => element("option", { value }, text)));
+      choice.firstChild.disabled = true;
+    }
+    choice.value = now.selected.stack ?? "";
+    document.title = app.stack() ? `${app.stack().name} · panfocus` : "panfocus";
+  });
+}
+
+/** Which of the page's parts are seen: the start, or a stack with its picture and tools. */
+function mountStage() {
+  let shown = null;
+  state.on((now) => {
+    if (!now.loaded) return;
+    if (now.selected.stack && !app.stack()) return select(null, null); // deleted, here or in another tab
+    if (now.selected.job && !app.job()) return select(now.selected.stack);
+    const stack = app.stack();
+    const job = app.job();
+    const done = job?.kind === "fuse" && job.state === "done" && job.result;
+    byId("welcome").hidden = stack !== null;
+    byId("workspace").hidden = stack === null;
+    byId("workspace").dataset.stage = done ? "picture" : (job ? "progress" : "none");
+    byId("viewer").hidden = !done;
+    byId("tools").hidden = !done;
+    byId("progress").hidden = Boolean(done);
+    if (done && app.viewer && shown !== `${job.id} ${job.ended}`) {
+      shown = `${job.id} ${job.ended}`;
+      app.viewer.show(job, job.retouch?.n_strokes ? "retouched" : "fused");
+    }
+  });
+}
+
+/** A panel's module; if it cannot be loaded the panel says so, and the rest of the page works. */
+async function mountModule(name, target, start) {
+  try {
+    await start(await import(`./${name}.js`));
+  } catch (error) {
+    console.error(error);
+    target.append(element("p", { class: "quiet" }, `This part of the page could not be loaded (${name}). Reload the page to try again.`));
+  }
+}
+
+mountHead();
+mountTabs();
+mountStage();
+mountWelcome(byId("welcome"), app);
+mountSettings(byId("settings"), app);
+mountFrames(byId("frames"), app);
+mountProgress(byId("progress"), app);
+app.events = followEvents(state);
+window.addEventListener("hashchange", () => {
+  const { stack, job } = selectionInHash();
+  select(stack, job);
+});
+
+await mountModule("viewer", byId("viewer"), ({ createViewer }) => { app.viewer = createViewer(byId("viewer"), app); });
+for (const [tool, module] of Object.entries(PANELS)) {
+  const panel = byId(`panel-${tool}`);
+  await mountModule(module, panel, ({ mount }) => mount(panel, app));
+}
+state.set({}); // the viewer is there now: show what is selected

@@ -1,0 +1,79 @@
+// "On this computer": choose a folder, or some files of it, that the server may open; nothing is copied.
+import { element, sizeText } from "./dom.js";
+
+/** Let the user choose; the stack that is made of it is selected. */
+export function openPicker(app) {
+  const place = element("p", { class: "path", id: "picker-path" });
+  const list = element("ul", { class: "picker-list" });
+  const open = element("button", { type: "button", class: "main", disabled: true, onclick: make }, "Open");
+  const dialog = element("dialog", { class: "picker", "aria-labelledby": "picker-title", onclose: () => dialog.remove() },
+    element("h2", { id: "picker-title" }, "Open on this computer"), place, list,
+    element("div", { class: "row end" },
+      element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"), open));
+  document.body.append(dialog);
+  dialog.showModal();
+  let shown = null;
+
+  const join = (name) => `${shown.path.replace(/\/$/, "")}/${name}`;
+  const checked = () => [...list.querySelectorAll("input:checked")].map((box) => box.value);
+
+  function count() {
+    const n = checked().length;
+    open.disabled = n === 0;
+    open.textContent = n === 1 ? "Open 1 image" : `Open ${n} images`;
+  }
+
+  function folderButton(label, path) {
+    return element("li", {}, element("button", { type: "button", class: "plain folder", onclick: () => go(path) }, label));
+  }
+
+  async function go(path) {
+    try {
+      shown = await app.api.get(`/api/folders?path=${encodeURIComponent(path)}`);
+    } catch (error) {
+      place.textContent = error.message;
+      return;
+    }
+    place.textContent = shown.path;
+    const { roots } = app.state.get();
+    const up = shown.parent !== null ? folderButton("Up one folder", shown.parent)
+      : (roots.length > 1 ? element("li", {}, element("button", { type: "button", class: "plain folder", onclick: start }, "Other folders")) : null);
+    list.replaceChildren(...[up,
+      ...shown.folders.map((name) => folderButton(`${name}/`, join(name))),
+      ...shown.files.map(({ name, bytes }) => element("li", {}, element("label", {},
+        element("input", { type: "checkbox", checked: true, value: name, onchange: count }),
+        element("span", { class: "grow" }, name), element("span", { class: "quiet" }, sizeText(bytes))))),
+    ].filter(Boolean));
+    if (!list.children.length) list.append(element("li", { class: "quiet" }, "No folders or images here."));
+    count();
+    list.querySelector("button, input")?.focus();
+  }
+
+  function start() {
+    const { roots } = app.state.get();
+    if (roots.length === 1) {
+      go(roots[0]);
+      return;
+    }
+    place.textContent = "Folders that panfocus app was given:";
+    list.replaceChildren(...roots.map((root) => folderButton(root, root)));
+    count();
+  }
+
+  async function make() {
+    const names = checked();
+    const all = names.length === shown.files.length;
+    open.disabled = true;
+    try {
+      const stack = await app.api.post("/api/stacks", all ? { folder: shown.path } : { files: names.map(join) });
+      app.accept({ kind: "stack", stack });
+      dialog.close();
+      app.select(stack.id);
+    } catch (error) {
+      place.textContent = error.message;
+      open.disabled = false;
+    }
+  }
+
+  start();
+}

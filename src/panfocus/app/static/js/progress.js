@@ -1,0 +1,157 @@
+// The fusions of the open stack: those waiting, the one running with its growing decision map, and the results.
+import { element, secondsText, setText } from "./dom.js";
+
+const WORDS = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
+
+export function mount(root, app) {
+  mountResults(document.getElementById("results"), app);
+  const title = element("h3", { tabIndex: -1 });
+  const stage = element("p", { class: "stage-name" });
+  const bar = element("progress", { max: 1, "aria-label": "Progress of the fusion" });
+  const cancel = element("button", { type: "button", id: "cancel", onclick: () => act(app, "cancel") }, "Cancel");
+  const again = element("button", { type: "button", class: "main", onclick: () => act(app, "again") }, "Run again");
+  const fault = element("p", { class: "fault", role: "alert" });
+  const below = element("img", { alt: "", class: "live-below" });
+  const map = element("img", { alt: "", class: "live-map" });
+  const picture = element("figure", { class: "live" }, element("div", { class: "live-box" }, below, map),
+    element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."));
+  const said = element("ul", { class: "said" });
+  const hint = element("p", { class: "hint" });
+  const job = element("div", { class: "job" }, title, stage, bar, fault,
+    element("div", { class: "row" }, cancel, again), picture, said);
+  root.append(hint, job);
+  let live = "";
+
+  function drawLive(now) {
+    const wanted = now.live ? `/api/jobs/${now.id}/live.png?v=${now.live}` : "";
+    const stack = app.stack();
+    const frame = stack?.frames.find((one) => one.state === "ready" && !one.excluded);
+    const thumbnail = frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key ?? stack.frames.indexOf(frame)}` : "";
+    if (below.dataset.src !== thumbnail) {
+      below.dataset.src = thumbnail;
+      below.src = thumbnail;
+    }
+    picture.hidden = now.state !== "running" || !thumbnail;
+    if (wanted === live) return;
+    live = wanted;
+    if (!wanted) {
+      map.removeAttribute("src");
+      return;
+    }
+    const next = new Image(); // decoded out of sight, so that the map does not flicker
+    next.src = wanted;
+    next.decode().then(() => { if (live === wanted) map.src = wanted; }, () => {});
+  }
+
+  app.state.on((now, before) => {
+    if (now.jobs === before.jobs && now.selected === before.selected && now.stacks === before.stacks && now.loaded === before.loaded) return;
+    const shown = app.job();
+    job.hidden = shown === null;
+    hint.hidden = shown !== null;
+    setText(hint, shown ? "" : "The fused picture will be seen here. Press Fuse: the settings are good as they are.");
+    if (shown === null) return;
+    const running = shown.state === "running";
+    const waiting = now.jobs.filter((one) => one.state === "running" || one.state === "queued");
+    setText(title, { queued: "Waiting for its turn", running: "Fusing", failed: "The fusion failed", cancelled: "The fusion was cancelled", done: "Done" }[shown.state]);
+    setText(stage, running ? `${shown.stage ?? "starting"} · ${Math.round(shown.done * 100)} %`
+      : shown.state === "queued" ? `${Math.max(waiting.findIndex((one) => one.id === shown.id), 0)} before it` : "");
+    bar.hidden = !running;
+    bar.value = shown.done ?? 0;
+    setText(fault, shown.error ?? "");
+    cancel.hidden = !running && shown.state !== "queued";
+    again.hidden = shown.state !== "failed" && shown.state !== "cancelled";
+    drawLive(shown);
+    const lines = [...shown.warnings, ...shown.said];
+    if (said.dataset.shown !== JSON.stringify(lines)) {
+      said.dataset.shown = JSON.stringify(lines);
+      said.replaceChildren(...lines.map((line) => element("li", {}, line)));
+    }
+    const old = before.jobs.find((one) => one.id === shown.id);
+    if (old && old.state !== shown.state) app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
+  });
+}
+
+async function act(app, what, job = app.job()) {
+  try {
+    const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
+    app.accept({ kind: "job", job: changed });
+    if (what === "again") app.select(changed.stack, changed.id);
+  } catch (error) {
+    app.complain(error);
+  }
+}
+
+/** The list of this stack's fusions, and a line for what runs in other stacks. */
+function mountResults(root, app) {
+  const list = element("ul", { class: "results" });
+  const elsewhere = element("p", { class: "quiet" });
+  const report = element("ul", { class: "warnings", "aria-label": "Said about this result" });
+  root.append(element("h3", { id: "results-title" }, "Results"), list, report, elsewhere);
+
+  async function remove(job) {
+    try {
+      await app.api.remove(`/api/jobs/${job.id}`);
+      app.accept({ kind: "gone", id: job.id });
+    } catch (error) {
+      app.complain(error);
+    }
+  }
+
+  const rows = new Map();
+
+  function newRow(id) {
+    const current = () => app.state.get().jobs.find((job) => job.id === id);
+    const row = {
+      name: element("span", {}),
+      facts: element("small", {}),
+      bar: element("progress", { max: 1 }),
+      stop: element("button", { type: "button", class: "plain small", onclick: () => act(app, "cancel", current()) }, "Cancel"),
+      remove: element("button", { type: "button", class: "plain small", onclick: () => remove(current()) }, "Delete"),
+    };
+    row.open = element("button", { type: "button", class: "plain grow", onclick: () => app.select(current().stack, id) }, row.name, row.facts);
+    row.node = element("li", {}, row.open, row.stop, row.remove, row.bar);
+    return row;
+  }
+
+  function drawRow(row, job, place, selected) {
+    const going = job.state === "running" || job.state === "queued";
+    setText(row.name, `${place + 1}. ${job.options?.method ?? app.state.get().methods[0]?.name ?? "fusion"}`);
+    const time = job.state === "done" && job.result?.seconds ? ` in ${secondsText(job.result.seconds)}` : "";
+    setText(row.facts, job.state === "running" ? `${Math.round(job.done * 100)} %` : `${WORDS[job.state]}${time}`);
+    row.open.setAttribute("aria-current", String(job.id === selected));
+    row.bar.hidden = job.state !== "running";
+    row.bar.value = job.done ?? 0;
+    row.bar.setAttribute("aria-label", `Progress of fusion ${place + 1}`);
+    row.stop.hidden = !going;
+    row.stop.setAttribute("aria-label", `Cancel fusion ${place + 1}`);
+    row.remove.hidden = going;
+    row.remove.setAttribute("aria-label", `Delete fusion ${place + 1}`);
+  }
+
+  app.state.on((now, before) => {
+    if (now.jobs === before.jobs && now.selected === before.selected && now.methods === before.methods) return;
+    const jobs = now.jobs.filter((job) => job.stack === now.selected.stack && job.kind === "fuse");
+    for (const [id, row] of rows) {
+      if (jobs.some((job) => job.id === id)) continue;
+      row.node.remove();
+      rows.delete(id);
+    }
+    for (const [place, job] of jobs.entries()) {
+      if (!rows.has(job.id)) {
+        rows.set(job.id, newRow(job.id));
+        list.append(rows.get(job.id).node);
+      }
+      drawRow(rows.get(job.id), job, place, now.selected.job);
+    }
+    const others = now.jobs.filter((job) => (job.state === "running" || job.state === "queued") && !jobs.includes(job));
+    setText(elsewhere, others.length ? `${others.length} more in other stacks or learning.` : "");
+    const shown = app.job();
+    const warned = shown?.state === "done" ? shown.warnings : [];
+    if (report.dataset.shown !== JSON.stringify(warned)) {
+      report.dataset.shown = JSON.stringify(warned);
+      report.replaceChildren(...warned.map((text) => element("li", {}, text)));
+    }
+    report.hidden = warned.length === 0;
+    root.hidden = jobs.length === 0 && others.length === 0;
+  });
+}

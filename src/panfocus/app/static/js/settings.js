@@ -1,0 +1,171 @@
+// The Fuse button with an estimate beside it; the settings, in forms made of what the server tells of the methods.
+import { copyButton, debounced, element, secondsText, setText, sizeText } from "./dom.js";
+import { formOf } from "./forms.js";
+
+export function mount(root, app) {
+  const fuse = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
+  const estimate = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
+  const warnings = element("ul", { class: "warnings", "aria-label": "Warnings for this fusion", hidden: true });
+  const method = element("select", { id: "method", "aria-describedby": "method-summary", onchange: () => useMethod(method.value) });
+  const summary = element("p", { class: "help", id: "method-summary" });
+  const fields = element("div", {});
+  const options = element("div", {});
+  const reset = element("button", { type: "button", class: "plain small", onclick: () => fill({}) }, "Back to the defaults");
+  const changed = element("span", { class: "quiet" });
+  const command = element("code", { class: "command", tabIndex: 0, "aria-label": "Command line" });
+  fuse.setAttribute("aria-describedby", "estimate");
+  root.append(
+    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"), fuse, estimate, warnings,
+    element("details", { class: "more", id: "settings-details" }, element("summary", {}, "Settings ", changed),
+      element("div", { class: "field" }, element("label", { for: "method" }, "Method"), method, summary),
+      fields,
+      element("h4", {}, "Frames and result"), options, reset),
+    element("details", { class: "more" }, element("summary", {}, "Command line"),
+      element("p", { class: "help" }, "The same fusion, to run in a terminal:"), command, copyButton(() => command.textContent, app)));
+
+  let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
+  let asking = null;
+  let fuseable = false;
+
+  function useMethod(name) {
+    const { dictionary: _, settings: __, ...rest } = chosen;
+    const first = app.state.get().methods[0]?.name === name;
+    fill(first ? without(rest, "method") : { ...rest, method: name });
+  }
+
+  /** Show these options in the forms. */
+  function fill(given) {
+    chosen = structuredClone(given);
+    const { methods, options: known, dictionaries } = app.state.get();
+    const current = methods.find((one) => one.name === chosen.method) ?? methods[0];
+    method.replaceChildren(...methods.map((one) => element("option", { value: one.name }, one.name)));
+    if (!current) return;
+    method.value = current.name;
+    setText(summary, current.summary);
+    fields.replaceChildren(...formOf(current.fields, dictionaries, (field) => (field.kind === "dictionary" ? chosen.dictionary : chosen.settings?.[field.name]), (field, value) => {
+      if (field.kind === "dictionary") put(chosen, "dictionary", value);
+      else {
+        chosen.settings ??= {};
+        put(chosen.settings, field.name, value);
+        if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
+      }
+      touched();
+    }));
+    options.replaceChildren(...formOf(known, dictionaries, (field) => chosen[field.name], (field, value) => {
+      put(chosen, field.name, value);
+      touched();
+    }));
+    touched();
+  }
+
+  function touched() {
+    const { settings = {}, ...others } = chosen;
+    const n = Object.keys(settings).length + Object.keys(others).length;
+    setText(changed, n === 0 ? "(defaults)" : `(${n} changed)`);
+    ask();
+  }
+
+  function readiness() {
+    const stack = app.stack();
+    if (!stack) return { text: "", ready: false };
+    if (app.state.get().uploads[stack.id] || stack.receiving) return { text: "Files are being sent …", ready: false };
+    const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad");
+    const waiting = used.filter((frame) => frame.state !== "ready").length;
+    if (waiting) return { text: `${waiting} of ${used.length} frames are still being read …`, ready: false };
+    const n = used.reduce((sum, frame) => sum + (frame.pages || 1), 0);
+    if (n < 2) return { text: "A fusion needs at least two frames.", ready: false };
+    return { text: null, ready: true };
+  }
+
+  const ask = debounced(async () => {
+    asking?.abort();
+    const stack = app.stack();
+    if (!stack || !fuseable) return;
+    asking = new AbortController();
+    const { signal } = asking;
+    setText(estimate, "Estimating …");
+    try {
+      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, { options: chosen }, signal);
+      if (signal.aborted) return;
+      showEstimate(answer);
+    } catch (error) {
+      if (!signal.aborted) showEstimate({ error: error.message });
+    }
+  }, 250);
+
+  function showEstimate(answer) {
+    estimate.classList.toggle("fault", Boolean(answer.error));
+    if (answer.error) setText(estimate, answer.error);
+    else {
+      const time = answer.seconds === null ? "" : `About ${secondsText(answer.seconds)}, `;
+      setText(estimate, `${time}${sizeText(answer.memory)} of memory. ${answer.n_frames} frames of ${answer.width} × ${answer.height}.`);
+    }
+    setText(command, answer.command ?? "");
+    const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
+    warnings.replaceChildren(...said.map((text) => element("li", {}, text)));
+    warnings.hidden = said.length === 0;
+  }
+
+  async function start() {
+    if (root.querySelector(":invalid")) {
+      root.querySelector("details").open = true;
+      root.querySelector(":invalid").reportValidity();
+      return;
+    }
+    fuse.disabled = true;
+    try {
+      const job = await app.api.post("/api/jobs", { stack: app.stack().id, options: chosen });
+      app.accept({ kind: "job", job });
+      app.select(job.stack, job.id);
+      app.announce("The fusion is on its way.");
+    } catch (error) {
+      app.complain(error);
+    } finally {
+      fuse.disabled = !fuseable;
+    }
+  }
+
+  /** The options that the stack was last fused with, so that a reload or another tab shows the same. */
+  function lastOptions() {
+    const jobs = app.state.get().jobs.filter((job) => job.stack === app.state.get().selected.stack && job.kind === "fuse");
+    return jobs.at(-1)?.options ?? {};
+  }
+
+  app.useOptions = (given) => {
+    fill(given.method ? { ...without(chosen, "settings", "dictionary"), ...given } : { ...chosen, ...given });
+    root.querySelector("#settings-details").open = true;
+    app.announce("The settings are filled in.");
+  };
+
+  let shownFrames = null;
+  app.state.on((now, before) => {
+    const stackChanged = now.selected.stack !== before.selected.stack;
+    if (stackChanged || now.methods !== before.methods && !same(now.methods, before.methods) || now.loaded !== before.loaded) fill(lastOptions());
+    else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries)) fill(chosen);
+    const { text, ready } = readiness();
+    fuseable = ready;
+    fuse.disabled = !ready;
+    if (!ready) {
+      asking?.abort();
+      estimate.classList.remove("fault");
+      setText(estimate, text);
+      shownFrames = null;
+    } else {
+      const frames = app.stack().frames.map((frame) => [frame.name, frame.excluded]);
+      const known = JSON.stringify([now.selected.stack, frames]);
+      if (shownFrames !== known) ask();
+      shownFrames = known;
+    }
+  });
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+function without(object, ...names) {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+}
+
+function put(object, name, value) {
+  if (value === undefined) delete object[name];
+  else object[name] = value;
+}

@@ -1,0 +1,104 @@
+// What the page knows: the server's state, kept up to date by its events, and what is selected here.
+import { get } from "./api.js";
+
+/** An observable value. Listeners get (now, before) after each change; `on` gives a function that ends it. */
+export function createState(first) {
+  let now = first;
+  const listeners = new Set();
+  return {
+    get: () => now,
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    set(change) {
+      const before = now;
+      now = { ...now, ...change };
+      for (const listener of [...listeners]) {
+        try {
+          listener(now, before);
+        } catch (error) {
+          console.error(error); // one panel's fault must not stop the others
+        }
+      }
+    },
+  };
+}
+
+export const EMPTY = {
+  version: "", stacks: [], jobs: [], methods: [], options: [], dictionaries: [], roots: [], limits: {},
+  selected: { stack: null, job: null }, uploads: {}, tool: "look", connected: true, loaded: false,
+};
+
+/** The list with `item` in the place of the one with its id, or at the end. */
+function withItem(list, item) {
+  const at = list.findIndex((other) => other.id === item.id);
+  return at < 0 ? [...list, item] : list.with(at, item);
+}
+
+/** Put one message of the server into the state. */
+export function applyEvent(state, message) {
+  const { stacks, jobs } = state.get();
+  if (message.kind === "stack") state.set({ stacks: withItem(stacks, message.stack) });
+  else if (message.kind === "job") state.set({ jobs: withItem(jobs, message.job) });
+  else if (message.kind === "dictionaries") state.set({ dictionaries: message.names });
+  else if (message.kind === "gone") {
+    state.set({
+      stacks: stacks.filter((stack) => stack.id !== message.id),
+      jobs: jobs.filter((job) => job.id !== message.id && job.stack !== message.id),
+    });
+  }
+}
+
+/**
+ * Follow the server's events. After every (re)connection the whole state is read anew, so nothing that was missed
+ * stays unknown. `on(listener)` gives each message.
+ */
+export function followEvents(state) {
+  const listeners = new Set();
+  let source = null;
+  let retry = 0;
+  let meanwhile = null; // messages that came while the state was read: they are newer than it
+
+  async function readAll() {
+    meanwhile = [];
+    try {
+      const read = await get("/api/state");
+      const oldFirst = (a, b) => (a.created < b.created ? -1 : Number(a.created > b.created));
+      state.set({ ...read, stacks: read.stacks.sort(oldFirst), jobs: read.jobs.sort(oldFirst), connected: true, loaded: true });
+      for (const message of meanwhile) applyEvent(state, message);
+    } catch (error) {
+      state.set({ connected: error.status !== 0 });
+      throw error;
+    } finally {
+      meanwhile = null;
+    }
+  }
+
+  function connect() {
+    source = new EventSource("/api/events");
+    source.onopen = () => readAll().catch(() => {});
+    source.onmessage = (event) => {
+      const message = JSON.parse(event.data);
+      meanwhile?.push(message);
+      applyEvent(state, message);
+      for (const listener of [...listeners]) listener(message);
+    };
+    source.onerror = () => {
+      state.set({ connected: false });
+      if (source.readyState === EventSource.CLOSED) {
+        clearTimeout(retry); // an answer other than a stream: the browser does not try again, so we do
+        retry = setTimeout(connect, 2000);
+      }
+    };
+  }
+
+  connect();
+  return {
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    readAll,
+  };
+}
