@@ -136,10 +136,11 @@ function mountHead() {
 /** Which of the page's parts are seen: the start, or a stack with its picture and tools. */
 function mountStage() {
   let shown = null;
-  state.on((now) => {
-    if (!now.loaded) return;
-    if (now.selected.stack && !app.stack()) return select(null, null); // deleted, here or in another tab
-    if (now.selected.job && !app.job()) return select(now.selected.stack);
+  state.on(({ loaded }) => {
+    const { selected } = state.get();
+    if (!loaded) return;
+    if (selected.stack && !app.stack()) select(null, null); // deleted, here or in another tab
+    else if (selected.stack && !app.job()) select(selected.stack);
     const stack = app.stack();
     const job = app.job();
     const done = job?.kind === "fuse" && job.state === "done" && job.result;

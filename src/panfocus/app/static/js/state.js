@@ -5,6 +5,7 @@ import { get } from "./api.js";
 export function createState(first) {
   let now = first;
   const listeners = new Set();
+  const rounds = []; // a change made by a listener is told after the round that it belongs to
   return {
     get: () => now,
     on(listener) {
@@ -14,15 +15,21 @@ export function createState(first) {
     set(change) {
       const before = now;
       now = { ...now, ...change };
-      for (const listener of [...listeners]) {
-        try {
-          listener(now, before);
-        } catch (error) {
-          console.error(error); // one panel's fault must not stop the others
-        }
+      rounds.push([now, before]);
+      if (rounds.length > 1) return;
+      for (; rounds.length; rounds.shift()) {
+        for (const listener of [...listeners]) tell(listener, ...rounds[0]);
       }
     },
   };
+}
+
+function tell(listener, now, before) {
+  try {
+    listener(now, before);
+  } catch (error) {
+    console.error(error); // one panel's fault must not stop the others
+  }
 }
 
 export const EMPTY = {
