@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli import align, compare, demo, dictionary, doctor, fuse, learn, reproduce, score
+from panfocus.cli import align, compare, demo, dictionary, doctor, fuse, learn, page, reproduce, score
 
 app = typer.Typer(
     name="panfocus",
@@ -25,6 +25,7 @@ for command in (
     doctor.doctor,
 ):
     app.command()(command)
+app.command("app")(page.page)
 
 
 @app.callback(invoke_without_command=True)

@@ -30,7 +30,7 @@ from panfocus.io.tiff_bands import in_bands
 from panfocus.stack import NO_METADATA, Metadata, Stack
 
 # What a folder is searched for; a file that the user names is judged by its content alone.
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", *RAW_SUFFIXES)
+INPUT_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", *RAW_SUFFIXES)
 _HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
 _DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
@@ -87,6 +87,11 @@ def read_metadata(header: Header) -> Metadata:
 def read_image(path: str | Path) -> NDArray[Any]:
     """Read the picture in a file; of a TIFF with several pages, the first."""
     return _decode(_headers(Path(path))[0]).image
+
+
+def read_frame(header: Header) -> NDArray[Any]:
+    """Decode a frame that `read_headers` has found, all of it, so that damage is noticed."""
+    return _decode(header).image
 
 
 def read_single(path: Path) -> NDArray[Any]:
@@ -187,7 +192,7 @@ def read_into(
             f"The frames' colour profiles differ: that of {headers[reference].name} is kept, "
             "no colour is converted."
         )
-    if disagreement := _time_against_order(headers):
+    if disagreement := time_against_order(headers):
         notices.append(disagreement)
     return Stack(
         frames=frames,
@@ -212,7 +217,7 @@ def _copy_in_bands(header: Header, frames: ScratchFrames, k: int) -> bool:
         return bands is not None
 
 
-def _time_against_order(headers: Sequence[Header]) -> str | None:
+def time_against_order(headers: Sequence[Header]) -> str | None:
     """Say where the camera's clock and the order of the frames disagree; a sweep may run either way."""
     files = [header for k, header in enumerate(headers) if k == 0 or header.path != headers[k - 1].path]
     timed = [(header.frame.taken, header) for header in files if header.frame.taken]
@@ -255,11 +260,15 @@ def _expand(given: Path) -> list[Path]:
 
 
 def _images(paths: Iterable[Path]) -> list[Path]:
-    """Keep the visible images, file2 before file10."""
-    images = [
-        p for p in paths if p.suffix.lower() in _SUFFIXES and not p.name.startswith(".") and p.is_file()
-    ]
-    return sorted(images, key=lambda path: _natural(str(path)))
+    """Keep the visible images, in natural order."""
+    return in_natural_order(
+        p for p in paths if p.suffix.lower() in INPUT_SUFFIXES and not p.name.startswith(".") and p.is_file()
+    )
+
+
+def in_natural_order(paths: Iterable[Path]) -> list[Path]:
+    """Sort as people do: file2 before file10."""
+    return sorted(paths, key=lambda path: _natural(str(path)))
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

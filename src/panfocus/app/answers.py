@@ -1,0 +1,63 @@
+"""How the server answers: plain data, or one line that says what is wrong."""
+
+import json
+import logging
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from panfocus.errors import PanfocusError
+
+logger = logging.getLogger(__name__)
+
+MOST_JSON = 16 << 20  # bytes: thousands of brush strokes
+
+
+class Refusal(Exception):  # noqa: N818  # to be read as a sentence: raise Refusal(404, ...)
+    """A request that is not granted: an HTTP status, and one line for the user."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any]:
+    """Read the plain data, an object, that came with a request; no more than so many bytes of it."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Refusal(413, f"the request is larger than {most:,} bytes")
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise Refusal(400, "the request must hold a JSON object")
+    return content
+
+
+async def refused(request: Request, error: Exception) -> JSONResponse:
+    """Answer with the line of a refusal, or of an error that panfocus raised on purpose."""
+    status = 400
+    if isinstance(error, Refusal | HTTPException):
+        status = error.status if isinstance(error, Refusal) else error.status_code
+    text = error.detail if isinstance(error, HTTPException) else str(error)
+    return JSONResponse({"error": " ".join(text.split())}, status)
+
+
+async def failed(request: Request, error: Exception) -> JSONResponse:
+    """Answer with one line where something went wrong that nobody thought of; the log has the rest."""
+    logger.error("%s %s", request.method, request.url.path, exc_info=error)
+    text = " ".join(f"unexpected {type(error).__name__}: {error}".split())
+    return JSONResponse({"error": text}, 500)
+
+
+HANDLERS: dict[Any, Any] = {
+    Refusal: refused,
+    PanfocusError: refused,
+    HTTPException: refused,
+    Exception: failed,
+}

@@ -1,0 +1,78 @@
+"""Changes, told to every open page as server-sent events: of each object the last state, soon and always."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+SECONDS_BETWEEN = 0.2  # messages on one object
+SECONDS_OF_SILENCE = 15.0  # after which a comment keeps the connection alive
+
+
+class Events:
+    """The hub: what is told goes to all that listen. To be used in the server's event loop alone."""
+
+    def __init__(self) -> None:
+        self._listeners: set[_Listener] = set()
+        self._closed = False
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Tell all pages; of several messages on one object within a moment only the last is sent."""
+        about = message["kind"], _id_of(message)
+        # Turned to text at once: the object may have changed before it is sent.
+        text = json.dumps(message, ensure_ascii=True)
+        for listener in self._listeners:
+            # To the end: what is told of last comes last.
+            listener.pending.pop(about, None)
+            listener.pending[about] = text
+            listener.wake.set()
+
+    def close(self) -> None:
+        """End all streams: the server stops."""
+        self._closed = True
+        for listener in self._listeners:
+            listener.wake.set()
+
+    async def stream(self) -> AsyncIterator[str]:
+        """Yield the text of an event stream, from now on."""
+        listener = _Listener()
+        self._listeners.add(listener)
+        try:
+            yield ": welcome\n\n"
+            while not self._closed:
+                try:
+                    await asyncio.wait_for(listener.wake.wait(), SECONDS_OF_SILENCE)
+                except TimeoutError:
+                    yield ": still here\n\n"
+                    continue
+                listener.wake.clear()
+                texts, listener.pending = listener.pending, {}
+                yield "".join(f"data: {text}\n\n" for text in texts.values())
+                await asyncio.sleep(SECONDS_BETWEEN)
+        finally:
+            self._listeners.discard(listener)
+
+
+class _Listener:
+    """One open page."""
+
+    def __init__(self) -> None:
+        self.pending: dict[tuple[str, str], str] = {}  # by kind and id
+        self.wake = asyncio.Event()
+
+
+def _id_of(message: dict[str, Any]) -> str:
+    about = message.get(message["kind"])
+    return str(about["id"]) if isinstance(about, dict) else str(message.get("id", ""))
+
+
+async def _listen(request: Request) -> StreamingResponse:
+    events: Events = request.app.state.app.events
+    return StreamingResponse(events.stream(), media_type="text/event-stream")
+
+
+routes = [Route("/api/events", _listen)]

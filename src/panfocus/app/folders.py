@@ -1,0 +1,71 @@
+"""What on this computer may be opened: what lies in the folders that the user named, and nothing else."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from panfocus.app.answers import Refusal
+from panfocus.io.read import INPUT_SUFFIXES, in_natural_order
+
+
+class Folders:
+    """The folders that may be opened, with all below them; links count as what they lead to."""
+
+    def __init__(self, roots: Iterable[Path]) -> None:
+        self.roots = [root.resolve() for root in roots]
+
+    def checked(self, given: object) -> Path:
+        """Return the place that a path leads to, or refuse one that leads elsewhere."""
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise Refusal(400, "a path must be a text")
+        try:
+            place = Path(given).resolve()
+        except (OSError, RuntimeError):  # a link that leads back to itself
+            raise Refusal(403, f"{given}: this path leads nowhere") from None
+        if not Path(given).is_absolute() or not self._is_inside(place):
+            allowed = ", ".join(map(str, self.roots))
+            raise Refusal(
+                403, f"{given} may not be opened; panfocus app was started for {allowed}; name others there"
+            )
+        return place
+
+    def listing(self, given: str | None) -> dict[str, Any]:
+        """Return what a folder holds: folders, and files that are images by their names."""
+        place = self.checked(given) if given else self.roots[0]
+        try:
+            inside = [path for path in place.iterdir() if not path.name.startswith(".")]
+            folders = [path for path in inside if path.is_dir() and self._is_inside(path.resolve())]
+            files = [
+                {"name": path.name, "bytes": path.stat().st_size}
+                for path in in_natural_order(inside)
+                if is_image_name(path.name) and path.is_file() and self._is_inside(path.resolve())
+            ]
+        except OSError as error:
+            raise Refusal(404, f"{place}: {error.strerror}") from error
+        return {
+            "path": str(place),
+            "parent": None if place in self.roots else str(place.parent),
+            "folders": [path.name for path in in_natural_order(folders)],
+            "files": files,
+        }
+
+    def _is_inside(self, place: Path) -> bool:
+        return any(place.is_relative_to(root) for root in self.roots)
+
+
+def is_image_name(name: str) -> bool:
+    """Tell whether a file is an image by its name."""
+    return Path(name).suffix.lower() in INPUT_SUFFIXES
+
+
+async def _list(request: Request) -> JSONResponse:
+    folders: Folders = request.app.state.app.folders
+    return JSONResponse(await run_in_threadpool(folders.listing, request.query_params.get("path")))
+
+
+routes = [Route("/api/folders", _list)]

@@ -1,0 +1,107 @@
+"""Who may talk to the server: this computer's own page, opened by the address with the token, and no other.
+
+A server on the loopback interface can be reached by every page in the browser and every user of the computer.
+The token keeps users out, the cookie's SameSite and the origin keep other pages out, and the host keeps out
+pages whose name was made to mean this computer after they were loaded (DNS rebinding).
+"""
+
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_SAFE = ("GET", "HEAD")
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' blob: data:; style-src 'self'; script-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Let in who has the token and comes from our own page; put the protective headers on every answer."""
+
+    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
+        self._app = app
+        self._token = token
+        self._hosts = {f"{host}:{port}" for host in HOSTS}
+        if port == 80:
+            self._hosts |= set(HOSTS)
+        self._cookie = f"panfocus-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no web sockets here
+            raise RuntimeError(f"{scope['type']} is not spoken here")
+
+        async def send_protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        answer = self._answer(scope)
+        await (answer or self._app)(scope, receive, send_protected)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        """Return what a request that is not let in is told; None for one that is."""
+        headers, method = Headers(scope=scope), scope["method"]
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return _line(421, "this server answers to 127.0.0.1 and localhost alone")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):  # same-site: of another port
+            return _line(403, "requests from other pages are refused")
+        if method == "GET" and scope["path"] == "/" and self._is_token(_token_in_address(scope)):
+            return self._welcome()
+        by_script = self._is_token(_bearer(headers))  # browsers never send this header by themselves
+        if not (by_script or self._is_token(self._cookie_of(headers))):
+            return _line(403, "open the address, with its token, that panfocus app printed")
+        origin = headers.get("origin", "")
+        ours = origin.lower() == f"http://{hosts[0].lower()}"
+        if not (method in _SAFE or ours or (by_script and not origin)):
+            return _line(403, "requests that change something must come from this server's own page")
+        return None
+
+    def _welcome(self) -> Response:
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
+        return answer
+
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self._token.encode())
+
+    def _cookie_of(self, headers: Headers) -> str:
+        try:
+            cookies = SimpleCookie("; ".join(headers.getlist("cookie")))
+        except CookieError:
+            return ""
+        return cookies[self._cookie].value if self._cookie in cookies else ""
+
+
+def _bearer(headers: Headers) -> str:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+def _token_in_address(scope: Scope) -> str:
+    query: str = scope["query_string"].decode("latin-1")
+    return parse_qs(query).get("token", [""])[0]
+
+
+def _line(status: int, text: str) -> Response:
+    return PlainTextResponse(f"{text}\n", status)

@@ -1,0 +1,144 @@
+"""The server, put together: what it holds, its routes, its start and its end."""
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from panfocus import __version__
+from panfocus.app import events, folders, stack_routes
+from panfocus.app.answers import HANDLERS
+from panfocus.app.events import Events
+from panfocus.app.folders import Folders
+from panfocus.app.security import Guard
+from panfocus.app.stacks import Stacks
+from panfocus.app.store import Store
+from panfocus.app.uploads import Limits, Uploads
+from panfocus.app.workers import Workers
+
+_SECONDS_TO_END = 3  # that open requests have when the server stops
+
+
+class App:
+    """What the routes work with; found at `request.app.state.app`."""
+
+    def __init__(self, work: Path, roots: list[Path], limits: Limits) -> None:
+        self.limits = limits
+        self.store = Store(work)
+        self.events = Events()
+        self.folders = Folders(roots)
+        self.workers = Workers()
+        self.stacks = Stacks(self.store, self.events, self.workers)
+        self.uploads = Uploads(self.stacks, limits)
+        self.jobs: Any = _module("jobs").Jobs(self) if _module("jobs") else None
+
+    async def start(self) -> None:
+        """Start the workers, and go on with what was under way when the server last ended."""
+        await self.workers.start()
+        self.stacks.start()
+        if self.jobs:
+            await self.jobs.start()
+
+    async def stop(self) -> None:
+        """End everything, child processes too."""
+        self.stacks.stop()
+        if self.jobs:
+            await self.jobs.stop()
+        await self.workers.stop()
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a page needs to know when it opens."""
+        forms = _module("forms")
+        return {
+            "version": __version__,
+            "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
+            "jobs": [self.jobs.public(job) for job in self.store.jobs.all()] if self.jobs else [],
+            "methods": forms.methods() if forms else [],
+            "options": forms.options() if forms else [],
+            "dictionaries": self.store.dictionary_names(),
+            "roots": [str(root) for root in self.folders.roots],
+            "limits": {"file_bytes": self.limits.file_bytes, "stack_bytes": self.limits.stack_bytes},
+        }
+
+
+def _module(name: str) -> Any:
+    return import_module(f"panfocus.app.{name}") if find_spec(f"panfocus.app.{name}") else None
+
+
+async def _state(request: Request) -> JSONResponse:
+    return JSONResponse(request.app.state.app.state())
+
+
+def application(app: App, *, port: int) -> Starlette:
+    """Return the web application of a server that listens at this port."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await app.start()
+        try:
+            yield
+        finally:
+            await app.stop()
+
+    routes: list[BaseRoute] = [
+        Route("/api/state", _state),
+        *events.routes,
+        *folders.routes,
+        *stack_routes.routes,
+    ]
+    for name in ("jobs", "views", "retouching", "learning"):
+        if module := _module(name):
+            routes += module.routes
+    static = files("panfocus") / "app" / "static"
+    routes.append(Mount("/", StaticFiles(directory=str(static), html=True, check_dir=False)))
+    starlette = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers=HANDLERS,
+        middleware=[Middleware(Guard, token=app.store.token, port=port)],
+    )
+    starlette.state.app = app
+    return starlette
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which ends the open event streams when it is told to stop, and says when it listens."""
+
+    def __init__(self, app: App, listener: socket.socket, ready: Callable[[], object]) -> None:
+        port = listener.getsockname()[1]
+        super().__init__(
+            uvicorn.Config(
+                application(app, port=port),
+                lifespan="on",
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_SECONDS_TO_END,
+            )
+        )
+        self._app = app
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: streams would keep their connections open for ever."""
+        self._app.events.close()
+        await super().shutdown(sockets)

@@ -1,0 +1,79 @@
+"""Routes of stacks."""
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from panfocus.app.answers import Refusal, json_body
+from panfocus.io.read import find_inputs
+
+
+def _stack(request: Request) -> tuple[Any, dict[str, Any]]:
+    """Return the application, and the stack that a request names."""
+    app = request.app.state.app
+    return app, app.store.stacks.get(request.path_params["id"])
+
+
+async def _make(request: Request) -> JSONResponse:
+    app = request.app.state.app
+    wanted = await json_body(request)
+    match wanted:
+        case {"folder": given}:
+            folder = await run_in_threadpool(app.folders.checked, given)
+            if not folder.is_dir():
+                raise Refusal(400, f"{folder} is not a folder")
+            inside = await run_in_threadpool(find_inputs, [folder])
+            # A link in it may lead elsewhere.
+            paths = [await run_in_threadpool(app.folders.checked, str(path)) for path in inside]
+            stack = app.stacks.open(paths, folder)
+        case {"files": [*given]}:
+            paths = [await run_in_threadpool(app.folders.checked, path) for path in given]
+            if missing := next((path for path in paths if not path.is_file()), None):
+                raise Refusal(404, f"{missing} is not a file")
+            stack = app.stacks.open(paths, None)
+        case {"name": str(name)}:
+            stack = app.stacks.make(name.strip()[:200])
+        case _:
+            raise Refusal(400, "needed is a name, a folder or a list of files")
+    return JSONResponse(app.stacks.public(stack), 201)
+
+
+async def _receive(request: Request) -> JSONResponse:
+    app, stack = _stack(request)
+    await app.uploads.receive(stack, request.path_params["name"], request)
+    return JSONResponse(app.stacks.public(stack))
+
+
+async def _change(request: Request) -> JSONResponse:
+    app, stack = _stack(request)
+    app.stacks.change(stack, await json_body(request))
+    return JSONResponse(app.stacks.public(stack))
+
+
+async def _remove(request: Request) -> Response:
+    app, stack = _stack(request)
+    if app.jobs:
+        for job in [job for job in app.store.jobs.all() if job["stack"] == stack["id"]]:
+            await app.jobs.remove(job["id"])
+    app.stacks.remove(stack["id"])
+    return Response(status_code=204)
+
+
+async def _thumbnail(request: Request) -> FileResponse:
+    app, stack = _stack(request)
+    path = app.stacks.thumbnail(stack["id"], request.path_params["key"])
+    if not path.is_file():
+        raise Refusal(404, "there is no picture of this frame, or not yet")
+    return FileResponse(path, media_type="image/jpeg")
+
+
+routes = [
+    Route("/api/stacks", _make, methods=["POST"]),
+    Route("/api/stacks/{id}", _change, methods=["PATCH"]),
+    Route("/api/stacks/{id}", _remove, methods=["DELETE"]),
+    Route("/api/stacks/{id}/files/{name}", _receive, methods=["PUT"]),
+    Route("/api/stacks/{id}/thumbnails/{key:int}", _thumbnail),
+]

@@ -1,0 +1,99 @@
+"""The work folder: stacks and jobs as JSON files, each written whole or not at all, and the token."""
+
+import logging
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from panfocus.app.answers import Refusal
+from panfocus.errors import PanfocusError
+from panfocus.io.files import make_folder, read_json, write_files
+from panfocus.io.secret import kept_secret
+from panfocus.io.write import encode_json
+
+logger = logging.getLogger(__name__)
+
+_ID = re.compile(r"[0-9a-f]{16}")
+
+
+def now() -> float:
+    """Return seconds since 1970, as the objects hold them."""
+    return round(time.time(), 3)
+
+
+class Shelf:
+    """Objects of one kind: plain data, each in a folder of its own, which has room for its files as well."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        make_folder(folder)
+        self._folder = folder
+        self._kind = kind
+        self._objects: dict[str, dict[str, Any]] = {}
+        found = [self._read(path) for path in folder.iterdir() if _ID.fullmatch(path.name)]
+        for content in sorted((content for content in found if content), key=lambda each: each["created"]):
+            self._objects[content["id"]] = content
+
+    def _read(self, path: Path) -> dict[str, Any] | None:
+        """Read an object; one that is not whole, as a kill may leave it, is passed over and stays."""
+        try:
+            content = read_json(path / f"{self._kind}.json")
+            if content["id"] == path.name and isinstance(content["created"], int | float):
+                return dict(content)
+        except (PanfocusError, LookupError, TypeError) as error:
+            logger.warning("%s is passed over: %s", path, error)
+        return None
+
+    def new_id(self) -> str:
+        """Return a name that no other object has, and make its folder."""
+        name = secrets.token_hex(8)
+        make_folder(self._folder / name)
+        return name
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the objects, oldest first."""
+        return list(self._objects.values())
+
+    def get(self, name: str) -> dict[str, Any]:
+        """Return an object, or refuse a request that names none."""
+        if name not in self._objects:
+            raise Refusal(404, f"there is no {self._kind} {name[:40]}")
+        return self._objects[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._objects
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of an object."""
+        if not _ID.fullmatch(name):
+            raise Refusal(404, f"there is no {self._kind} {name[:40]}")
+        return self._folder / name
+
+    def save(self, content: dict[str, Any]) -> None:
+        """Keep an object as it is now."""
+        name = content["id"]
+        write_files({self.folder(name) / f"{self._kind}.json": encode_json(content)}, force=True)
+        self._objects[name] = content
+
+    def remove(self, name: str) -> None:
+        """Remove an object and all that is in its folder."""
+        self._objects.pop(name, None)
+        shutil.rmtree(self.folder(name), ignore_errors=True)
+
+
+class Store:
+    """All that outlives the server."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.token = kept_secret(work / "token")
+        self.stacks = Shelf(work / "stacks", "stack")
+        self.jobs = Shelf(work / "jobs", "job")
+        self.dictionaries = work / "dictionaries"
+        make_folder(self.dictionaries)
+
+    def dictionary_names(self) -> list[str]:
+        """Return the names of learned dictionaries."""
+        return sorted(path.stem for path in self.dictionaries.glob("*.npz"))

@@ -1,0 +1,58 @@
+"""Do these frames belong together? What the command line would refuse or say, before anything is fused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from panfocus._checks import check_like
+from panfocus.errors import FileError, InputError
+from panfocus.io.read import read_headers, read_image, time_against_order
+from panfocus.io.stack_checks import find_strangers, look_at
+
+
+def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Return `warnings`, one line each, on `frames`: each with `name`, `path`, `thumbnail` and `digest`."""
+    frames: list[dict[str, Any]] = task["frames"]
+    return {"warnings": [*_of_headers(frames), *_copies(frames), *_strangers(frames)]}
+
+
+def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
+    """Say which frames are of another size or kind than the first, and whether the clock runs otherwise."""
+    headers = []
+    for frame in frames:
+        try:
+            found = read_headers([Path(frame["path"])])
+        except FileError:  # gone since it was looked at
+            return [f"{frame['name']} cannot be read any more."]
+        headers += [
+            replace(header, name=header.name.replace(frame["path"], frame["name"])) for header in found
+        ]
+    warnings = []
+    for header in headers[1:]:
+        try:
+            check_like(header.frame.image, header.name, headers[0].frame.image, headers[0].name)
+        except InputError as error:
+            warnings.append(f"{error}.")
+    disagreement = time_against_order(headers)
+    return [*warnings, disagreement] if disagreement else warnings
+
+
+def _copies(frames: list[dict[str, Any]]) -> list[str]:
+    firsts: dict[str, str] = {}
+    warnings = []
+    for frame in frames:
+        first = firsts.setdefault(frame["digest"], frame["name"])
+        if first != frame["name"]:
+            warnings.append(f"{frame['name']} has the same pixels as {first}.")
+    return warnings
+
+
+def _strangers(frames: list[dict[str, Any]]) -> list[str]:
+    """Tell other scenes by the thumbnails, which are larger than those that scenes are told by."""
+    looks = {k: look_at(read_image(frame["thumbnail"])) for k, frame in enumerate(frames)}
+    return [
+        f"{frames[odd.number]['name']} shows another scene than {frames[odd.nearest]['name']} "
+        f"(likeness {odd.likeness:.2f})."
+        for odd in find_strangers(looks)
+    ]

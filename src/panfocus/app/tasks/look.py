@@ -1,0 +1,71 @@
+"""A first look at a file: is it whole, what does it hold, how sharp is it, what does it look like."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import check_like
+from panfocus.errors import FileError
+from panfocus.focus import laplacian_energy
+from panfocus.gray import to_gray
+from panfocus.io.files import write_files
+from panfocus.io.raster import decode_jpeg, encode_jpeg
+from panfocus.io.read import read_frame, read_headers
+from panfocus.show.picture import shown
+from panfocus.stack import sampled_strips
+
+THUMBNAIL_SIDE = 320  # pixels, at most
+_QUALITY = 85
+
+
+def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Decode all of the file `path`, and write a picture of its first page to `thumbnail`.
+
+    Returns what the file holds, its `sharpness` (of its sharpest page), and a `digest` of its pixels.
+    """
+    path, thumbnail = Path(task["path"]), Path(task["thumbnail"])
+    headers = read_headers([path])
+    digest = hashlib.blake2b(digest_size=16)
+    sharpest = 0.0
+    for number, header in enumerate(headers):
+        image = read_frame(header)
+        check_like(image, header.name, image, header.name)
+        if number == 0:
+            picture = encode_jpeg(shown(image, THUMBNAIL_SIDE), header.frame.icc_profile, quality=_QUALITY)
+            write_files({thumbnail: picture}, force=True)
+            tell({"event": "thumbnail"})
+        digest.update(np.ascontiguousarray(image).data)
+        sharpest = max(sharpest, _sharpness(image))
+    first = headers[0].frame.image
+    return {
+        "width": first.shape[1],
+        "height": first.shape[0],
+        "pages": len(headers),
+        "dtype": first.dtype.name,
+        "channels": first.shape[2] if first.ndim == 3 else 1,
+        "sharpness": sharpest,
+        "digest": digest.hexdigest(),
+    }
+
+
+def _sharpness(image: NDArray[Any]) -> float:
+    """Mean energy of the Laplacian on strips of the picture."""
+    strips = [laplacian_energy(to_gray(strip)) for strip in sampled_strips(image[np.newaxis], 0)]
+    return float(np.mean([strip.mean() for strip in strips]))
+
+
+def warm_up() -> None:
+    """Do once, on next to nothing, what would take its time the first time: imports, compiled code."""
+    from PIL import Image  # noqa: F401
+
+    tiny = np.arange(32 * 32 * 3, dtype=np.uint16).reshape(32, 32, 3)
+    for image in (tiny, tiny.astype(np.uint8)):
+        _sharpness(image)
+    decode_jpeg(encode_jpeg(shown(tiny, 32)))
+    with suppress(FileError):
+        read_headers([Path()])

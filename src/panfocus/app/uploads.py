@@ -1,0 +1,108 @@
+"""Files that the page sends: so many at once, so large, of such names, and whole or not at all."""
+
+import asyncio
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+
+from panfocus.app.answers import Refusal
+from panfocus.app.folders import is_image_name
+from panfocus.app.stacks import Stacks
+from panfocus.io.received import ReceivedFile
+from panfocus.job.sizes import format_size
+
+_AT_ONCE = 4
+_PIECE = 1 << 20  # bytes that are gathered before they are written
+_SECONDS_OF_SILENCE = 60.0
+_LEFT_FREE = 256 << 20  # bytes of the disk
+_LONGEST_NAME = 200  # bytes, of the 255 that file systems allow: a number may be added
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be sent to the server."""
+
+    file_bytes: int = 2_000_000_000
+    stack_bytes: int = 64_000_000_000
+
+
+class Uploads:
+    """Takes files in, some at a time; others wait."""
+
+    def __init__(self, stacks: Stacks, limits: Limits) -> None:
+        self._stacks = stacks
+        self._limits = limits
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._promised: dict[str, int] = {}  # bytes under way, by stack
+
+    async def receive(self, stack: dict[str, Any], name: str, request: Request) -> None:
+        """Take in the file that is the body of a request."""
+        check_name(name)
+        if stack["folder"] is not None or any(frame["path"] for frame in stack["frames"]):
+            raise Refusal(
+                409, "this stack is of files on this computer; make another for files that are sent"
+            )
+        size = self._checked_size(stack, request)
+        self._promised[stack["id"]] = self._promised.get(stack["id"], 0) + size
+        self._stacks.receiving(stack, +1)
+        try:
+            async with self._turns:
+                if self._stacks.room() < size + _LEFT_FREE:
+                    raise Refusal(507, f"{name}: there is no room for it on the disk of the work folder")
+                kept = await self._write(stack, name, request, size)
+        finally:
+            self._promised[stack["id"]] -= size
+            self._stacks.receiving(stack, -1)
+        self._stacks.received(stack, kept, size)
+
+    def _checked_size(self, stack: dict[str, Any], request: Request) -> int:
+        told = request.headers.get("content-length", "")
+        if not told.isdecimal():
+            raise Refusal(411, "the size of a file must be told before it (Content-Length)")
+        size = int(told)
+        most = self._limits.file_bytes
+        if size > most:
+            raise Refusal(
+                413,
+                f"the file has {format_size(size)}, more than the {format_size(most)} that are taken; "
+                " open its folder on this computer instead, or start panfocus app with --max-upload",
+            )
+        there = sum(frame["bytes"] for frame in stack["frames"]) + self._promised.get(stack["id"], 0)
+        if there + size > self._limits.stack_bytes:
+            raise Refusal(413, f"the stack would have more than {format_size(self._limits.stack_bytes)}")
+        return size
+
+    async def _write(self, stack: dict[str, Any], name: str, request: Request, size: int) -> str:
+        pieces = request.stream()
+        with ReceivedFile(self._stacks.files_folder(stack["id"])) as file:
+            gathered = bytearray()
+            while True:
+                try:
+                    piece = await asyncio.wait_for(anext(pieces, None), _SECONDS_OF_SILENCE)
+                except ClientDisconnect:
+                    raise Refusal(400, f"{name}: broken off before its end") from None
+                except TimeoutError:
+                    raise Refusal(408, f"{name}: nothing came for {_SECONDS_OF_SILENCE:.0f} s") from None
+                gathered += piece or b""
+                if gathered and (piece is None or len(gathered) >= _PIECE):
+                    await run_in_threadpool(file.write, bytes(gathered))
+                    gathered.clear()
+                if file.size + len(gathered) > size:
+                    raise Refusal(413, f"{name}: more came than was told")
+                if piece is None:
+                    break
+            if file.size != size:
+                raise Refusal(400, f"{name}: {file.size:,} bytes came, {size:,} were told")
+            return await run_in_threadpool(file.keep, name)
+
+
+def check_name(name: str) -> None:
+    """Refuse what is not the plain name of an image file."""
+    strange = any(unicodedata.category(char) in ("Cc", "Cs") or char in '/\\:*?"<>|' for char in name)
+    if strange or name.startswith(".") or len(name.encode(errors="replace")) > _LONGEST_NAME:
+        raise Refusal(400, f"{name[:100]!r} cannot be the name of a file here; rename it")
+    if not is_image_name(name):
+        raise Refusal(415, f"{name} is no image by its name (JPEG, PNG, TIFF, WebP or RAW)")

@@ -1,0 +1,65 @@
+"""`panfocus app`: the page to work with, served on this computer."""
+
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from panfocus.cli._console import Debug, console
+from panfocus.errors import PanfocusError, usage_errors
+
+
+def page(
+    *,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders that the page may open; by default the current one.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port to listen at; by default 8765, or the next that is free."),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to keep stacks and results in; by default the user's data."),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    max_upload: Annotated[
+        str, typer.Option(metavar="SIZE", help="Largest file that the page may send.")
+    ] = "2GB",
+    debug: Debug = False,
+) -> None:
+    """Open a page to work with: drop a stack, fuse it, check and mend the result.
+
+    The page is served to this computer alone, at an address with a secret in it. Ctrl-C ends it.
+    """
+    with console(debug=debug) as terminal:
+        from panfocus.job.sizes import parse_size
+
+        with usage_errors():
+            largest = parse_size(max_upload)
+        try:
+            from panfocus.app.serve import serve
+            from panfocus.app.uploads import Limits
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn", "anyio"):
+                raise
+            raise PanfocusError("the page needs more packages; pip install 'panfocus[app]'") from error
+
+        def say(address: str) -> None:
+            terminal.say(f"The page is at {address}")
+            terminal.say("Ctrl-C ends it.")
+            if browser:  # in a thread: some wait until the browser is closed
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+        limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
+        serve(folders or [Path()], work=work, port=port, limits=limits, ready=say)
+        terminal.say("Stopped.")

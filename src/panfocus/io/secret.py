@@ -1,0 +1,36 @@
+"""A random text that only its owner can read, and folders that only he can enter."""
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+from panfocus.errors import FileError
+from panfocus.io._errors import errors_that_name
+from panfocus.io.files import make_folder
+
+_TEXT = re.compile(r"[\w-]{32,100}")
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder for this user alone, unless it is there."""
+    make_folder(path.parent)
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
+
+
+def kept_secret(path: Path) -> str:
+    """Return the text in a file; where there is none, or no such text, make a new one."""
+    with errors_that_name(path):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(0o600)
+            kept = path.read_text("utf-8", errors="replace").strip()
+            if _TEXT.fullmatch(kept):
+                return kept
+        path.unlink(missing_ok=True)
+        fresh = secrets.token_urlsafe(32)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{fresh}\n")
+        return fresh
