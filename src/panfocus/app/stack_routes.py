@@ -28,12 +28,12 @@ async def _make(request: Request) -> JSONResponse:
             inside = await run_in_threadpool(find_inputs, [folder])
             # A link in it may lead elsewhere.
             paths = [await run_in_threadpool(app.folders.checked, str(path)) for path in inside]
-            stack = app.stacks.open(paths, folder)
+            stack = app.stacks.open_in_place(paths, folder)
         case {"files": [*given]}:
             paths = [await run_in_threadpool(app.folders.checked, path) for path in given]
             if missing := next((path for path in paths if not path.is_file()), None):
                 raise Refusal(404, f"{missing} is not a file")
-            stack = app.stacks.open(paths, None)
+            stack = app.stacks.open_in_place(paths, None)
         case {"name": str(name)}:
             stack = app.stacks.make(name.strip()[:200])
         case _:

@@ -87,7 +87,7 @@ class Stacks:
         """Make a stack for files that the page sends."""
         return self._new(name or "Stack", None, [])
 
-    def open(self, paths: Iterable[Path], folder: Path | None) -> Stack:
+    def open_in_place(self, paths: Iterable[Path], folder: Path | None) -> Stack:
         """Make a stack of files on this computer, which stay where they are."""
         files = list(paths)
         if not files:

@@ -61,8 +61,6 @@ def _sharpness(image: NDArray[Any]) -> float:
 
 def warm_up() -> None:
     """Do once, on next to nothing, what would take its time the first time: imports, compiled code."""
-    from PIL import Image  # noqa: F401
-
     tiny = np.arange(32 * 32 * 3, dtype=np.uint16).reshape(32, 32, 3)
     for image in (tiny, tiny.astype(np.uint8)):
         _sharpness(image)
