@@ -15,7 +15,7 @@ from starlette.routing import Route
 from panfocus.app.answers import Refusal
 from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
-from panfocus.show.pyramid import TILE, halved, n_levels
+from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
 
 DRAWN_AT_ONCE = 3  # tiles and the like; others wait: each takes some megabytes and a core
 TILE_QUALITY = 90  # of JPEG
@@ -121,7 +121,7 @@ async def _relief(request: Request) -> Response:
         with kept.array("depth") as depth:
             height, width = depth.shape
         level = 0
-        while max(height, width) >> level > side and level < n_levels(height, width) - 1:
+        while halved_length(max(height, width), level) > side and level < n_levels(height, width) - 1:
             level += 1
         with _level(kept, layer, level) as array:
             grid = array[...]

@@ -1,0 +1,214 @@
+"""What the page is shown of a job, against the arrays that the job kept, decoded by other means."""
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from panfocus.app import views
+from panfocus.app.answers import HANDLERS
+from panfocus.app.layers import keep_display, keep_layer
+from panfocus.app.store import Store, now
+from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.ramp import ramp
+from panfocus.show.colours import MARK
+from panfocus.show.pyramid import halved
+
+HEIGHT, WIDTH, N = 1100, 700, 3
+PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    """Smooth frames, so that JPEG changes them little, with fine detail in frame 1 at one place."""
+    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
+    frames = np.stack(
+        [np.dstack([y / HEIGHT, x / WIDTH, np.full_like(x, k / N)]) * 200 + 20 for k in range(N)]
+    ).astype(np.uint8)
+    frames[1, 300:340, 400:440] ^= (np.indices((40, 40)).sum(axis=0) % 2 * 64).astype(np.uint8)[..., None]
+    labels = (x // 300).astype(np.uint8)
+    votes = np.zeros((N, HEIGHT, WIDTH), np.int32)
+    votes[0], votes[1] = 1, 3
+    return {
+        "frames": frames,
+        "fused": frames[1],
+        "labels": labels,
+        "depth": np.minimum(x / 300, N - 1).astype(np.float32),
+        "confidence": (y / HEIGHT).astype(np.float32),
+        "never_in_focus": labels == 2,
+        "votes": votes,
+    }
+
+
+@pytest.fixture(scope="module")
+def job(arrays, tmp_path_factory):
+    """A server that shows one job, and the address of that."""
+    store = Store(tmp_path_factory.mktemp("work"))
+    name = store.jobs.new_id()
+    store.jobs.save({"id": name, "created": now(), "result": {"names": ["a.jpg", "b.jpg", "c.jpg"]}})
+    kept = KeptArrays(store.jobs.folder(name) / "arrays")
+    for layer, values in arrays.items():
+        keep_layer(kept, layer, values)
+    keep_display(kept, PROFILE)
+    bare = store.jobs.new_id()
+    store.jobs.save({"id": bare, "created": now(), "result": None})
+    app = Starlette(routes=views.routes, exception_handlers=HANDLERS)
+    app.state.app = SimpleNamespace(store=store)
+    with TestClient(app) as client:
+        yield SimpleNamespace(
+            client=client,
+            get=lambda path: client.get(f"/api/jobs/{name}/{path}"),
+            bare=bare,
+            folder=store.jobs.folder(name),
+        )
+
+
+def pixels(answer):
+    assert answer.status_code == 200, answer.text
+    return np.asarray(Image.open(io.BytesIO(answer.content)))
+
+
+@pytest.mark.parametrize("layer", ["fused", "frame-0", "frame-2"])
+@pytest.mark.parametrize(("level", "col", "row"), [(0, 0, 0), (0, 1, 2), (1, 0, 1), (2, 0, 0)])
+def test_tiles_of_pictures_are_the_picture(job, arrays, layer, level, col, row):
+    image = arrays["fused"] if layer == "fused" else arrays["frames"][int(layer[-1])]
+    for _ in range(level):
+        image = halved(image, "mean")
+    answer = job.get(f"tiles/{layer}/{level}/{col}_{row}")
+    assert answer.headers["content-type"] == "image/jpeg"
+    expected = image[512 * row : 512 * row + 512, 512 * col : 512 * col + 512].astype(int)
+    shown = pixels(answer).astype(int)
+    assert shown.shape == expected.shape
+    assert np.abs(shown - expected).mean() < 2  # as JPEG has it
+    opened = Image.open(io.BytesIO(answer.content))
+    assert opened.info["icc_profile"] == PROFILE
+
+
+def test_tiles_cover_every_level_and_nothing_beyond(job):
+    for level, (height, width) in enumerate([(1100, 700), (550, 350), (275, 175)]):
+        for row in range(-(-height // 512)):
+            for col in range(-(-width // 512)):
+                shown = pixels(job.get(f"tiles/labels/{level}/{col}_{row}"))
+                assert shown.shape == (min(512, height - 512 * row), min(512, width - 512 * col), 3)
+        for beyond in (f"0_{-(-height // 512)}", f"{-(-width // 512)}_0"):
+            assert job.get(f"tiles/labels/{level}/{beyond}").status_code == 404
+    assert job.get("tiles/labels/3/0_0").status_code == 404
+
+
+def test_maps_are_shown_exactly(job, arrays):
+    corner = slice(512, 1024), slice(512, 700)
+    labels = pixels(job.get("tiles/labels/0/1_1"))
+    shade = np.array([0, 128, 255])[arrays["labels"][corner]]  # 127.5 is rounded to the even one
+    np.testing.assert_array_equal(labels, ramp()[shade])
+    marks = pixels(job.get("tiles/never_in_focus/0/1_1"))
+    np.testing.assert_array_equal(marks[..., 3], np.where(arrays["never_in_focus"][corner], 255, 0))
+    np.testing.assert_array_equal(marks[arrays["never_in_focus"][corner]][0], MARK)
+    grey = pixels(job.get("tiles/confidence/0/1_1"))
+    np.testing.assert_array_equal(grey, np.rint(255 * arrays["confidence"][corner]))
+    depth = pixels(job.get("tiles/depth/0/0_0"))
+    np.testing.assert_array_equal(depth[0, 0], [*ramp()[0], 255])
+
+
+def test_browsers_keep_tiles_of_a_version(job):
+    assert "max-age" in job.get("tiles/fused/2/0_0?v=1").headers["cache-control"]
+    assert "cache-control" not in job.get("tiles/fused/2/0_0").headers  # the server's own: no-store
+
+
+@pytest.mark.parametrize(("row", "col"), [(310, 410), (0, 0), (HEIGHT - 1, WIDTH - 1)])
+@pytest.mark.parametrize("size", [16, 33])
+def test_a_crop_has_its_place_in_the_middle_and_repeats_the_edge(job, arrays, row, col, size):
+    padded = np.pad(arrays["frames"][1], ((size, size), (size, size), (0, 0)), mode="edge")
+    top, left = row + size - size // 2, col + size - size // 2
+    shown = pixels(job.get(f"crop/frame-1?row={row}&col={col}&size={size}"))
+    np.testing.assert_array_equal(shown, padded[top : top + size, left : left + size])
+    assert shown.shape[:2] == (size, size)
+
+
+def test_a_crop_of_a_small_picture_is_as_large_as_asked_for(job):
+    assert pixels(job.get("crop/labels?row=5&col=5&size=512")).shape == (512, 512, 3)
+
+
+def test_a_place_tells_what_speaks_for_each_frame(job, arrays):
+    place = job.get("place?row=320&col=420").json()
+    assert (place["row"], place["col"], place["label"], place["never_in_focus"]) == (320, 420, 1, False)
+    assert place["depth"] == pytest.approx(420 / 300) and place["confidence"] == pytest.approx(320 / HEIGHT)
+    assert [frame["name"] for frame in place["frames"]] == ["a.jpg", "b.jpg", "c.jpg"]
+    assert [frame["weight"] for frame in place["frames"]] == [0.25, 0.75, 0]
+    first, second, third = (frame["sharpness"] for frame in place["frames"])
+    assert second == 1 and first < 0.01 and third < 0.01  # the checks are in frame 1 alone
+
+
+def test_a_place_without_maps_says_so(job, arrays):
+    kept = KeptArrays(job.folder.parent / job.bare / "arrays")
+    keep_layer(kept, "frames", arrays["frames"][:, :40, :50])
+    place = job.client.get(f"/api/jobs/{job.bare}/place?row=39&col=49").json()
+    assert all(place[name] is None for name in ("label", "depth", "confidence", "never_in_focus"))
+    assert [frame["weight"] for frame in place["frames"]] == [None] * N
+
+
+@pytest.mark.parametrize(
+    ("side", "size"), [(1024, (550, 350)), (550, (550, 350)), (300, (275, 175)), (100, (69, 44))]
+)
+def test_a_relief_is_depth_at_most_so_large(job, arrays, side, size):
+    answer = job.get(f"relief?side={side}")
+    height, width = int(answer.headers["X-Height"]), int(answer.headers["X-Width"])
+    assert (height, width) == size
+    grid = np.frombuffer(answer.content, "<f4").reshape(height, width)
+    depth = arrays["depth"]
+    while depth.shape != size:
+        depth = halved(depth, "mean")
+    np.testing.assert_array_equal(grid, depth)
+
+
+def test_the_map_so_far_is_handed_on(job):
+    assert job.get("live.png").status_code == 404
+    (job.folder / "live.png").write_bytes(b"a picture")
+    assert job.get("live.png?v=3").content == b"a picture"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("tiles/retouched/0/0_0", 404, "no layer retouched"),
+        ("tiles/frame-3/0/0_0", 404, "no frame 3"),
+        ("tiles/frames/0/0_0", 404, "no layer frames"),
+        ("tiles/votes/0/0_0", 404, "no layer votes"),
+        ("tiles/..%2F..%2Ftoken/0/0_0", 404, ""),
+        ("tiles/fused/0/1", 404, "no tile 1"),
+        ("tiles/fused/0/-1_0", 404, "no tile -1_0"),
+        ("place?row=1100&col=0", 400, "row must be a whole number from 0 to 1099, got '1100'"),
+        ("place?row=1.5&col=0", 400, "row must be"),
+        ("place?row=0", 400, "col must be"),
+        ("crop/fused?row=0&col=0&size=8", 400, "size must be a whole number from 16 to 512"),
+        ("crop/fused?row=0&col=-1&size=20", 400, "col must be"),
+        ("relief?side=100000", 400, "side must be"),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_line(job, path, status, says):
+    answer = job.get(path)
+    assert answer.status_code == status
+    assert says in (answer.json()["error"] if says else "") and "\n" not in answer.text
+
+
+def test_jobs_that_are_not_there_or_not_done_are_not_found(job):
+    for address in (
+        f"/api/jobs/{job.bare}/tiles/fused/0/0_0",
+        "/api/jobs/0000000000000000/place?row=0&col=0",
+    ):
+        answer = job.client.get(address)
+        assert answer.status_code == 404 and answer.json()["error"]
+
+
+def test_many_tiles_at_once_are_those_of_one_by_one(job):
+    paths = [
+        f"tiles/{layer}/0/{col}_{row}" for layer in ("fused", "labels") for col in (0, 1) for row in (0, 1, 2)
+    ]
+    alone = [job.get(path).content for path in paths]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda path: job.get(path).content, paths))
+    assert together == alone
