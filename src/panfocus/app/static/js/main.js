@@ -104,15 +104,7 @@ function mountHead() {
     select(null, null);
     byId("welcome-title")?.focus();
   });
-  byId("theme").value = document.documentElement.dataset.theme ?? "";
-  byId("theme").addEventListener("change", (event) => {
-    document.documentElement.dataset.theme = event.target.value;
-    try {
-      localStorage.setItem("panfocus-theme", event.target.value);
-    } catch {
-      // No storage allowed: the choice holds until the page is closed.
-    }
-  });
+  mountTheme(byId("theme"));
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address keeps what is selected
     (byId("fuse") ?? byId("main").querySelector("button"))?.focus();
@@ -131,6 +123,29 @@ function mountHead() {
     choice.value = now.selected.stack ?? "";
     document.title = app.stack() ? `${app.stack().name} · panfocus` : "panfocus";
   });
+}
+
+/** A button that goes from the system's colours to light and dark ones. */
+function mountTheme(button) {
+  const themes = { "": ["◐", "those of the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
+  const order = Object.keys(themes);
+  const root = document.documentElement;
+  const draw = () => {
+    const [sign, words] = themes[root.dataset.theme ?? ""] ?? themes[""];
+    button.textContent = sign;
+    button.title = `Colours: ${words}`;
+    button.setAttribute("aria-label", `Colours: ${words}. Change`);
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = order[(order.indexOf(root.dataset.theme ?? "") + 1) % order.length];
+    draw();
+    try {
+      localStorage.setItem("panfocus-theme", root.dataset.theme);
+    } catch {
+      // No storage allowed: the choice holds until the page is closed.
+    }
+  });
+  draw();
 }
 
 /** Which of the page's parts are seen: the start, or a stack with its picture and tools. */

@@ -6,7 +6,7 @@ import { openPicker } from "./picker.js";
 export function mount(root, app) {
   const earlier = element("ul", { class: "earlier" });
   const earlierPart = element("section", { "aria-labelledby": "earlier-title", hidden: true },
-    element("h3", { id: "earlier-title" }, "Stacks of before"), earlier);
+    element("h3", { id: "earlier-title" }, "Earlier stacks"), earlier);
   root.append(
     element("div", { class: "drop-zone" },
       element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photographs of a focus stack here"),
