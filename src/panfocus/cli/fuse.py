@@ -78,6 +78,10 @@ def fuse(
     preview: Annotated[
         bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels a side.")
     ] = False,
+    retouch: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Paint places from chosen frames at the end: strokes (JSON)."),
+    ] = None,
     save_steps: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write every stage as a small picture (PNG).")
     ] = None,
@@ -145,6 +149,7 @@ def fuse(
             refine_strength=refine_strength,
             slabs=slabs,
             preview=preview,
+            retouch=retouch,
             step=step,
             skip_bad=skip_bad,
             apply_to=tuple((given,) for given in apply_to or ()),

@@ -196,6 +196,7 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Read plain data, such as `encode_json` writes."""
     with errors_that_name(path):
+        check_regular(path)
         return json.loads(path.read_bytes())
 
 

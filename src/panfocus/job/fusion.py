@@ -15,6 +15,7 @@ from panfocus.job.listener import Listener
 from panfocus.job.prepare import Job, Source
 from panfocus.job.report import input_digests
 from panfocus.job.request import Request
+from panfocus.job.retouch import check_size, retouched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,9 +69,14 @@ def carried_out(job: Job, listener: Listener, *, watch: Watch = unwatched) -> It
                 stack, alignment = aligned_stack(
                     stack, request.align, reference, request.borders, rooms, listener.progress, job.bad
                 )
+        if job.strokes:
+            check_size(job.strokes, stack.frames, request.retouch)
         with timed(times, "fuse"):
             frames, result, slabs = _fuse(job, stack, rooms, listener, watch)
             result.report.update(repaired)
+        if job.strokes:
+            with timed(times, "retouch"):
+                result = retouched(result, frames, job.strokes)
         if alignment:
             result.report["alignment"] = alignment_report(alignment)
         yield Fusion(stack, frames, result, slabs, alignment, digests, times)

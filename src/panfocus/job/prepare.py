@@ -14,6 +14,7 @@ from panfocus.job.contents import Writing
 from panfocus.job.lengths import DepthScale
 from panfocus.job.plan import ENCODED, Plan, make_plan
 from panfocus.job.request import Request
+from panfocus.job.retouch import check_retouch, read_strokes
 from panfocus.job.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from panfocus.io.read import Header
     from panfocus.io.stack_checks import BadFrames
     from panfocus.methods import FusionMethod
+    from panfocus.retouch import Strokes
 
 PREVIEW_SIDE = 1000  # pixels, at most
 
@@ -67,6 +69,7 @@ class Job:
     maps: list[str]  # and layers
     depth_scale: DepthScale
     jpeg: "JpegSettings"
+    strokes: "Strokes | None"
     plan: Plan
 
     @property
@@ -116,6 +119,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         depth_scale = DepthScale.parse(request.step) if request.step else None
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
         _check_skipping(request)
+        check_retouch(request)
         bad = BadFrames(skip=request.skip_bad, warn=warn)
         source = _found(request.inputs, request, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
@@ -125,8 +129,9 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         outputs.check_names(len(spans))
         others = [_found(inputs, request) for inputs in request.apply_to]
     every_input = [path for found in (source, *others) for path in found.paths]
+    every_input += [path for path in (dictionary, request.retouch) if path]
     for path in outputs.files(len(spans)).values():
-        check_destination(path, force=force, inputs=[*every_input, dictionary] if dictionary else every_input)
+        check_destination(path, force=force, inputs=every_input)
     outputs.check_steps(force=force)
     _check_alike(source, others)
     for path, found in zip((outputs.picture, *outputs.applied), (source, *others), strict=True):
@@ -135,6 +140,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         check_format(path, written, read_metadata(found.headers[0]))
     maps, layers = _needed(request, method.maps, () if spans else layers_of(method), every_map=every_map)
     like_frames = source.like_frames
+    strokes = read_strokes(request, like_frames)
     plan = make_plan(
         name,
         method,
@@ -162,6 +168,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         maps=[*maps, *layers],
         depth_scale=depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
         jpeg=jpeg,
+        strokes=strokes,
         plan=plan,
     )
 

@@ -29,6 +29,7 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
         "inputs": _files(job.source, digests),
         "applied_to": [_files(other, digests) for other in job.others],
         "dictionary": _file(job.request.dictionary, digests),
+        "retouch": _file(job.request.retouch, digests),
         "preview": {"reduced_by": job.source.reduce, "width": width, "height": height}
         if job.request.preview
         else None,
@@ -50,6 +51,8 @@ def input_digests(job: Job) -> dict[Path, str]:
     paths = [path for source in (job.source, *job.others) for path in source.used]
     if job.request.dictionary and job.request.dictionary.exists():  # else one that is shipped, by its name
         paths.append(job.request.dictionary)
+    if job.request.retouch:
+        paths.append(job.request.retouch)
     paths = list(dict.fromkeys(paths))
     return dict(zip(paths, map_blocks(digest, paths), strict=True))
 
@@ -92,7 +95,11 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
         others = [_paths(files) for files in report["applied_to"]]
         every_file = [
             (entry["path"], entry["sha256"])
-            for files in (report["inputs"], *report["applied_to"], [report["dictionary"]])
+            for files in (
+                report["inputs"],
+                *report["applied_to"],
+                [report["dictionary"], report.get("retouch")],
+            )
             for entry in files
             if entry is not None
         ]
@@ -102,6 +109,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             inputs=_paths(report["inputs"]),
             apply_to=tuple(others),
             dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
+            retouch=Path(report["retouch"]["path"]) if report.get("retouch") else None,
             outputs=request.outputs if given.outputs.image is None else given.outputs,
             threads=given.threads or request.threads,
             max_memory=given.max_memory or request.max_memory,

@@ -46,6 +46,7 @@ class Request:
         None,
         "Fuse overlapping parts of so many frames, then those; each is written beside the output.",
     )  # SIZE:OVERLAP
+    retouch: Path | None = None  # strokes
     preview: bool = False
     step: str | None = _option(None, "From frame to frame, such as 5um or 0.1mm: depth is in it.")
     skip_bad: bool = False

@@ -42,6 +42,8 @@ def describe(listener: Listener, job: Job) -> None:
     if job.spans:
         spans = ", ".join(f"{span.start} to {span.stop - 1}" for span in job.spans)
         listener.say(f"by slabs of the frames {spans}, counted from 0, then those slabs")
+    if job.strokes:
+        listener.say(f"then retouched by {job.request.retouch}")
     for other in job.others:
         listener.say(
             f"and {_how_applied(job)} to {len(other.headers)} frames from {other.headers[0].name} on"
@@ -72,6 +74,9 @@ def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, An
                 else "; a larger --refine-strength, such as 0.01, smooths visibly"
             )
         )
+    if job.strokes:
+        n = len(job.strokes.strokes)
+        listener.say(f"retouched by {n} stroke{'' if n == 1 else 's'} of {job.request.retouch}")
     if job.request.preview:
         listener.say(
             f"a preview, at 1/{job.source.reduce} of the frames' size; without --preview it has all of it"

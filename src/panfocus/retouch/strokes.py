@@ -101,7 +101,7 @@ class Strokes:
         if (self.width, self.height) != (width, height):
             raise InputError(
                 f"the strokes were made for a picture of {self.width} x {self.height}, this one is {width} x "
-                f"{height}; fuse the same frames with the same --align, --reference and --borders"
+                f"{height}; fuse the same frames, aligned and cropped in the same way"
             )
 
 
