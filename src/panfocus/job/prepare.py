@@ -118,8 +118,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         _check_applied(request, method.maps)
         depth_scale = DepthScale.parse(request.step) if request.step else None
         memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
-        _check_skipping(request)
-        check_retouch(request)
+        _check_together(request)
         bad = BadFrames(skip=request.skip_bad, warn=warn)
         source = _found(request.inputs, request, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
@@ -128,8 +127,10 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         spans = slab_spans(len(source.headers), *slabs) if slabs else ()
         outputs.check_names(len(spans))
         others = [_found(inputs, request) for inputs in request.apply_to]
-    every_input = [path for found in (source, *others) for path in found.paths]
-    every_input += [path for path in (dictionary, request.retouch) if path]
+    every_input = [
+        *(path for found in (source, *others) for path in found.paths),
+        *filter(None, (dictionary, request.retouch)),
+    ]
     for path in outputs.files(len(spans)).values():
         check_destination(path, force=force, inputs=every_input)
     outputs.check_steps(force=force)
@@ -140,7 +141,6 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         check_format(path, written, read_metadata(found.headers[0]))
     maps, layers = _needed(request, method.maps, () if spans else layers_of(method), every_map=every_map)
     like_frames = source.like_frames
-    strokes = read_strokes(request, like_frames)
     plan = make_plan(
         name,
         method,
@@ -168,7 +168,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         maps=[*maps, *layers],
         depth_scale=depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
         jpeg=jpeg,
-        strokes=strokes,
+        strokes=read_strokes(request, like_frames),
         plan=plan,
     )
 
@@ -204,7 +204,8 @@ def _found(
     return Source(paths, headers, reduction(size, PREVIEW_SIDE) if request.preview else 1)
 
 
-def _check_skipping(request: Request) -> None:
+def _check_together(request: Request) -> None:
+    check_retouch(request)
     for option, given in (("--apply-to", request.apply_to), ("--slabs", request.slabs)):
         if request.skip_bad and given:
             raise InputError(
