@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -27,7 +27,9 @@ from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
 from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.workers import Workers
+from panfocus.io.read import INPUT_SUFFIXES
 
+_STATIC = str(files("panfocus") / "app" / "static")
 _SECONDS_TO_END = 3  # that open requests have when the server stops
 
 
@@ -69,7 +71,11 @@ class App:
             "options": forms.option_forms() if forms else [],
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
-            "limits": {"file_bytes": self.limits.file_bytes, "stack_bytes": self.limits.stack_bytes},
+            "limits": {
+                "file_bytes": self.limits.file_bytes,
+                "stack_bytes": self.limits.stack_bytes,
+                "endings": sorted(INPUT_SUFFIXES),
+            },
         }
 
 
@@ -79,6 +85,10 @@ def _module(name: str) -> Any:
 
 async def _state(request: Request) -> JSONResponse:
     return JSONResponse(request.app.state.app.state())
+
+
+async def _page(_: Request) -> FileResponse:
+    return FileResponse(f"{_STATIC}/index.html")
 
 
 def application(app: App, *, port: int) -> Starlette:
@@ -101,8 +111,7 @@ def application(app: App, *, port: int) -> Starlette:
     for name in ("jobs", "views", "retouching", "learning"):
         if module := _module(name):
             routes += module.routes
-    static = files("panfocus") / "app" / "static"
-    routes.append(Mount("/", StaticFiles(directory=str(static), html=True, check_dir=False)))
+    routes += [Route("/", _page), Mount("/static", StaticFiles(directory=_STATIC))]
     starlette = Starlette(
         routes=routes,
         lifespan=lifespan,

@@ -20,7 +20,7 @@ export function openPicker(app) {
   function count() {
     const n = checked().length;
     open.disabled = n === 0;
-    open.textContent = n === 1 ? "Open 1 image" : `Open ${n} images`;
+    open.textContent = n === 0 ? "Open" : `Open ${n} ${n === 1 ? "image" : "images"}`;
   }
 
   function folderButton(label, path) {
