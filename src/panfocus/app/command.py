@@ -12,8 +12,24 @@ from panfocus.job.request import Request, plain, restored
 
 # Options that are not called like their fields.
 _NAMES = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}
-# What a page may not say: these name files, which the server chooses.
-_OF_THE_SERVER = ("inputs", "outputs", "apply_to", "dictionary", "retouch")
+# What a page may say; files are named by the server alone.
+PAGE_OPTIONS = (
+    "method",
+    "settings",
+    "align",
+    "borders",
+    "reference",
+    "exposure",
+    "hot_pixels",
+    "refine",
+    "refine_strength",
+    "slabs",
+    "step",
+    "channel",
+    "time",
+    "max_memory",
+    "threads",
+)
 
 
 def as_request(
@@ -23,12 +39,11 @@ def as_request(
 
     `dictionary` is the file, or the shipped one, that the options' name stands for.
     """
-    known = {field.name for field in dataclasses.fields(Request)}.difference(_OF_THE_SERVER)
     values: dict[str, Any] = {}
     for name, value in options.items():
         if name == "settings" and isinstance(value, Mapping):
             values[name] = [f"{setting}={_typed(given)}" for setting, given in value.items()]
-        elif name in known:
+        elif name in PAGE_OPTIONS:
             values[name] = value
         elif name != "dictionary":
             raise InputError(f"{name} is no option of a fusion")

@@ -11,7 +11,7 @@ Form = dict[str, Any]
 
 
 @cache
-def method_forms() -> list[Form]:
+def methods() -> list[Form]:
     """Describe every method with its settings, the default one first."""
     from panfocus.methods import DEFAULT_METHOD, method_class, method_names
 
@@ -29,7 +29,7 @@ def method_forms() -> list[Form]:
 
 
 @cache
-def option_forms() -> list[Form]:
+def options() -> list[Form]:
     """Describe the options of a fusion that a page offers, in the words of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
@@ -46,12 +46,12 @@ def option_forms() -> list[Form]:
         "step": {},
         "max_memory": {},
     }
-    kinds, options = typing.get_type_hints(Request), {f.name: f for f in dataclasses.fields(Request)}
+    kinds, given = typing.get_type_hints(Request), {f.name: f for f in dataclasses.fields(Request)}
     return [
         {
             "name": name,
             "kind": "choice" if "choices" in limit else _kind(kinds[name]),
-            "default": options[name].default,
+            "default": given[name].default,
             "help": HELP[name],
             **limit,
         }
@@ -80,5 +80,5 @@ def _kind(kind: Any) -> str:
         return "dictionary"
     if typing.get_origin(kind) is typing.Literal:
         return "choice"
-    options = [part for part in typing.get_args(kind) if part is not type(None)]
-    return KINDS.get(options[0] if options else kind, "text")
+    parts = [part for part in typing.get_args(kind) if part is not type(None)]
+    return KINDS.get(parts[0] if parts else kind, "text")

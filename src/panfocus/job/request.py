@@ -3,7 +3,9 @@
 import dataclasses
 import types
 import typing
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +75,18 @@ HELP: dict[str, str] = {
 FREE = ("inputs", "outputs", "max_memory", "threads")
 
 
+_OF_TEXT: dict[Any, Any] = {Path: Path, Fraction: Fraction, bytes: b64decode}
+
+
 def plain(value: Any) -> Any:
-    """Return a request, or a part of one, as JSON knows it."""
+    """Return a request, a part of one, or another dataclass of such fields, as JSON knows it."""
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple):
         return [plain(part) for part in value]
-    return str(value) if isinstance(value, Path) else value
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return str(value) if isinstance(value, Path | Fraction) else value
 
 
 def restored(value: Any, kind: Any = Request) -> Any:
@@ -94,8 +101,8 @@ def restored(value: Any, kind: Any = Request) -> Any:
         if value is None:
             return None
         return restored(value, typing.get_args(kind)[0])
-    elif kind is Path and isinstance(value, str):
-        return Path(value)
+    elif kind in _OF_TEXT and isinstance(value, str):
+        return _OF_TEXT[kind](value)
     elif type(value) is kind or (kind is float and type(value) is int):
         return value
     raise ValueError(f"{value!r} is not of the kind {kind}")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.job.contents import contents_of
+from panfocus.job.contents import Writing, contents_of
 from panfocus.job.fusion import applied_contents, carried_out, timed
 from panfocus.job.listener import Listener
-from panfocus.job.prepare import Job, prepare
+from panfocus.job.prepare import prepare
 from panfocus.job.report import report_of
 from panfocus.job.request import Request
 from panfocus.job.said import describe, summarise
@@ -41,8 +41,9 @@ def run(request: Request, listener: Listener, *, force: bool, dry_run: bool) -> 
                     make_folder(request.outputs.steps)
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
             report = report_of(job, stack, result, fusion.digests) if request.outputs.report else {}
-            _write(job, contents, report, times, listener, force=force)
+            write_results(job.writing, contents, report, times, listener, force=force)
     summarise(listener, job, stack, result.report)
+    listener.say(f"wrote {request.outputs.names(len(job.spans))}")
 
 
 def _step_contents(
@@ -55,8 +56,8 @@ def _step_contents(
     return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
 
 
-def _write(
-    job: Job,
+def write_results(
+    writing: Writing,
     contents: "dict[Path, Content]",
     report: Mapping[str, Any],
     times: dict[str, float],
@@ -69,7 +70,7 @@ def _write(
     from panfocus.io.write import encode_json
 
     started = time.perf_counter()
-    kinds = {path: kind for kind, path in job.request.outputs.files(len(job.spans)).items()}
+    kinds = {path: kind for kind, path in writing.outputs.files(writing.n_slabs).items()}
     written: list[dict[str, Any]] = []
 
     def tell(path: Path, digest: str, size: int) -> None:
@@ -79,6 +80,6 @@ def _write(
         times["write"] = round(time.perf_counter() - started, 3)
         file.write(encode_json({**report, "times": times, "outputs": written}))
 
-    if job.request.outputs.report:
-        contents[job.request.outputs.report] = write_report
+    if writing.outputs.report:
+        contents[writing.outputs.report] = write_report
     write_files(contents, force=force, ready=listener.finish, written=tell if report else None)

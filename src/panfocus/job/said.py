@@ -52,7 +52,7 @@ def describe(listener: Listener, job: Job) -> None:
 
 
 def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, Any]) -> None:
-    """Say what was done."""
+    """Say what was done, but for the files that were written."""
     for notice in stack.notices:
         listener.say(notice)
     by_slabs = f", by {len(job.spans)} slabs," if job.spans else ""
@@ -89,7 +89,6 @@ def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, An
                 "1 other sets", "1 other set"
             )
         )
-    listener.say(f"wrote {job.request.outputs.names(len(job.spans))}")
 
 
 def _corrections(report: dict[str, Any]) -> list[str]:

@@ -1,0 +1,60 @@
+"""Files of a fusion that was kept: those, byte for byte, that the command line writes."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.app.tasks.fuse import ARRAYS, KEPT, REPORT
+from panfocus.app.tasks.telling import Tell, Teller
+
+if TYPE_CHECKING:
+    from panfocus.io.kept_arrays import KeptArrays
+    from panfocus.job.request import Request
+    from panfocus.methods import FusionResult
+    from panfocus.stack import Frames
+
+
+def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Write what `request` asks for of the job in `folder`; `picture` says whether the picture is wanted.
+
+    The request's outputs are the files; `shown` is the same request with the names that a user would type.
+    """
+    from panfocus._threads import limit_threads
+    from panfocus.io.files import read_json
+    from panfocus.io.kept_arrays import KeptArrays
+    from panfocus.job.contents import contents_of, said_of_picture
+    from panfocus.job.kept import Kept
+    from panfocus.job.report import versions
+    from panfocus.job.request import restored
+    from panfocus.job.run import write_results
+
+    folder, request = Path(task["folder"]), restored(task["request"])
+    kept: Kept = restored(read_json(folder / KEPT), Kept)
+    arrays = KeptArrays(folder / ARRAYS)
+    writing = kept.writing(request)
+    with limit_threads(request.threads), ExitStack() as rooms:
+        stack = kept.stack(rooms.enter_context(arrays.array("frames")))
+        slabs = rooms.enter_context(arrays.array("slabs")) if kept.n_slabs else None
+        result = _result(arrays, request, stack.frames)
+        said = said_of_picture(request.outputs.picture, stack, request.bits)
+        contents = contents_of(writing, result, stack, slabs)
+        if not task["picture"]:
+            del contents[request.outputs.picture]
+        report = read_json(folder / REPORT) if request.outputs.report else {}
+        times = report.pop("times", {})
+        if report:
+            report |= {"request": task["shown"], "versions": versions(), "warnings": [*kept.notices, *said]}
+        write_results(writing, contents, report, times, Teller(tell), force=True)
+    paths = [*contents]
+    return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths], "said": said}
+
+
+def _result(arrays: "KeptArrays", request: "Request", frames: "Frames") -> "FusionResult":
+    """Read the picture and the maps that are wanted."""
+    from panfocus.methods import FusionResult
+
+    def read(name: str) -> Any:
+        with arrays.array(name) as array:
+            return array[...]
+
+    return FusionResult(image=read("fused"), **{name: read(name) for name in request.outputs.maps()})

@@ -1,0 +1,78 @@
+"""A fusion whose results are kept as arrays, to be looked at and written later."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.app.tasks.telling import LiveMap, Tell, Teller
+
+if TYPE_CHECKING:
+    from panfocus.job.fusion import Fusion
+    from panfocus.job.prepare import Job
+
+ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
+TILE = 512
+MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
+
+
+def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Do the fusion that `request` asks for, and keep its results in `folder`."""
+    from panfocus._threads import limit_threads
+    from panfocus.job.allocator import keep_freed_memory
+    from panfocus.job.fusion import carried_out
+    from panfocus.job.prepare import prepare
+    from panfocus.job.request import restored
+    from panfocus.job.said import summarise
+
+    keep_freed_memory()
+    request, folder = restored(task["request"]), Path(task["folder"])
+    teller = Teller(tell)
+    with limit_threads(request.threads):
+        teller.progress("check", 0.0)
+        job = prepare(request, force=True, warn=teller.warn, every_map=True)
+        live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
+        with carried_out(job, teller, watch=live.watch) as fusion:
+            result = _keep(job, fusion, folder, teller)
+            summarise(teller, job, fusion.stack, fusion.result.report)
+    return result
+
+
+def _keep(job: "Job", fusion: "Fusion", folder: Path, teller: Teller) -> dict[str, Any]:
+    from panfocus.app.layers import keep_display, keep_layer, layers_of
+    from panfocus.io.files import write_files
+    from panfocus.io.kept_arrays import KeptArrays
+    from panfocus.io.write import encode_json
+    from panfocus.job.kept import Kept
+    from panfocus.job.report import report_of
+    from panfocus.job.request import plain
+
+    arrays = KeptArrays(folder / ARRAYS)
+    found = {name: getattr(fusion.result, name) for name in MAPS}
+    layers = {"fused": fusion.result.image, "frames": fusion.frames} | {
+        name: values for name, values in found.items() if values is not None
+    }
+    for number, (name, values) in enumerate(layers.items()):
+        teller.progress("keep", number / len(layers))
+        keep_layer(arrays, name, values)
+    if fusion.slabs is not None:
+        with arrays.create("slabs", fusion.slabs.shape, fusion.slabs.dtype) as slabs:
+            for s in range(len(fusion.slabs)):
+                slabs[s] = fusion.slabs[s]
+    keep_display(arrays, fusion.stack.icc_profile)
+    teller.progress("keep", 1.0)
+    report = report_of(job, fusion.stack, fusion.result, fusion.digests) | {"times": fusion.times}
+    kept = plain(Kept.of(job, fusion.stack))
+    write_files({folder / KEPT: encode_json(kept), folder / REPORT: encode_json(report)}, force=True)
+    names, levels = layers_of(arrays)
+    n_frames, height, width = fusion.frames.shape[:3]
+    return {
+        "width": width,
+        "height": height,
+        "n_frames": n_frames,
+        "names": [Path(name).name.removesuffix(",") for name in fusion.stack.names],
+        "dtype": fusion.frames.dtype.name,
+        "levels": levels,
+        "tile": TILE,
+        "layers": names,
+        "seconds": fusion.result.report["seconds"],
+        "report": report,
+    }

@@ -1,0 +1,212 @@
+"""The tasks of a worker: what is kept of a fusion, and files made of it that equal the command line's."""
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.ndimage import gaussian_filter, shift
+
+from panfocus.app.command import command_line
+from panfocus.app.tasks import estimate, export, fuse
+from panfocus.cli import main
+from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.read import read_image
+from panfocus.io.write import write_image
+from panfocus.job.kept import Kept
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request, plain, restored
+
+N = 3
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Colour frames (3, 150, 180, 3): a third of the width is sharp in each."""
+    rng = np.random.default_rng(8)
+    sharp = gaussian_filter(rng.random((150, 180, 3)), (0.7, 0.7, 0))
+    sharp = (sharp - sharp.min()) / np.ptp(sharp)
+    blurred = np.array([gaussian_filter(sharp, (s, s, 0)) if s else sharp for s in (0, 1.5, 3)])
+    columns = np.arange(180)
+    return np.array([blurred[np.abs(columns // 60 - k), :, columns].swapaxes(0, 1) for k in range(N)])
+
+
+def written(folder, frames, kind):
+    """Write frames in a format, with a profile and metadata where it has them; return their files."""
+    folder.mkdir()
+    paths = []
+    for k, frame in enumerate(frames):
+        if kind == "tif":
+            path = folder / f"z{k}.tif"
+            write_image(path, np.rint(65535 * frame).astype(np.uint16))
+        else:
+            path = folder / f"z{k}.{kind}"
+            exif = Image.Exif()
+            exif[0x010F] = "A maker of cameras"
+            Image.fromarray(np.rint(255 * frame).astype(np.uint8)).save(
+                path, exif=exif, dpi=(240, 240), icc_profile=Image.new("RGB", (1, 1)).info.get("icc_profile")
+            )
+        paths.append(path)
+    return paths
+
+
+def fused(tmp_path, paths, **options):
+    """Do the task; return the folder of the job, its request, the result and the events."""
+    folder = tmp_path / "job"
+    (folder / "exports").mkdir(parents=True)
+    outputs = Outputs(image=folder / "exports" / "fused.tif", report=folder / "exports" / "report.json")
+    request = Request(inputs=tuple(map(str, paths)), outputs=outputs, **options)
+    events = []
+    result = fuse.run({"task": "fuse", "folder": str(folder), "request": plain(request)}, events.append)
+    return folder, request, json.loads(json.dumps(result)), events
+
+
+def exported(folder, request, outputs, **options):
+    asked = dataclasses.replace(request, outputs=outputs, **options)
+    task = {"folder": str(folder), "request": plain(asked), "shown": plain(asked), "picture": True}
+    return export.run(task, lambda _: None)
+
+
+def typed(line, folder, monkeypatch):
+    """Run a command line in a folder."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", shlex.split(line))
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+
+
+NAMES = {
+    "labels": "labels.png",
+    "confidence": "confidence.tif",
+    "depth": "depth.png",
+    "depth_colour": "depth_colour.png",
+    "never_in_focus": "never.png",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "picture", "options", "moved"),
+    [
+        ("png", "fused.png", {}, False),
+        ("jpg", "fused.jpg", {"jpeg_quality": 80}, True),
+        ("tif", "fused.tif", {}, True),
+        ("tif", "fused.jpg", {"bits": 8}, False),
+        ("png", "fused.webp", {}, False),
+    ],
+)
+def test_exported_bytes_are_the_command_lines(tmp_path, frames, kind, picture, options, moved, monkeypatch):
+    if moved:
+        frames = np.array(
+            [np.clip(shift(frame, (1.5 * k, -k, 0), mode="nearest"), 0, 1) for k, frame in enumerate(frames)]
+        )
+    paths = written(tmp_path / "frames", frames, kind)
+    folder, request, result, _ = fused(tmp_path, paths)
+    assert (result["width"] < 180) == moved
+    for path in paths:  # what is exported does not need them
+        path.rename(path.with_suffix(".away"))
+    names = {kind_: Path(name) for kind_, name in NAMES.items()}
+    here = {kind_: folder / "exports" / name for kind_, name in names.items()}
+    exported(folder, request, Outputs(image=folder / "exports" / picture, **here), **options)
+    for path in paths:
+        path.with_suffix(".away").rename(path)
+    asked = dataclasses.replace(request, outputs=Outputs(image=Path(picture), **names), **options)
+    typed(command_line(asked), tmp_path / "typed", monkeypatch)
+    for name in (picture, *NAMES.values()):
+        ours, theirs = folder / "exports" / name, tmp_path / "typed" / name
+        assert ours.read_bytes() == theirs.read_bytes(), name
+
+
+def test_what_is_kept_is_what_was_fused(tmp_path, frames):
+    paths = written(tmp_path / "frames", frames, "png")
+    folder, _, result, events = fused(tmp_path, paths, align="off", exposure="off", hot_pixels="off")
+    arrays = KeptArrays(folder / "arrays")
+    with arrays.array("frames") as kept, arrays.array("labels") as labels, arrays.array("votes") as votes:
+        np.testing.assert_array_equal(kept[...], np.array([read_image(path) for path in paths]))
+        assert labels.shape == votes.shape[1:] == (150, 180)
+        # What the live map shows at the end, at full size as the frames are small, are the labels.
+        live = read_image(folder / "live.png")
+        shares = np.bincount(labels[...].ravel(), minlength=N) / labels[...].size
+    assert live.shape == (150, 180, 4)
+    assert result["report"]["frame_shares"] == pytest.approx(list(shares), abs=1e-6)
+    assert result["layers"] == [
+        "fused", "frame-0", "frame-1", "frame-2", "labels", "depth", "confidence", "never_in_focus",
+    ]  # fmt: skip
+    assert (result["width"], result["height"], result["n_frames"], result["dtype"]) == (180, 150, 3, "uint8")
+    assert result["names"] == ["z0.png", "z1.png", "z2.png"]
+    stages = [event["stage"] for event in events if event["event"] == "progress"]
+    assert list(dict.fromkeys(stages)) == ["check", "fuse", "keep"]
+    assert next(event["version"] for event in events if event["event"] == "live") == 1
+    assert any(
+        event["text"].startswith("fused 3 frames of 180 x 150")
+        for event in events
+        if event["event"] == "said"
+    )
+
+
+def test_a_report_that_is_exported_does_it_again(tmp_path, frames, monkeypatch):
+    paths = written(tmp_path / "frames", frames, "png")
+    folder, request, _, _ = fused(tmp_path, paths)
+    outputs = Outputs(image=folder / "exports" / "a.png", report=folder / "exports" / "a.json")
+    exported(folder, request, outputs)
+    typed(f"panfocus fuse --from-report {outputs.report} -o again.png", tmp_path / "again", monkeypatch)
+    assert (tmp_path / "again" / "again.png").read_bytes() == outputs.image.read_bytes()
+    told = json.loads(outputs.report.read_text())["outputs"]
+    assert [(entry["kind"], entry["path"]) for entry in told] == [("image", str(outputs.image))]
+
+
+def test_slabs_are_exported_as_the_command_line_writes_them(tmp_path, frames, monkeypatch):
+    paths = written(tmp_path / "frames", frames, "png")
+    folder, request, result, _ = fused(tmp_path, paths, slabs="2:1", align="off")
+    assert "confidence" not in result["layers"]
+    exported(
+        folder, request, Outputs(image=folder / "exports" / "f.png", labels=folder / "exports" / "l.png")
+    )
+    asked = dataclasses.replace(request, outputs=Outputs(image=Path("f.png"), labels=Path("l.png")))
+    typed(command_line(asked), tmp_path / "typed", monkeypatch)
+    names = sorted(path.name for path in (tmp_path / "typed").iterdir())
+    assert names == ["f-slab-01.tif", "f-slab-02.tif", "f.png", "l.png"]
+    for name in names:
+        assert (folder / "exports" / name).read_bytes() == (tmp_path / "typed" / name).read_bytes()
+
+
+def test_a_map_that_the_method_does_not_give_is_refused(tmp_path, frames):
+    paths = written(tmp_path / "frames", frames, "png")
+    folder, request, result, events = fused(tmp_path, paths, method="dwt", align="off")
+    assert "labels" not in result["layers"]
+    assert not [event for event in events if event["event"] == "live"]
+    with pytest.raises(ValueError, match="the method dwt gives no depth"):
+        exported(
+            folder, request, Outputs(image=folder / "exports" / "f.png", depth=folder / "exports" / "d.tif")
+        )
+    assert list((folder / "exports").iterdir()) == []
+
+
+def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
+    paths = written(tmp_path / "frames", frames, "jpg")
+    folder, *_ = fused(tmp_path, paths, step="5um")
+    content = json.loads((folder / "kept.json").read_text())
+    kept = restored(content, Kept)
+    assert plain(kept) == content
+    assert kept.metadata.exif
+    assert kept.metadata.resolution.x == 240
+    assert (kept.depth_scale.step, kept.depth_scale.unit) == (5.0, "um")
+
+
+def test_an_estimate_tells_size_memory_and_time_or_why_not(tmp_path, frames):
+    paths = written(tmp_path / "frames", frames, "png")
+    outputs = Outputs(image=tmp_path / "fused.tif")
+    told = estimate.run({"request": plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    assert (told["n_frames"], told["width"], told["height"], told["error"]) == (3, 180, 150, None)
+    assert told["memory"] > frames[0].size * 3
+    assert told["seconds"] > 0
+    paths[1].write_bytes(b"no picture")
+    told = estimate.run({"request": plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    assert told["error"] == f"{paths[1]}: not a JPEG, PNG, TIFF or WebP image"
+    assert told["seconds"] is None
+    assert list(tmp_path.iterdir()) == [tmp_path / "frames"]
