@@ -3,6 +3,8 @@
    World coordinates of OpenSeadragon: the base picture is 1 wide. Places are given as {row, col} in pixels of
    the base picture; whole numbers are the centres of pixels. */
 
+import { TrueDrawer } from "./drawer.js";
+
 const SLOTS = ["base", "compared", "overlay"];
 const LARGEST_SCALE = 32; // screen pixels per image pixel
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -13,9 +15,13 @@ export class Pane {
     Object.assign(this, { element, changed, opened });
     this.slots = Object.fromEntries(SLOTS.map((name) => [name, { source: null, item: null, old: null }]));
     this.painters = new Set();
+    this.fitted = true; // and stays so when the pane's size changes, until somebody zooms or pans
     this.split = null; // where the compared picture begins, as a part of the pane's width
     this.osd = openSeadragon(element);
     this.osd.addHandler("viewport-change", () => this.#moved());
+    for (const gesture of ["canvas-drag", "canvas-scroll", "canvas-pinch"]) {
+      this.osd.addHandler(gesture, () => (this.fitted = false));
+    }
     this.canvas = document.createElement("canvas");
     this.canvas.className = "painted";
     element.append(this.canvas);
@@ -70,20 +76,24 @@ export class Pane {
   }
 
   fit(atOnce = still()) {
+    this.fitted = true;
     this.osd.viewport.goHome(atOnce);
   }
 
   zoomTo(scale, place = null) {
+    this.fitted = false;
     this.osd.viewport.zoomTo(this.#zoom(scale), place && this.#point(place.row, place.col), still());
     this.osd.viewport.applyConstraints();
   }
 
   centre(row, col, atOnce = still()) {
+    this.fitted = false;
     this.osd.viewport.panTo(this.#point(row, col), atOnce);
   }
 
   /* Move the view by parts of its width and height. */
   pan(right, down) {
+    this.fitted = false;
     const { width, height } = this.osd.viewport.getBounds();
     this.osd.viewport.panBy(new OpenSeadragon.Point(right * width, down * height), still());
     this.osd.viewport.applyConstraints();
@@ -92,6 +102,7 @@ export class Pane {
   /* Show the same part as another pane, at once. */
   follow(other) {
     if (!this.slots.base.item) return;
+    this.fitted = other.fitted;
     this.osd.viewport.zoomTo(this.#zoom(other.scale()), null, true);
     this.osd.viewport.panTo(other.osd.viewport.getCenter(true), true);
   }
@@ -178,8 +189,20 @@ export class Pane {
   }
 
   #resized() {
-    this.canvas.width = Math.round(this.element.clientWidth * devicePixelRatio);
-    this.canvas.height = Math.round(this.element.clientHeight * devicePixelRatio);
+    const { clientWidth, clientHeight } = this.element;
+    if (!clientWidth || !clientHeight) return; // hidden: the view waits as it is
+    this.canvas.width = Math.round(clientWidth * devicePixelRatio);
+    this.canvas.height = Math.round(clientHeight * devicePixelRatio);
+    const { viewport } = this.osd;
+    const [scale, centre] = [this.scale(), viewport.getCenter(true)];
+    viewport.resize(new OpenSeadragon.Point(clientWidth, clientHeight), false);
+    if (this.fitted) {
+      viewport.goHome(true);
+    } else {
+      viewport.zoomTo(this.#zoom(scale), null, true);
+      viewport.panTo(centre, true);
+    }
+    this.osd.forceRedraw();
     this.#moved();
   }
 }
@@ -193,7 +216,8 @@ function openSeadragon(element) {
   }
   return new OpenSeadragon.Viewer({
     element,
-    drawer: "canvas",
+    drawer: TrueDrawer,
+    smoothTileEdgesMinZoom: Infinity, // our drawer leaves no seams
     tabIndex: "",
     showNavigationControl: false,
     animationTime: still() ? 0 : 0.25,
@@ -202,7 +226,7 @@ function openSeadragon(element) {
     minZoomImageRatio: 0.7,
     maxZoomPixelRatio: LARGEST_SCALE,
     visibilityRatio: 0.3,
-    preserveImageSizeOnResize: true,
+    autoResize: false,
     imageLoaderLimit: 6,
     maxImageCacheCount: 400,
     gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
