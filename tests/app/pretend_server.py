@@ -21,7 +21,15 @@ from PIL import Image
 
 WIDTH, HEIGHT, LEVELS, TILE = 3000, 2000, 4, 512
 MARK = (1000, 1500)
-BLUE = {"fused": 0, "frame-0": 60, "frame-1": 120, "frame-2": 180, "labels": 240, "depth": 210, "retouched": 30}
+BLUE = {
+    "fused": 0,
+    "frame-0": 60,
+    "frame-1": 120,
+    "frame-2": 180,
+    "labels": 240,
+    "depth": 210,
+    "retouched": 30,
+}
 POLICY = (
     "default-src 'self'; img-src 'self' blob: data:; style-src 'self'; script-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -146,7 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
             cols = np.clip(int(query["col"]) + around, 0, WIDTH - 1)
             return {"Content-Type": "image/png"}, picture(found[1], rows, cols)
         if re.fullmatch(r"/api/jobs/\w/relief", path):
-            slope = [row + col for row in range(20) for col in range(30)]  # a plane, rising to the lower right
+            slope = [
+                row + col for row in range(20) for col in range(30)
+            ]  # a plane, rising to the lower right
             return {"X-Width": "30", "X-Height": "20"}, struct.pack(f"<{len(slope)}f", *slope)
         return {}, (b"-" if path == "/favicon.ico" else b"")
 

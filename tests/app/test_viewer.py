@@ -20,6 +20,18 @@ SETTLED = """() => {
         && panes.every(({ osd }) => !osd.isAnimating());
 }"""
 
+RESET = """() => {
+    const { viewer } = app;
+    viewer.setTool(null);
+    viewer.showCursor(false);
+    viewer.show(null);
+    viewer.compare(null, 0.5);
+    viewer.overlay(null, 0.5);
+    viewer.show(app.state.get().jobs[0], "fused");
+    viewer.fit();
+    scrollTo(0, 0);
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -29,25 +41,39 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture
-def server() -> Iterator[PretendServer]:
+@pytest.fixture(scope="module")
+def serves() -> Iterator[PretendServer]:
     with serving() as started:
         yield started
 
 
-@pytest.fixture
-def page(browser, server):
-    """Give a page with the viewer; in the end nothing may have been complained of, the policy's refusals included."""
+@pytest.fixture(scope="module")
+def opened(browser, serves):
+    """Open the page once; it is heard what it complains of, the policy's refusals included."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    complaints = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-    opened.goto(f"http://127.0.0.1:{server.server_port}/")
-    opened.wait_for_function("window.app")
-    settle(opened)
+    opened.complaints = []
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
+    opened.goto(f"http://127.0.0.1:{serves.server_port}/")
     yield opened
     opened.close()
-    assert complaints == []
+
+
+@pytest.fixture
+def page(opened):
+    """Give the page as it is at first: the fused picture, fitted."""
+    opened.set_viewport_size({"width": 1280, "height": 900})
+    opened.wait_for_function("window.app")
+    opened.evaluate(RESET)
+    settle(opened)
+    yield opened
+    assert opened.complaints == []
+
+
+@pytest.fixture
+def server(serves) -> PretendServer:
+    serves.asked.clear()
+    return serves
 
 
 def settle(page) -> None:
@@ -74,6 +100,10 @@ def seen(page, x: int, y: int) -> tuple[float, float, str]:
     """Return row, column and layer of the pixel at a point of the window."""
     red, green, blue = screen(page)[y, x]
     return green * ROW_STEP, red * COL_STEP, LAYERS[int(blue)]
+
+
+def chooser(page, name: str):
+    return page.get_by_role("combobox", name=name, exact=True)
 
 
 def view(page, call: str) -> object:
@@ -124,7 +154,9 @@ def test_one_to_one_is_one_pixel_each_by_key_and_button(page):
     page.keyboard.press("0")
     settle(page)
     area = box(page)
-    assert view(page, "scale()") == pytest.approx(min(area["width"] / WIDTH, area["height"] / HEIGHT), rel=1e-3)
+    assert view(page, "scale()") == pytest.approx(
+        min(area["width"] / WIDTH, area["height"] / HEIGHT), rel=1e-3
+    )
 
 
 def test_arrow_keys_move_the_view(page):
@@ -142,7 +174,7 @@ def test_arrow_keys_move_the_view(page):
 
 
 def test_the_slider_divides_two_layers_by_mouse_and_keys(page):
-    page.get_by_label("Compare with").select_option("frame-1")
+    chooser(page, "Compare with").select_option("frame-1")
     divider = page.get_by_role("slider", name="Where the compared picture begins")
     y = within(page, 0.5, 0.8)[1]
 
@@ -167,21 +199,21 @@ def test_the_slider_divides_two_layers_by_mouse_and_keys(page):
     view(page, "compare('frame-1', 0.4)")
     view(page, "goTo(700, 900, 1)")
     assert layers(0.1, 0.38, 0.42, 0.9) == ["fused", "fused", "frame-1", "frame-1"]
-    page.get_by_label("Compare with").select_option("")
+    chooser(page, "Compare with").select_option("")
     assert layers(0.1, 0.9) == ["fused", "fused"]
     assert divider.count() == 0
 
 
 def test_another_job_of_the_stack_is_compared(page, server):
-    page.get_by_label("Compare with").select_option(label="job b")
+    chooser(page, "Compare with").select_option(label="job b")
     settle(page)
     assert page.locator(".caption.right").inner_text() == "job b: Result"
     assert view(page, "panes.main.slots.compared.source.key").startswith("/api/jobs/b/tiles/fused")
 
 
 def test_side_by_side_shows_the_same_place_twice(page):
-    page.get_by_label("Compare with").select_option("frame-2")
-    page.get_by_label("As", exact=True).select_option("beside")
+    chooser(page, "Compare with").select_option("frame-2")
+    chooser(page, "As").select_option("beside")
     settle(page)
     page.locator(".stage").focus()
     page.keyboard.press("1")
@@ -197,18 +229,18 @@ def test_side_by_side_shows_the_same_place_twice(page):
     moved = [seen(page, *within(page, 0.3, 0.6, pane)) for pane in (".pane.main", ".pane.beside")]
     assert moved[0][:2] == pytest.approx(moved[1][:2], abs=COL_STEP)
     assert left[1] - moved[0][1] == pytest.approx(60, abs=2 * COL_STEP)
-    page.get_by_label("Compare with").select_option("")
+    chooser(page, "Compare with").select_option("")
     assert not page.locator(".pane.beside").is_visible()
 
 
 def test_a_map_lies_over_the_picture_with_the_strength_chosen(page):
     x, y = within(page, 0.4, 0.4)
-    page.get_by_label("Map over it").select_option("labels")
+    chooser(page, "Map over it").select_option("labels")
     for strength in (50, 100):
         page.get_by_label("Strength").fill(str(strength))
         blue = screen(page)[y, x, 2]
         assert blue == pytest.approx(BLUE["labels"] * strength / 100, abs=3)
-    page.get_by_label("Map over it").select_option("")
+    chooser(page, "Map over it").select_option("")
     assert screen(page)[y, x, 2] == BLUE["fused"]
 
 
@@ -217,7 +249,7 @@ def test_another_layer_keeps_the_view(page):
     settle(page)
     x, y = within(page, 0.5, 0.5)
     before = seen(page, x, y)
-    page.get_by_label("Show").select_option("frame-0")
+    chooser(page, "Show").select_option("frame-0")
     assert seen(page, x, y) == (*before[:2], "frame-0")
 
 
@@ -325,7 +357,7 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     cuts.first.wait_for()
     names = ["Result", "Frame 1: near.tif", "Frame 2: middle.tif", "Frame 3: far.tif"]
     assert [button.inner_text() for button in cuts.get_by_role("button").all()] == names
-    page.get_by_label("Frames").select_option("weight")
+    chooser(page, "Frames").select_option("weight")
     assert cuts.nth(1).get_by_role("button").inner_text() == names[2]
     assert cuts.nth(1).locator("meter").first.evaluate("meter => meter.value") == 0.75
     assert cuts.nth(1).get_attribute("class") == "chosen"
@@ -385,4 +417,6 @@ def test_nothing_serious_is_found_by_axe(page):
     page.locator(".crops li").first.wait_for()
     view(page, "compare('frame-1', 0.5)")
     found = axe.Axe().run(page).response["violations"]
-    assert [(fault["id"], fault["impact"]) for fault in found if fault["impact"] in ("serious", "critical")] == []
+    assert [
+        (fault["id"], fault["impact"]) for fault in found if fault["impact"] in ("serious", "critical")
+    ] == []
