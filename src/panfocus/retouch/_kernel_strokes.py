@@ -40,6 +40,15 @@ def _nearest(row: float, col: float, line: Array, pieces: Array, distances: Arra
 
 
 @compiled()
+def is_near(line: Array, row: float, col: float, far: float) -> bool:
+    """Tell whether a place may be within `far` of the line, and surely if it is."""
+    for i in range(max(1, line.shape[0] - 1)):
+        if math.sqrt(_distance_squared(row, col, line, i)) <= far + SLACK:
+            return True
+    return False
+
+
+@compiled()
 def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity: float, out: Array) -> bool:
     """Write how much of each pixel of a rectangle is painted, 0 to 1; return whether any is.
 

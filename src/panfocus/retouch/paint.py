@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from panfocus._checks import frames_array
 from panfocus._threads import for_all
 from panfocus.errors import InputError
-from panfocus.retouch._kernel_strokes import cover, mix
+from panfocus.retouch._kernel_strokes import cover, is_near, mix
 from panfocus.retouch.strokes import Stroke, Strokes
 from panfocus.stack import Frames, colours
 
@@ -62,18 +62,21 @@ def painted(
         rows, cols = (
             slice(at.start + first, at.stop + first) for at, first in zip(tile, corner, strict=True)
         )
-        reaching = [stroke for stroke in strokes if _meet(reach_of(stroke), (rows, cols))]
+        reaching = [stroke for stroke in strokes if _may_reach(stroke, (rows, cols))]
         if not reaching:
             return
         alpha = np.empty((rows.stop - rows.start, cols.stop - cols.start))
         mixed = planes[tile].copy()  # contiguous, for the kernel
+        read: dict[int, NDArray[Any]] = {}
         for stroke in reaching:
             inner = stroke.hardness * stroke.radius
             if cover(stroke.line, rows.start, cols.start, inner, stroke.radius, stroke.opacity, alpha):
-                frame = np.array(frames[stroke.frame, rows, cols], picture.dtype).reshape(mixed.shape)
+                if stroke.frame not in read:
+                    part = np.array(frames[stroke.frame, rows, cols], picture.dtype)
+                    read[stroke.frame] = part.reshape(mixed.shape)
                 gains = np.ones(n_channels)
                 gains[:n_colours] = stroke.gain or 1.0
-                mix(mixed, frame, alpha, gains, white)
+                mix(mixed, read[stroke.frame], alpha, gains, white)
         planes[tile] = mixed
 
     for_all(paint, _tiles((slice(0, height), slice(0, width))))
@@ -92,16 +95,22 @@ def reach_of(stroke: Stroke, beyond: float = 0.0) -> Rectangle:
     )
 
 
-def changed_parts(before: Strokes, after: Strokes) -> list[Rectangle]:
-    """Return rectangles of the picture, of one tile or less, outside which both lists paint the same."""
+def count_alike(before: Strokes, after: Strokes) -> int:
+    """Return how many strokes both lists begin with."""
     alike = 0
     for old, new in zip(before.strokes, after.strokes, strict=False):
         if old != new:
             break
         alike += 1
-    changed = [reach_of(stroke) for stroke in (*before.strokes[alike:], *after.strokes[alike:])]
+    return alike
+
+
+def changed_parts(before: Strokes, after: Strokes) -> list[Rectangle]:
+    """Return rectangles of the picture, of one tile or less, outside which both lists paint the same."""
+    alike = count_alike(before, after)
+    changed = (*before.strokes[alike:], *after.strokes[alike:])
     every_tile = _tiles((slice(0, after.height), slice(0, after.width)))
-    return [tile for tile in every_tile if any(_meet(part, tile) for part in changed)]
+    return [tile for tile in every_tile if any(_may_reach(stroke, tile) for stroke in changed)]
 
 
 def _tiles(whole: Rectangle) -> Iterator[Rectangle]:
@@ -111,5 +120,11 @@ def _tiles(whole: Rectangle) -> Iterator[Rectangle]:
             yield slice(top, min(top + SIDE, rows.stop)), slice(left, min(left + SIDE, cols.stop))
 
 
-def _meet(one: Rectangle, other: Rectangle) -> bool:
-    return all(a.start < b.stop and b.start < a.stop for a, b in zip(one, other, strict=True))
+def _may_reach(stroke: Stroke, tile: Rectangle) -> bool:
+    """Tell whether a stroke paints in a tile; it may be said of a tile that it passes just by."""
+    if not all(a.start < b.stop and b.start < a.stop for a, b in zip(reach_of(stroke), tile, strict=True)):
+        return False
+    (row, half_height), (col, half_width) = (
+        ((a.start + a.stop - 1) / 2, (a.stop - a.start) / 2) for a in tile
+    )
+    return bool(is_near(stroke.line, row, col, stroke.radius + math.hypot(half_height, half_width)))
