@@ -16,7 +16,7 @@ from panfocus.app.layers import keep_display, keep_layer
 from panfocus.app.store import Store, now
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.ramp import ramp
-from panfocus.show.colours import MARK
+from panfocus.show.colours import MASK_COLOURS
 from panfocus.show.pyramid import halved
 
 HEIGHT, WIDTH, N = 1100, 700, 3
@@ -55,8 +55,9 @@ def job(arrays, tmp_path_factory):
     for layer, values in arrays.items():
         keep_layer(kept, layer, values)
     keep_display(kept, PROFILE)
-    bare = store.jobs.new_id()
-    store.jobs.save({"id": bare, "created": now(), "result": None})
+    bare, deep = store.jobs.new_id(), store.jobs.new_id()
+    for other in (bare, deep):
+        store.jobs.save({"id": other, "created": now(), "result": None})
     app = Starlette(routes=views.routes, exception_handlers=HANDLERS)
     app.state.app = SimpleNamespace(store=store)
     with TestClient(app) as client:
@@ -64,13 +65,17 @@ def job(arrays, tmp_path_factory):
             client=client,
             get=lambda path: client.get(f"/api/jobs/{name}/{path}"),
             bare=bare,
+            deep=deep,
             folder=store.jobs.folder(name),
         )
 
 
 def pixels(answer):
     assert answer.status_code == 200, answer.text
-    return np.asarray(Image.open(io.BytesIO(answer.content)))
+    image = Image.open(io.BytesIO(answer.content))
+    if image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    return np.asarray(image)
 
 
 @pytest.mark.parametrize("layer", ["fused", "frame-0", "frame-2"])
@@ -107,11 +112,11 @@ def test_maps_are_shown_exactly(job, arrays):
     np.testing.assert_array_equal(labels, ramp()[shade])
     marks = pixels(job.get("tiles/never_in_focus/0/1_1"))
     np.testing.assert_array_equal(marks[..., 3], np.where(arrays["never_in_focus"][corner], 255, 0))
-    np.testing.assert_array_equal(marks[arrays["never_in_focus"][corner]][0], MARK)
+    np.testing.assert_array_equal(marks[arrays["never_in_focus"][corner]][0], MASK_COLOURS[1])
     grey = pixels(job.get("tiles/confidence/0/1_1"))
     np.testing.assert_array_equal(grey, np.rint(255 * arrays["confidence"][corner]))
     depth = pixels(job.get("tiles/depth/0/0_0"))
-    np.testing.assert_array_equal(depth[0, 0], [*ramp()[0], 255])
+    np.testing.assert_array_equal(depth[7, [0, 150, 300]], ramp()[[0, 64, 128]])  # 63.75, 127.5
 
 
 def test_browsers_keep_tiles_of_a_version(job):
@@ -127,6 +132,25 @@ def test_a_crop_has_its_place_in_the_middle_and_repeats_the_edge(job, arrays, ro
     shown = pixels(job.get(f"crop/frame-1?row={row}&col={col}&size={size}"))
     np.testing.assert_array_equal(shown, padded[top : top + size, left : left + size])
     assert shown.shape[:2] == (size, size)
+
+
+@pytest.mark.parametrize("channels", [(), (1,), (2,), (3,), (4,), (5,)])
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32])
+def test_deep_values_are_shown_as_bright_everywhere(job, channels, dtype):
+    """A quarter of the range is in use: 2000 of 2000 is white, 1000 is the middle, in tile and crop alike."""
+    kept = KeptArrays(job.folder.parent / job.deep / "arrays")
+    frames = np.full((2, 600, 520, *channels), 2000, dtype)
+    frames[:, 300:] = 1000
+    keep_layer(kept, "frames", frames)
+    keep_layer(kept, "fused", frames[0])
+    keep_display(kept, None)
+    address = f"/api/jobs/{job.deep}"
+    crop = pixels(job.client.get(f"{address}/crop/frame-1?row=300&col=519&size=64"))
+    assert crop.shape == ((64, 64, 3) if channels and channels[0] > 2 else (64, 64))
+    assert (crop[:32] == 255).all() and (crop[32:] == 128).all()
+    tile = pixels(job.client.get(f"{address}/tiles/fused/0/1_0"))
+    assert tile.shape == (512, 8, *crop.shape[2:])
+    assert abs(int(tile[20].mean()) - 255) <= 1 and abs(int(tile[500].mean()) - 128) <= 1
 
 
 def test_a_crop_of_a_small_picture_is_as_large_as_asked_for(job):

@@ -1,4 +1,5 @@
 import hashlib
+import io
 import json
 import os
 import tracemalloc
@@ -10,6 +11,7 @@ from PIL import Image
 
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import check_destination, check_suffix, write_files
+from panfocus.io.png import decode_png, encode_indexed_png
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import (
     check_format,
@@ -200,6 +202,19 @@ def test_labels_use_8_bits_while_they_can_count_the_frames(tmp_path):
         read = read_image(path)
         assert read.dtype == dtype
         np.testing.assert_array_equal(read, labels)
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+def test_a_map_by_a_table_of_colours_is_decoded_to_them(rng, channels):
+    shades = rng.integers(0, 5, (7, 9)).astype(np.uint8)
+    table = rng.integers(0, 256, (5, channels)).astype(np.uint8)
+    png = encode_indexed_png(shades, table)
+    opened = Image.open(io.BytesIO(png))  # checks the sums of the chunks
+    assert opened.mode == "P"
+    np.testing.assert_array_equal(
+        np.asarray(opened.convert("RGB" if channels == 3 else "RGBA")), table[shades]
+    )
+    np.testing.assert_array_equal(decode_png(png).image, table[shades])
 
 
 def test_confidence_is_16_bit_in_a_png_and_float_in_a_tiff(tmp_path):

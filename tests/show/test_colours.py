@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from panfocus.io.ramp import ramp
-from panfocus.show.colours import (
-    MARK,
-    confidence_grey,
-    depth_colours,
-    label_colours,
-    marked,
-    picture,
-    white_of,
-)
+from panfocus.show.colours import confidence_grey, label_colours, picture, ramp_shades, white_of
 
 
 def test_eight_bits_are_shown_as_they_are(rng):
@@ -60,14 +52,12 @@ def test_a_black_picture_is_shown_black(dtype):
 
 
 def test_labels_and_depth_have_the_colours_of_one_ramp():
-    first, last = ramp()[0], ramp()[255]
-    np.testing.assert_array_equal(label_colours(np.array([[0, 9]]), 10), [[first, last]])
-    shown = depth_colours(np.array([[0.0, 9.0, np.nan]], np.float32), 10)
-    np.testing.assert_array_equal(shown[0, :2], [[*first, 255], [*last, 255]])
-    assert shown[0, 2, 3] == 0
-    assert label_colours(np.zeros((1, 1), int), 1).shape == (1, 1, 3)  # one frame: nothing divided by 0
+    """9 of 10 frames are 8/9 of the way: 226.67 of 255."""
+    np.testing.assert_array_equal(label_colours(np.array([[0, 8, 9]]), 10), [ramp()[[0, 227, 255]]])
+    depth = np.array([[0.0, 8.0, 9.0, 9.5, -1.0, np.nan]], np.float32)
+    np.testing.assert_array_equal(ramp_shades(depth, 10), [[0, 227, 255, 255, 0, 0]])
+    assert ramp_shades(np.zeros((1, 1), int), 1) == 0  # one frame: nothing is divided by 0
 
 
-def test_confidence_is_grey_and_marks_are_alone():
-    np.testing.assert_array_equal(confidence_grey(np.array([[0, 0.2, 1, np.nan]])), [[0, 51, 255, 0]])
-    np.testing.assert_array_equal(marked(np.array([[True, False]])), [[MARK, [0, 0, 0, 0]]])
+def test_confidence_is_grey():
+    np.testing.assert_array_equal(confidence_grey(np.array([[0, 0.2, 1, 2, np.nan]])), [[0, 51, 255, 255, 0]])

@@ -75,7 +75,7 @@ async def _crop(request: Request) -> Response:
                 _clamped(_number(request, name, 0, length - 1), size, length)
                 for name, length in (("row", height), ("col", width))
             )
-            part = array[*layer.frame, rows, cols][down][:, across]
+            part = array[*layer.frame, rows, cols][np.ix_(down, across)]
         return _image(part, layer, display_of(kept), jpeg=False)
 
     return await _drawn(draw)
@@ -185,28 +185,27 @@ def _size(array: KeptArray, layer: Layer) -> tuple[int, int]:
 def _image(part: NDArray[Any], layer: Layer, display: Display, *, jpeg: bool) -> Response:
     from panfocus.io.png import encode_png
     from panfocus.io.raster import encode_jpeg
+    from panfocus.show.colours import picture
 
-    pixels = np.ascontiguousarray(_pixels(part, layer, display))
-    profile = display.icc_profile if layer.is_picture else None
+    if not layer.is_picture:
+        return Response(_map(part, layer.name, display.n_frames), media_type="image/png")
+    pixels = picture(part, display.white)
     if jpeg:
-        return Response(encode_jpeg(pixels, profile, quality=TILE_QUALITY), media_type="image/jpeg")
-    return Response(encode_png(pixels, profile), media_type="image/png")
+        data = encode_jpeg(pixels, display.icc_profile, quality=TILE_QUALITY)
+        return Response(data, media_type="image/jpeg")
+    return Response(encode_png(pixels, display.icc_profile), media_type="image/png")
 
 
-def _pixels(part: NDArray[Any], layer: Layer, display: Display) -> NDArray[np.uint8]:
-    from panfocus.show import colours
+def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
+    from panfocus.io.png import encode_indexed_png, encode_png
+    from panfocus.io.ramp import ramp
+    from panfocus.show.colours import MASK_COLOURS, confidence_grey, ramp_shades
 
-    match layer.name:
-        case "labels":
-            return colours.label_colours(part, display.n_frames)
-        case "depth":
-            return colours.depth_colours(part, display.n_frames)
-        case "confidence":
-            return colours.confidence_grey(part)
-        case "never_in_focus":
-            return colours.marked(part)
-        case _:
-            return colours.picture(part, display.white)
+    if name == "confidence":
+        return encode_png(confidence_grey(part))
+    if name == "never_in_focus":
+        return encode_indexed_png(part.astype(np.uint8), MASK_COLOURS)
+    return encode_indexed_png(ramp_shades(part, n_frames), ramp())
 
 
 def _value(kept: KeptArrays, name: str, row: int, col: int) -> int | float | bool | None:

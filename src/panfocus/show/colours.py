@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus.io.ramp import coloured
+from panfocus.io.ramp import ramp
 from panfocus.stack import colours
 
 Pixels = NDArray[np.uint8]
 
-MARK = np.array(
-    [255, 0, 128, 255], np.uint8
-)  # of places that are never in focus: no colour of the ramp, rare in photographs
+# Of a mask: nothing where it is false; where it is true no colour of the ramp, and rare in photographs.
+MASK_COLOURS = np.array([[0, 0, 0, 0], [255, 0, 128, 255]], np.uint8)
 
 
 def white_of(image: NDArray[Any]) -> float:
@@ -34,26 +33,20 @@ def picture(part: NDArray[Any], white: float) -> Pixels:
     if part.dtype == np.uint8:
         return np.ascontiguousarray(seen)
     bright = np.float32(255 / white) * seen.astype(np.float32)
-    return np.asarray(np.rint(np.clip(bright, 0, 255)), np.uint8)
+    return np.ascontiguousarray(np.rint(np.clip(bright, 0, 255)), np.uint8)
 
 
 def label_colours(labels: IntArray, n_frames: int) -> Pixels:
     """Show which frame is sharpest, (h, w, 3): the first is dark, the last is bright."""
-    return coloured(labels / max(1, n_frames - 1))
+    return np.take(ramp(), ramp_shades(labels, n_frames), axis=0)
 
 
-def depth_colours(depth: FloatArray, n_frames: int) -> Pixels:
-    """Show depth in frames in the colours of the labels, (h, w, 4); what has none is transparent."""
-    known = np.isfinite(depth)
-    ramp = coloured(np.where(known, depth, 0) / max(1, n_frames - 1))
-    return np.dstack([ramp, np.where(known, np.uint8(255), np.uint8(0))])
+def ramp_shades(values: FloatArray | IntArray, n_frames: int) -> Pixels:
+    """Return which colour of the ramp shows a label, or a depth in frames; what has none is as the first."""
+    shades = np.rint(np.nan_to_num(values) * (255 / max(1, n_frames - 1)))
+    return np.asarray(np.clip(shades, 0, 255), np.uint8)
 
 
 def confidence_grey(confidence: FloatArray) -> Pixels:
     """Show how sure labels are as grey (h, w): white is certain."""
-    return np.rint(255 * np.clip(np.nan_to_num(confidence), 0, 1)).astype(np.uint8)
-
-
-def marked(mask: NDArray[np.bool_]) -> Pixels:
-    """Show a mask (h, w, 4) as one colour, transparent where it is false."""
-    return np.where(mask[..., None], MARK, np.uint8(0))
+    return np.clip(np.rint(255 * np.nan_to_num(confidence)), 0, 255).astype(np.uint8)

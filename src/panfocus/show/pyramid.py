@@ -6,8 +6,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.show._kernel_halve import halve_real, halve_whole
-
 TILE = 512  # pixels a side of the parts that are shown; the last level is not larger
 STRIP = 256  # rows of the picture that are worked on at once, or as many as one row of the last level takes
 
@@ -87,6 +85,8 @@ def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
     if how == "any":
         down = np.logical_or.reduceat(part, np.arange(0, part.shape[0], 2), axis=0)
         return np.asarray(np.logical_or.reduceat(down, np.arange(0, part.shape[1], 2), axis=1), part.dtype)
+    from panfocus.show._kernel_halve import halve_real, halve_whole  # here: it loads a compiler
+
     height, width, *channels = part.shape
     out = np.empty((halved_length(height, 1), halved_length(width, 1), *channels), part.dtype)
     halve = halve_real if part.dtype.kind == "f" else halve_whole
