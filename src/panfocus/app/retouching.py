@@ -53,7 +53,7 @@ class Retouching:
             asked.check_size(width, height)
             strokes = with_gains(asked, fused, frames)
         before = self.strokes() if self._is_shown() else None
-        write_files({self.file: encode_json(strokes.plain())}, force=True)
+        write_files({self.file: encode_json(strokes.plain(), indent=None)}, force=True)
         if before is None:
             self._show_all(strokes)
         elif count_alike(before, strokes) == len(before.strokes):

@@ -111,9 +111,9 @@ def encode_mask(mask: NDArray[np.bool_]) -> bytes:
     return encode_png(np.where(mask, np.uint8(255), np.uint8(0)))
 
 
-def encode_json(content: Mapping[str, Any]) -> bytes:
-    """Encode plain data for people and programs to read."""
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+def encode_json(content: Mapping[str, Any], *, indent: int | None = 2) -> bytes:
+    """Encode plain data for people and programs to read; without `indent` in one line, and at once."""
+    text = json.dumps(content, indent=indent, ensure_ascii=False) + "\n"
     # What a file's name may hold and UTF-8 may not (a lone surrogate) is escaped, by chance just as in JSON.
     return text.encode(errors="backslashreplace")
 

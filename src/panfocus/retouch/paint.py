@@ -88,10 +88,11 @@ def reach_of(stroke: Stroke, beyond: float = 0.0) -> Rectangle:
 
     It may lie outside the picture, in part or all.
     """
+    top, bottom, left, right = stroke.extent
     far = stroke.radius + beyond
-    (top, left), (bottom, right) = stroke.line.min(axis=0) - far, stroke.line.max(axis=0) + far
-    return slice(int(np.floor(top)), int(np.ceil(bottom)) + 1), slice(
-        int(np.floor(left)), int(np.ceil(right)) + 1
+    return (
+        slice(math.floor(top - far), math.ceil(bottom + far) + 1),
+        slice(math.floor(left - far), math.ceil(right + far) + 1),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ class Stroke:
     def line(self) -> NDArray[np.float64]:
         """The points as an array (n, 2)."""
         return np.array(self.points, np.float64)
+
+    @cached_property
+    def extent(self) -> tuple[float, float, float, float]:
+        """The first and last row, the first and last column of the points."""
+        (top, left), (bottom, right) = self.line.min(axis=0).tolist(), self.line.max(axis=0).tolist()
+        return top, bottom, left, right
 
     def plain(self) -> dict[str, Any]:
         """Return it as a file holds it."""
@@ -154,18 +161,15 @@ def _parse_stroke(number: int, entry: Any, n_frames: int, matching: bool) -> Str
 
 
 def _parse_points(name: str, points: Any) -> tuple[tuple[float, float], ...]:
-    if not isinstance(points, list) or not points:
-        raise InputError(f"{name}: points must be a list of at least one [row, col]")
-    for point in points:
-        if not isinstance(point, list) or len(point) != 2:
-            raise InputError(f"{name}: a point must be [row, col], got {str(point)[:80]}")
-    return tuple(
-        (
-            _number(f"{name}: a row", row, -FARTHEST, FARTHEST),
-            _number(f"{name}: a col", col, -FARTHEST, FARTHEST),
-        )
-        for row, col in points
-    )
+    """Check all at once: there may be very many."""
+    told = f"{name}: points must be a list of at least one [row, col], numbers up to {FARTHEST:,.0f}"
+    if not isinstance(points, list) or set(map(type, points)) != {list} or set(map(len, points)) != {2}:
+        raise InputError(told)
+    numbers = list(chain.from_iterable(points))
+    if not set(map(type, numbers)) <= {int, float} or not all(-FARTHEST <= n <= FARTHEST for n in numbers):
+        raise InputError(told)
+    numbers = list(map(float, numbers))
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _number(name: str, value: Any, least: float, most: float) -> float:
