@@ -1,8 +1,8 @@
 """A server of the page's files with a pretended job, whose pictures tell by their colours what is shown.
 
-Red is the column and green the row (0 to 250 over the picture); blue names the layer. So the colour of a pixel
-of the screen says which pixel of which layer is seen there: the oracle of the viewer's tests. One pixel, MARK,
-is white in all layers.
+Red is the column and green the row (0 to 250 over the picture); blue names the layer. So the colour of a
+pixel of the screen says which pixel of which layer is seen there: the oracle of the viewer's tests. One
+pixel, MARK, is white in all layers.
 """
 
 import io
@@ -46,7 +46,8 @@ import { mount as mountInspect } from "/static/js/inspect.js";
 import { mount as mountRelief } from "/static/js/relief.js";
 const state = { jobs: await (await fetch("/pretended.json")).json() };
 const listeners = new Set();
-const app = { state: { get: () => state, on: (fn) => listeners.add(fn) }, announce: (text) => { app.said = text; } };
+const app = { state: { get: () => state, on: (fn) => listeners.add(fn) } };
+app.announce = (text) => { app.said = text; };
 app.changed = () => listeners.forEach((fn) => fn(state));
 app.viewer = createViewer(document.getElementById("viewer"), app);
 mountInspect(document.getElementById("inspect"), app);

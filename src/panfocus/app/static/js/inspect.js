@@ -1,6 +1,8 @@
 /* Look: the place that was chosen on the picture, cut out of the result and of every frame, with the evidence
    of focus by which the frames were weighed. */
 
+import { get } from "./api.js";
+import { element } from "./dom.js";
 import { nameOf } from "./viewer/layers.js";
 
 const SIZES = [32, 64, 128, 256];
@@ -9,20 +11,18 @@ const ORDERS = {
   weight: ["largest weight first", (one, other) => (other.weight ?? 0) - (one.weight ?? 0)],
   sharpness: ["sharpest first", (one, other) => other.sharpness - one.sharpness],
 };
+const HINT = "Click on the picture to see a place in all frames (or press C, move by the arrow keys, then Enter).";
 
-export function mount(element, app) {
+export function mount(panel, app) {
   const { viewer } = app;
-  element.classList.add("inspect");
-  const hint = add(element, "p", "Click on the picture to see a place in all frames (or press C, move by the " +
-    "arrow keys, then Enter).");
-  const choices = add(element, "div");
-  choices.className = "choices";
-  choices.hidden = true;
-  const size = choice(choices, "Cut", SIZES.map((side) => [side, `${side} × ${side} pixels`]), 64);
-  const order = choice(choices, "Frames", Object.entries(ORDERS).map(([name, [text]]) => [name, text]), "order");
-  const summary = add(element, "dl");
-  const list = add(element, "ol");
-  list.className = "crops";
+  const hint = element("p", {}, HINT);
+  const size = chooser(SIZES.map((side) => [side, `${side} × ${side} pixels`]), 64);
+  const order = chooser(Object.entries(ORDERS).map(([name, [text]]) => [name, text]), "order");
+  const choices = element("div", { class: "choices", hidden: true }, labelled("Cut", size), labelled("Frames", order));
+  const summary = element("dl");
+  const list = element("ol", { class: "crops" });
+  panel.classList.add("inspect");
+  panel.append(hint, choices, summary, list);
 
   let found = null; // what the server says of the place, with the job it belongs to
   let asking = null;
@@ -41,23 +41,20 @@ export function mount(element, app) {
     asking?.abort();
     asking = new AbortController();
     try {
-      const answer = await fetch(`${path(job)}/place?row=${row}&col=${col}`, { signal: asking.signal });
-      const told = await answer.json();
-      if (!answer.ok) throw new Error(told.error);
-      found = { job, ...told };
+      found = { job, ...(await get(`${path(job)}/place?row=${row}&col=${col}`, asking.signal)) };
     } catch (error) {
       if (error.name === "AbortError") return; // another place was chosen meanwhile
-      forget();
-      hint.textContent = `This place cannot be shown: ${error.message}`;
+      forget(`This place cannot be shown: ${error.message}`);
       return;
     }
     draw();
     viewer.repaint();
-    app.announce?.(`Row ${row}, column ${col}. ${facts(found).map((fact) => fact.join(": ")).join(". ")}`);
+    app.announce(facts(found).map((fact) => fact.join(": ")).join(". "));
   }
 
-  function forget() {
+  function forget(why = HINT) {
     found = null;
+    hint.textContent = why;
     hint.hidden = false;
     choices.hidden = true;
     summary.replaceChildren();
@@ -69,46 +66,42 @@ export function mount(element, app) {
     if (!found) return;
     hint.hidden = true;
     choices.hidden = false;
+    const pairs = facts(found);
     summary.replaceChildren(
-      ...facts(found).map(([name, value]) => {
-        const pair = document.createElement("div");
-        add(pair, "dt", name);
-        add(pair, "dd", value);
-        return pair;
-      }),
+      ...pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
     );
     const frames = found.frames.map((frame, k) => ({ ...frame, k }));
     list.replaceChildren(
       crop("fused", null),
-      ...frames.toSorted(ORDERS[order.value][1]).map((frame) => crop(`frame-${frame.k}`, frame)),
+      ...frames.sort(ORDERS[order.value][1]).map((frame) => crop(`frame-${frame.k}`, frame)),
     );
   }
 
   function crop(layer, frame) {
     const { job, row, col } = found;
-    const item = document.createElement("li");
-    const button = add(item, "button");
-    button.type = "button";
-    const name = nameOf(job, layer);
-    button.title = `Show ${name} at this place`;
-    const image = add(button, "img");
-    Object.assign(image, { loading: "lazy", decoding: "async", alt: "", width: 128, height: 128 });
-    image.src = `${path(job)}/crop/${layer}?row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(job.ended)}`;
-    add(button, "span", name);
-    button.addEventListener("click", () => {
+    const query = `row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(job.ended)}`;
+    const src = `${path(job)}/crop/${layer}?${query}`;
+    const show = () => {
       viewer.show(job, layer);
       viewer.goTo(row, col, Math.max(viewer.scale(), 1 / devicePixelRatio));
-    });
-    if (!frame) return item;
-    if (frame.k === found.label) item.className = "chosen";
-    if (frame.weight !== null) bar(item, "Weight", frame.weight);
-    bar(item, "Sharpness", frame.sharpness);
-    return item;
+    };
+    const name = nameOf(job, layer);
+    // `loading` goes before `src`: with 100 frames only the cuts in sight are asked for.
+    const image = element("img", { loading: "lazy", decoding: "async", alt: "", width: 128, height: 128, src });
+    const button = element("button", { type: "button", title: `Show ${name} at this place`, onclick: show }, image, name);
+    if (!frame) return element("li", {}, button);
+    return element(
+      "li",
+      { class: frame.k === found.label ? "chosen" : "" },
+      button,
+      frame.weight !== null && bar("Weight", frame.weight),
+      bar("Sharpness", frame.sharpness),
+    );
   }
 
   /* The square that is cut out, on the picture. */
   function outline(context) {
-    if (!found) return;
+    if (!found || panel.hidden) return;
     const half = Number(size.value) / 2;
     const from = viewer.toScreen(found.row - half - 0.5, found.col - half - 0.5);
     const side = Math.max(2 * half * viewer.scale(), 8);
@@ -132,24 +125,16 @@ function facts({ job, row, col, label, depth, confidence, never_in_focus: never 
 const path = (job) => `/api/jobs/${encodeURIComponent(job.id)}`;
 const percent = (value) => `${Math.round(100 * value)} %`;
 
-function bar(item, name, value) {
-  const label = add(item, "label", `${name} ${percent(value)}`);
-  const meter = add(label, "meter");
-  Object.assign(meter, { min: 0, max: 1, value });
+function bar(name, value) {
+  return element("label", {}, `${name} ${percent(value)}`, element("meter", { min: 0, max: 1, value }));
 }
 
-function choice(parent, text, options, value) {
-  const label = add(parent, "label");
-  add(label, "span", text);
-  const select = add(label, "select");
-  select.append(...options.map(([name, shown]) => new Option(shown, name)));
+function chooser(options, value) {
+  const select = element("select", {}, ...options.map(([name, shown]) => new Option(shown, name)));
   select.value = value;
   return select;
 }
 
-function add(parent, kind, text = "") {
-  const element = document.createElement(kind);
-  element.textContent = text;
-  parent.append(element);
-  return element;
+function labelled(text, control) {
+  return element("label", {}, element("span", {}, text), control);
 }

@@ -1,5 +1,6 @@
 /* Depth as a relief that can be turned: a mesh of the depth map under the fused picture, drawn by WebGL. */
 
+import { element } from "./dom.js";
 import { createSurface } from "./relief/surface.js";
 
 const GRID = 256; // points of the mesh along the longer side
@@ -7,16 +8,18 @@ const START = { turn: 0, tilt: 0.7, distance: 2.4, height: 0.3 };
 const TURN = 0.1; // by one press of an arrow key, in radians
 const LIMITS = { tilt: [-1.4, 1.4], distance: [1.2, 12], height: [-1, 1] };
 
-export function mount(element, app) {
-  element.classList.add("relief");
-  const note = add(element, "p");
-  const canvas = add(element, "canvas", { tabIndex: 0 });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-label", "Relief of the depth. Arrow keys turn it, plus and minus zoom, 0 resets it.");
-  const bar = add(element, "div", { className: "choices" });
-  const label = add(bar, "label", { textContent: "Height" });
-  const slider = add(label, "input", { type: "range", min: -100, max: 100, step: 5 });
-  const reset = add(bar, "button", { type: "button", textContent: "Reset" });
+export function mount(panel, app) {
+  const note = element("p");
+  const canvas = element("canvas", {
+    tabIndex: 0,
+    role: "application",
+    "aria-label": "Relief of the depth. Arrow keys turn it, plus and minus zoom, 0 resets it.",
+  });
+  const slider = element("input", { type: "range", min: -100, max: 100, step: 5 });
+  const reset = element("button", { type: "button", onclick: () => move(START) }, "Reset");
+  const bar = element("div", { class: "choices" }, element("label", {}, "Height", slider), reset);
+  panel.classList.add("relief");
+  panel.append(note, canvas, bar);
 
   let view = { ...START };
   let surface = null;
@@ -63,13 +66,12 @@ export function mount(element, app) {
   }
 
   slider.addEventListener("input", () => move({ height: slider.value / 100 }));
-  reset.addEventListener("click", () => move(START));
   turnBy(canvas, () => view, move);
   new ResizeObserver(() => move({})).observe(canvas);
   new IntersectionObserver(([entry]) => {
     visible = entry.isIntersecting;
     load();
-  }).observe(element);
+  }).observe(panel);
   app.viewer.on("changed", load);
   say("The relief is shown once there is a result.");
 }
@@ -154,10 +156,4 @@ async function pictureOf(job) {
     }),
   );
   return canvas;
-}
-
-function add(parent, kind, properties = {}) {
-  const element = Object.assign(document.createElement(kind), properties);
-  parent.append(element);
-  return element;
 }

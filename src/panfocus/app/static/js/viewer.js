@@ -3,55 +3,56 @@
    Other modules use `createViewer(element, app)` and the methods of Viewer; how layers are named is said in
    viewer/layers.js, what tools get in viewer/pointing.js. */
 
+import { element } from "./dom.js";
 import { createControls } from "./viewer/controls.js";
+import { Cursor } from "./viewer/cursor.js";
 import { createDivider } from "./viewer/divider.js";
-import { nameOf, tilesOf, titleOf } from "./viewer/layers.js";
+import { Layers } from "./viewer/layers.js";
 import { Pane } from "./viewer/pane.js";
 import { listen } from "./viewer/pointing.js";
 
-export function createViewer(element, app) {
-  return new Viewer(element, app);
+const HELP =
+  "Picture. Arrow keys move the view, plus and minus zoom, 0 fits it, 1 shows its own pixels, " +
+  "C shows a cursor for the arrow keys, Enter looks at the place.";
+
+export function createViewer(room, app) {
+  return new Viewer(room, app);
 }
 
 class Viewer {
   tool = null;
-  cursor = { row: 0, col: 0 };
-  cursorShown = false;
   shown = { job: null, layer: null, compared: null, beside: null, overlay: null, opacity: 0.5, position: 0.5 };
   #listeners = { place: new Set(), changed: new Set(), cursor: new Set() };
-  #versions = new Map();
 
-  constructor(element, app) {
+  constructor(room, app) {
     this.app = app;
-    element.classList.add("viewer");
-    this.stage = part(element, "div", "stage");
-    Object.assign(this.stage, { tabIndex: 0 });
-    this.stage.setAttribute("role", "application");
-    this.stage.setAttribute(
-      "aria-label",
-      "Picture. Arrow keys move the view, plus and minus zoom, 0 fits it, 1 shows its own pixels, " +
-        "C shows a cursor for the arrow keys, Enter looks at the place.",
+    const caption = (className = "caption") => element("p", { class: className });
+    this.captions = { main: caption(), compared: caption("caption right"), beside: caption() };
+    const main = element("div", { class: "pane main" });
+    const beside = element("div", { class: "pane beside", hidden: true });
+    this.empty = element("p", { class: "empty" }, "The result will be shown here.");
+    this.stage = element(
+      "div",
+      { class: "stage", tabIndex: 0, role: "application", "aria-label": HELP },
+      main,
+      beside,
+      this.empty,
     );
-    const [main, beside] = ["main", "beside"].map((name) => part(this.stage, "div", `pane ${name}`));
-    beside.hidden = true;
+    room.classList.add("viewer");
+    room.append(this.stage);
     const moved = (pane) => this.#moved(pane);
     this.panes = {
       main: new Pane(main, moved, (pane) => pane.fit(true)),
       beside: new Pane(beside, moved, (pane) => pane.follow(this.panes.main)),
     };
-    this.captions = {
-      main: part(main, "p", "caption"),
-      compared: part(main, "p", "caption right"),
-      beside: part(beside, "p", "caption"),
-    };
-    this.empty = part(this.stage, "p", "empty");
-    this.empty.textContent = "The result will be shown here.";
+    main.append(this.captions.main, this.captions.compared);
+    beside.append(this.captions.beside);
     this.divider = createDivider(main, (position) => this.compare(this.shown.compared, position));
-    this.addPainter((context) => this.#paintCursor(context));
-    for (const pane of Object.values(this.panes)) this.#redirect(pane);
+    this.layers = new Layers(this);
+    this.cursor = new Cursor(this);
     listen(this.stage, this);
-    this.controls = createControls(element, this);
-    app?.state?.on?.(() => this.#followState());
+    this.controls = createControls(room, this);
+    app.state.on(() => this.#followState());
   }
 
   /* Show a layer of a job that is done; null shows nothing. What is compared stays if it still can be. */
@@ -62,7 +63,7 @@ class Viewer {
     } else {
       if (shown.job?.id !== job.id) {
         Object.assign(shown, { compared: null, beside: null });
-        this.cursor = { row: Math.floor(job.result.height / 2), col: Math.floor(job.result.width / 2) };
+        Object.assign(this.cursor, { row: Math.floor(job.result.height / 2), col: Math.floor(job.result.width / 2) });
       }
       if (shown.overlay && !job.result.layers.includes(shown.overlay)) shown.overlay = null;
       Object.assign(shown, { job, layer });
@@ -95,7 +96,7 @@ class Viewer {
 
   /* A layer of the shown job has changed: fetch its tiles anew where they are seen. */
   refresh(layer, version) {
-    this.#versions.set(`${this.shown.job?.id}/${layer}`, version);
+    this.layers.versions.set(`${this.shown.job?.id}/${layer}`, version);
     this.#arrange();
   }
 
@@ -125,11 +126,11 @@ class Viewer {
 
   /* One pixel of the picture fills `factor` pixels of the screen (its real ones, not those of CSS). */
   zoom(factor) {
-    this.panes.main.zoomTo(factor / devicePixelRatio, this.cursorShown ? this.cursor : null);
+    this.panes.main.zoomTo(factor / devicePixelRatio, this.cursor.shown ? this.cursor : null);
   }
 
   zoomBy(factor) {
-    this.panes.main.zoomTo(this.scale() * factor, this.cursorShown ? this.cursor : null);
+    this.panes.main.zoomTo(this.scale() * factor, this.cursor.shown ? this.cursor : null);
   }
 
   /* Bring a place into the middle, at `scale` screen pixels per pixel if given. */
@@ -139,7 +140,7 @@ class Viewer {
   }
 
   pull(x, y) {
-    const { row, col } = this.panes.main.toImage(...this.#middle());
+    const { row, col } = this.panes.main.toImage(...this.middle());
     this.panes.main.centre(row - y / this.scale(), col - x / this.scale(), true);
   }
 
@@ -176,24 +177,6 @@ class Viewer {
     return target.closest?.(".pane");
   }
 
-  showCursor(shown) {
-    this.cursorShown = shown;
-    if (shown) {
-      const { row, col } = this.panes.main.toImage(...this.#middle());
-      if (!this.#isSeen(this.cursor)) this.cursor = this.#inside(row, col);
-      this.#emit("cursor", this.cursor);
-    }
-    this.controls.update();
-    this.repaint();
-  }
-
-  moveCursor(down, right) {
-    this.cursor = this.#inside(this.cursor.row + down, this.cursor.col + right);
-    if (!this.#isSeen(this.cursor)) this.panes.main.centre(this.cursor.row, this.cursor.col);
-    this.#emit("cursor", this.cursor);
-    this.repaint();
-  }
-
   /* The pointer is over a place (null: it has left). */
   point(place) {
     this.#emit("cursor", place);
@@ -204,7 +187,7 @@ class Viewer {
     if (!this.shown.job) return;
     const { width, height } = this.shown.job.result;
     if (place.row < 0 || place.col < 0 || place.row >= height || place.col >= width) return;
-    this.cursor = place;
+    Object.assign(this.cursor, place);
     this.#emit("place", place);
     this.repaint();
   }
@@ -215,38 +198,18 @@ class Viewer {
     second.element.hidden = !beside;
     this.empty.hidden = Boolean(job);
     this.stage.classList.toggle("two", Boolean(beside));
-    main.set("base", this.#source(layer));
-    main.set("compared", this.#source(compared));
+    main.set("base", this.layers.tiles(layer));
+    main.set("compared", this.layers.tiles(compared));
     main.setSplit(this.shown.position);
     this.divider.show(Boolean(compared));
-    second.set("base", this.#source(beside));
-    for (const pane of [main, second]) pane.set("overlay", this.#source(overlay), { opacity });
-    this.captions.main.textContent = job ? this.#caption(layer) : "";
-    this.captions.compared.textContent = compared ? this.#caption(compared) : "";
-    this.captions.beside.textContent = beside ? this.#caption(beside) : "";
+    second.set("base", this.layers.tiles(beside));
+    for (const pane of [main, second]) pane.set("overlay", this.layers.tiles(overlay), { opacity });
+    this.captions.main.textContent = this.layers.caption(layer);
+    this.captions.compared.textContent = this.layers.caption(compared);
+    this.captions.beside.textContent = this.layers.caption(beside);
     this.controls.update();
     this.repaint();
     this.#emit("changed", this);
-  }
-
-  #resolve(reference) {
-    const [layer, id] = reference.split("/").reverse();
-    if (!id || id === this.shown.job.id) return { job: this.shown.job, layer };
-    return { job: this.app.state.get().jobs.find((job) => job.id === id), layer };
-  }
-
-  #source(reference) {
-    if (!reference || !this.shown.job) return null;
-    const { job, layer } = this.#resolve(reference);
-    if (!job?.result) return null;
-    const known = this.#versions.get(`${job.id}/${layer}`);
-    return tilesOf(job, layer, known ?? (layer === "retouched" ? job.retouch?.version : job.ended) ?? 0);
-  }
-
-  #caption(reference) {
-    const { job, layer } = this.#resolve(reference);
-    if (!job) return "";
-    return job === this.shown.job ? nameOf(job, layer) : `${titleOf(job)}: ${nameOf(job, layer)}`;
   }
 
   /* The shown job has news (strokes from another tab, say), or is gone. */
@@ -258,7 +221,7 @@ class Viewer {
       return;
     }
     const retouched = job.retouch?.version;
-    if (retouched !== this.shown.job.retouch?.version) this.#versions.delete(`${job.id}/retouched`);
+    if (retouched !== this.shown.job.retouch?.version) this.layers.versions.delete(`${job.id}/retouched`);
     if (job === this.shown.job) return;
     this.shown.job = job;
     this.#arrange();
@@ -276,50 +239,13 @@ class Viewer {
     this.#emit("changed", this);
   }
 
-  /* While a tool is set, drags are its own; without one a click chooses a place. */
-  #redirect(pane) {
-    for (const name of ["canvas-drag", "canvas-drag-end"]) {
-      pane.osd.addHandler(name, (event) => (event.preventDefaultAction = Boolean(this.tool)));
-    }
-    pane.osd.addHandler("canvas-click", (event) => {
-      const { clientX, clientY } = event.originalEvent;
-      if (event.quick && !this.tool) this.choosePlace(this.toImage(clientX, clientY));
-    });
-  }
-
-  #paintCursor(context) {
-    if (!this.cursorShown) return;
-    const { x, y } = this.toScreen(this.cursor.row, this.cursor.col);
-    for (const [width, colour] of [[3, "#000"], [1, "#fff"]]) {
-      context.lineWidth = width;
-      context.strokeStyle = colour;
-      context.beginPath();
-      for (const [right, down] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-        context.moveTo(x + 5 * right, y + 5 * down);
-        context.lineTo(x + 20 * right, y + 20 * down);
-      }
-      context.stroke();
-    }
-  }
-
-  #inside(row, col) {
-    const { width, height } = this.shown.job?.result ?? { width: 1, height: 1 };
-    const clamp = (value, size) => Math.min(size - 1, Math.max(0, Math.round(value)));
-    return { row: clamp(row, height), col: clamp(col, width) };
-  }
-
-  #isSeen({ row, col }) {
-    const { x, y } = this.toScreen(row, col);
-    const { clientWidth, clientHeight } = this.panes.main.element;
-    return x >= 0 && y >= 0 && x < clientWidth && y < clientHeight;
-  }
-
   #isBeside(clientX, clientY) {
     const { left, right, top, bottom } = this.panes.beside.element.getBoundingClientRect();
     return clientX >= left && clientX < right && clientY >= top && clientY < bottom; // never if it is hidden
   }
 
-  #middle() {
+  /* The middle of the picture's pane, in the window. */
+  middle() {
     const { left, top, width, height } = this.panes.main.element.getBoundingClientRect();
     return [left + width / 2, top + height / 2];
   }
@@ -327,11 +253,4 @@ class Viewer {
   #emit(name, value) {
     for (const listener of this.#listeners[name]) listener(value);
   }
-}
-
-function part(parent, kind, className) {
-  const element = document.createElement(kind);
-  element.className = className;
-  parent.append(element);
-  return element;
 }

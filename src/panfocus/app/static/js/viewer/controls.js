@@ -1,5 +1,6 @@
 /* The bar above the picture (what is shown, what it is compared with, maps laid over, zoom) and the line below. */
 
+import { element, setText } from "../dom.js";
 import { layersOf, nameOf, rivalsOf, titleOf } from "./layers.js";
 
 const ZOOMS = [
@@ -10,32 +11,37 @@ const ZOOMS = [
   ["+", "Larger (+)", (viewer) => viewer.zoomBy(1.5)],
 ];
 
-export function createControls(element, viewer) {
-  const bar = document.createElement("div");
-  bar.className = "viewer-bar";
-  bar.setAttribute("role", "toolbar");
-  bar.setAttribute("aria-label", "View");
-  element.prepend(bar);
-  const line = document.createElement("p");
-  line.className = "viewer-line";
-  element.append(line);
-
-  const layer = select(bar, "Show", () => viewer.show(viewer.job(), layer.value));
-  const compared = select(bar, "Compare with", () => compare());
-  const how = select(bar, "As", () => compare());
+export function createControls(room, viewer) {
+  const layer = select(() => viewer.show(viewer.job(), layer.value));
+  const compared = select(() => compare());
+  const how = select(() => compare());
   fill(how, [["slider", "Slider"], ["beside", "Side by side"]]);
-  const overlay = select(bar, "Map over it", () => viewer.overlay(overlay.value || null));
-  const opacity = range(bar, "Strength", () => viewer.overlay(viewer.shown.overlay, Number(opacity.value) / 100));
-
-  const zooms = document.createElement("div");
-  zooms.className = "group";
-  bar.append(zooms);
-  for (const [text, help, act] of ZOOMS) button(zooms, text, help).addEventListener("click", () => act(viewer));
-  const cursor = button(zooms, "Cursor", "A cursor moved by the arrow keys; Enter looks at its place (C)");
-  cursor.addEventListener("click", () => {
-    viewer.showCursor(!viewer.cursorShown);
-    if (viewer.cursorShown) viewer.stage.focus();
+  const overlay = select(() => viewer.overlay(overlay.value || null));
+  const opacity = element("input", {
+    type: "range",
+    min: 10,
+    max: 100,
+    step: 5,
+    oninput: () => viewer.overlay(viewer.shown.overlay, Number(opacity.value) / 100),
   });
+  const cursor = button("Cursor", "A cursor moved by the arrow keys; Enter looks at its place (C)", () => {
+    viewer.cursor.show(!viewer.cursor.shown);
+    if (viewer.cursor.shown) viewer.stage.focus();
+  });
+  const zooms = ZOOMS.map(([text, help, act]) => button(text, help, () => act(viewer)));
+  const bar = element(
+    "div",
+    { class: "viewer-bar", role: "group", "aria-label": "View" },
+    labelled("Show", layer),
+    labelled("Compare with", compared),
+    labelled("As", how),
+    labelled("Map over it", overlay),
+    labelled("Strength", opacity),
+    element("div", { class: "group" }, ...zooms, cursor),
+  );
+  const line = element("p", { class: "viewer-line" });
+  room.prepend(bar);
+  room.append(line);
 
   function compare() {
     const reference = compared.value || null;
@@ -49,15 +55,15 @@ export function createControls(element, viewer) {
     const percent = viewer.scale() * devicePixelRatio * 100;
     const zoom = `${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
     const where = place ? `row ${Math.round(place.row)}, column ${Math.round(place.col)}` : "";
-    line.textContent = viewer.job() ? [zoom, where].filter(Boolean).join(" · ") : "";
+    setText(line, viewer.job() ? [zoom, where].filter(Boolean).join(" · ") : "");
   };
   let said = 0;
   viewer.on("cursor", (where) => {
-    place = where ?? (viewer.cursorShown ? viewer.cursor : null);
+    place = where ?? (viewer.cursor.shown ? viewer.cursor : null);
     tell();
     if (where !== viewer.cursor) return;
     clearTimeout(said); // a held arrow key shall be told once, at its end
-    said = setTimeout(() => viewer.app?.announce?.(`Row ${where.row}, column ${where.col}`), 500);
+    said = setTimeout(() => viewer.app.announce(`Row ${where.row}, column ${where.col}`), 500);
   });
 
   function update() {
@@ -67,7 +73,7 @@ export function createControls(element, viewer) {
     if (!job) return;
     const { pictures, frames, maps } = layersOf(job);
     const named = (names) => names.map((name) => [name, nameOf(job, name)]);
-    const rivals = rivalsOf(job, viewer.app?.state?.get().jobs ?? []);
+    const rivals = rivalsOf(job, viewer.app.state.get().jobs);
     fill(layer, named(pictures), { Frames: named(frames), Maps: named(maps) }, shown.layer);
     fill(
       compared,
@@ -81,7 +87,7 @@ export function createControls(element, viewer) {
     overlay.parentElement.hidden = maps.length === 0;
     opacity.value = Math.round(shown.opacity * 100);
     opacity.parentElement.hidden = !shown.overlay;
-    cursor.setAttribute("aria-pressed", viewer.cursorShown);
+    cursor.setAttribute("aria-pressed", viewer.cursor.shown);
     tell();
   }
 
@@ -89,34 +95,17 @@ export function createControls(element, viewer) {
   return { update, tell };
 }
 
-function labelled(bar, text, control) {
-  const label = document.createElement("label");
-  const caption = document.createElement("span");
-  caption.textContent = text;
-  label.append(caption, control);
-  bar.append(label);
-  return control;
+function labelled(text, control) {
+  return element("label", {}, element("span", {}, text), control);
 }
 
-function select(bar, text, changed) {
-  const control = labelled(bar, text, document.createElement("select"));
-  control.addEventListener("change", changed);
-  return control;
+function select(onchange) {
+  return element("select", { onchange });
 }
 
-function range(bar, text, changed) {
-  const control = document.createElement("input");
-  Object.assign(control, { type: "range", min: 10, max: 100, step: 5 });
-  control.addEventListener("input", changed);
-  return labelled(bar, text, control);
-}
-
-function button(bar, text, help) {
-  const control = document.createElement("button");
-  Object.assign(control, { type: "button", textContent: text, title: help });
-  if (!/^\w/.test(text)) control.setAttribute("aria-label", help);
-  bar.append(control);
-  return control;
+function button(text, help, onclick) {
+  const name = /^\w/.test(text) ? null : help; // a sign alone is no name
+  return element("button", { type: "button", title: help, "aria-label": name, onclick }, text);
 }
 
 /* Options in order, then groups of options; touched only where they differ, so that an open list stays open. */
@@ -128,12 +117,7 @@ function fill(control, options, groups = {}, value = null) {
     const filled = Object.entries(groups).filter(([, members]) => members.length);
     control.replaceChildren(
       ...options.map(made),
-      ...filled.map(([label, members]) => {
-        const group = document.createElement("optgroup");
-        group.label = label;
-        group.append(...members.map(made));
-        return group;
-      }),
+      ...filled.map(([label, members]) => element("optgroup", { label }, ...members.map(made))),
     );
   }
   if (value !== null) control.value = value;

@@ -1,24 +1,24 @@
 /* The line between two compared pictures: dragged by mouse or finger, or moved by the arrow keys. */
 
+import { element } from "../dom.js";
+
 const STEP = 0.02;
 
 export function createDivider(pane, moved) {
-  const line = document.createElement("div");
-  line.className = "divider";
-  line.tabIndex = 0;
-  line.hidden = true;
-  for (const [name, value] of Object.entries({
-    role: "slider",
-    "aria-label": "Where the compared picture begins",
-    "aria-valuemin": 0,
-    "aria-valuemax": 100,
-    "aria-orientation": "horizontal",
-  })) {
-    line.setAttribute(name, value);
-  }
-  const grip = document.createElement("span");
-  grip.className = "grip";
-  line.append(grip);
+  const line = element(
+    "div",
+    {
+      class: "divider",
+      tabIndex: 0,
+      hidden: true,
+      role: "slider",
+      "aria-label": "Where the compared picture begins",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-orientation": "horizontal",
+    },
+    element("span", { class: "grip" }),
+  );
   pane.append(line);
 
   let position = 0.5;

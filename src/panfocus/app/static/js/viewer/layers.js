@@ -46,7 +46,37 @@ export function rivalsOf(job, jobs) {
   );
 }
 
-export function tilesOf(job, layer, version) {
+/* What references mean to a viewer, by the job that it shows. */
+export class Layers {
+  versions = new Map(); // of layers that have changed since they were first shown, by "JOB/LAYER"
+
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
+
+  tiles(reference) {
+    const { job, layer } = this.#resolve(reference);
+    if (!job?.result) return null;
+    const known = this.versions.get(`${job.id}/${layer}`);
+    return tilesOf(job, layer, known ?? (layer === "retouched" ? job.retouch?.version : job.ended) ?? 0);
+  }
+
+  caption(reference) {
+    const { job, layer } = this.#resolve(reference);
+    if (!job?.result) return "";
+    return job === this.viewer.job() ? nameOf(job, layer) : `${titleOf(job)}: ${nameOf(job, layer)}`;
+  }
+
+  #resolve(reference) {
+    const shown = this.viewer.job();
+    if (!reference || !shown) return { job: null, layer: null };
+    const [layer, id] = reference.split("/").reverse();
+    if (!id || id === shown.id) return { job: shown, layer };
+    return { job: this.viewer.app.state.get().jobs.find((job) => job.id === id), layer };
+  }
+}
+
+function tilesOf(job, layer, version) {
   const { width, height, levels, tile } = job.result;
   const path = `/api/jobs/${encodeURIComponent(job.id)}/tiles/${layer}`;
   const query = `?v=${encodeURIComponent(version)}`;

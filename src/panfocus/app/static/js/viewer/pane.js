@@ -3,11 +3,9 @@
    World coordinates of OpenSeadragon: the base picture is 1 wide. Places are given as {row, col} in pixels of
    the base picture; whole numbers are the centres of pixels. */
 
-import { TrueDrawer } from "./drawer.js";
+import { openSeadragon, still, tileSource } from "./deepzoom.js";
 
 const SLOTS = ["base", "compared", "overlay"];
-const LARGEST_SCALE = 32; // screen pixels per image pixel
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Pane {
   /* `changed(pane)`: the view has moved; `opened(pane)`: a picture of another size has come. */
@@ -205,48 +203,6 @@ export class Pane {
     this.osd.forceRedraw();
     this.#moved();
   }
-}
-
-function openSeadragon(element) {
-  // The library would add a style element, which the page's policy forbids; it does not where it finds one.
-  if (!document.querySelector("style[data-openseadragon-mobile-css]")) {
-    const placeholder = document.createElementNS("urn:panfocus", "style");
-    placeholder.setAttribute("data-openseadragon-mobile-css", "");
-    document.head.append(placeholder);
-  }
-  return new OpenSeadragon.Viewer({
-    element,
-    drawer: TrueDrawer,
-    smoothTileEdgesMinZoom: Infinity, // our drawer leaves no seams
-    tabIndex: "",
-    showNavigationControl: false,
-    animationTime: still() ? 0 : 0.25,
-    springStiffness: 10,
-    blendTime: 0,
-    minZoomImageRatio: 0.7,
-    maxZoomPixelRatio: LARGEST_SCALE,
-    visibilityRatio: 0.3,
-    autoResize: false,
-    imageLoaderLimit: 6,
-    maxImageCacheCount: 400,
-    gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
-    gestureSettingsPen: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
-    gestureSettingsTouch: { clickToZoom: false, dblClickToZoom: false, flickEnabled: !still() },
-  });
-}
-
-function tileSource(source) {
-  const tiles = new OpenSeadragon.TileSource({
-    width: source.width,
-    height: source.height,
-    tileSize: source.tile,
-    tileOverlap: 0,
-    minLevel: 0,
-    maxLevel: source.levels - 1,
-  });
-  tiles.getTileUrl = (level, col, row) => source.url(source.levels - 1 - level, col, row);
-  tiles.hasTransparency = () => source.transparent;
-  return tiles;
 }
 
 function sameSize(one, other) {

@@ -6,6 +6,7 @@ const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], Arrow
 
 /* Send what happens on the stage to `viewer`. */
 export function listen(stage, viewer) {
+  for (const { osd } of Object.values(viewer.panes)) leaveToTools(osd, viewer);
   const down = new Set(); // pointers that are pressed
   let drawing = null; // the pointer whose stroke the tool gets
   let pulled = null; // where the middle button last was
@@ -67,13 +68,23 @@ export function listen(stage, viewer) {
   });
 }
 
+/* While a tool is set, drags are its own; without one a click chooses a place. */
+function leaveToTools(osd, viewer) {
+  for (const name of ["canvas-drag", "canvas-drag-end"]) {
+    osd.addHandler(name, (event) => (event.preventDefaultAction = Boolean(viewer.tool)));
+  }
+  osd.addHandler("canvas-click", ({ quick, originalEvent: { clientX, clientY } }) => {
+    if (quick && !viewer.tool) viewer.choosePlace(viewer.toImage(clientX, clientY));
+  });
+}
+
 /* Keys of the view. Returns whether the key meant something. */
 function onKey(event, viewer) {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const arrow = ARROWS[event.key];
-  if (arrow && viewer.cursorShown) {
+  if (arrow && viewer.cursor.shown) {
     const step = Math.max(1, Math.round((event.shiftKey ? BIG_STEP : STEP) / Math.min(1, viewer.scale())));
-    viewer.moveCursor(arrow[0] * step, arrow[1] * step);
+    viewer.cursor.move(arrow[0] * step, arrow[1] * step);
     return true;
   }
   if (arrow) {
@@ -88,9 +99,9 @@ function onKey(event, viewer) {
     "+": () => viewer.zoomBy(1.5),
     "=": () => viewer.zoomBy(1.5), // the key of + without shift
     "-": () => viewer.zoomBy(1 / 1.5),
-    c: () => viewer.showCursor(!viewer.cursorShown),
+    c: () => viewer.cursor.show(!viewer.cursor.shown),
     Enter: () => viewer.choosePlace(viewer.cursor),
-    Escape: () => viewer.showCursor(false),
+    Escape: () => viewer.cursor.show(false),
   }[event.key];
   meaning?.();
   return Boolean(meaning);
