@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -67,6 +68,13 @@ class Retouching:
         if self.file.exists() and not self._is_shown():
             self._show_all(self.strokes())
 
+    def warm_up(self) -> None:
+        """Load, and on a new machine compile, what paints: the first stroke is not to wait for it."""
+        from panfocus.retouch import Stroke, painted
+
+        with self._kept.array("fused") as fused, self._kept.array("frames") as frames:
+            painted(fused[:1, :1], frames, [Stroke(0, ((0.0, 0.0),), 1.0)])
+
     def _is_shown(self) -> bool:
         shown = self._kept.folder / _SHOWN
         return (
@@ -110,7 +118,8 @@ async def _get(request: Request) -> Response:
         return retouching.strokes().plain()
 
     async with _one_at_a_time[job["id"]]:
-        return JSONResponse(await asyncio.to_thread(look))
+        plain = await asyncio.to_thread(look)
+    return JSONResponse(plain, background=BackgroundTask(retouching.warm_up))
 
 
 async def _put(request: Request) -> Response:
