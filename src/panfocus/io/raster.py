@@ -17,7 +17,6 @@ from PIL.WebPImagePlugin import WebPImageFile
 from panfocus._checks import blank, one_of, whole_number
 from panfocus.errors import FileError
 from panfocus.io._frame import Frame, check_pixel_count, turn_upright
-from panfocus.io.jpeg_scan import check_codes
 from panfocus.io.metadata import exif_for_file, gather, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
@@ -54,6 +53,8 @@ _MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 
 def decode_jpeg(data: bytes) -> Frame:
     """Decode a complete JPEG; of a file with several pictures (MPO) the first, which is the photograph."""
+    from panfocus.io.jpeg_scan import check_codes  # here: it loads a compiler, which writers do without
+
     if not _reaches_end(data):
         raise FileError("cut off before its end")
     check_codes(data)

@@ -11,16 +11,18 @@ import numpy as np
 import tifffile
 
 from panfocus.errors import FileError
-from panfocus.io._kernel_lzw import BAD_CODE, FINE, TOO_SHORT, walk_lzw
 
 _LOWEST_BIT_FIRST = 2
-_WORDS = {BAD_CODE: "its coded pixels are no code", TOO_SHORT: "coded pixels are missing"}
 
 
 def check_lzw(page: tifffile.TiffPage) -> None:
     """Refuse a page whose codes, if they are LZW's, do not add up to its strips or tiles."""
     if page.compression != tifffile.COMPRESSION.LZW:
         return
+    # Here: it loads a compiler, which who reads headers does without.
+    from panfocus.io._kernel_lzw import BAD_CODE, FINE, TOO_SHORT, walk_lzw
+
+    words = {BAD_CODE: "its coded pixels are no code", TOO_SHORT: "coded pixels are missing"}
     assert page.dtype is not None  # as its header has been checked
     file = page.parent.filehandle
     for index, (start, length) in enumerate(zip(page.dataoffsets, page.databytecounts, strict=True)):
@@ -33,4 +35,4 @@ def check_lzw(page: tifffile.TiffPage) -> None:
         most = rows if page.is_tiled else max(rows, int(page.rowsperstrip))
         wrong = walk_lzw(np.frombuffer(codes, np.uint8), depth * rows * row_bytes, depth * most * row_bytes)
         if wrong != FINE:
-            raise FileError(f"damaged: {_WORDS.get(wrong, 'it has more coded pixels than the picture')}")
+            raise FileError(f"damaged: {words.get(wrong, 'it has more coded pixels than the picture')}")
