@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from panfocus.app.answers import Refusal, json_body
 from panfocus.app.layers import changed_layer, keep_layer
+from panfocus.app.store import now
 from panfocus.io.files import digest, read_json, read_text, write_files
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.write import encode_json
@@ -129,7 +130,8 @@ async def _put(request: Request) -> Response:
     async with _one_at_a_time[job["id"]]:
         strokes = await asyncio.to_thread(retouching.change, data)
         job = app.store.jobs.get(job["id"])  # as it is by now
-        version = (job.get("retouch") or {"version": 0})["version"] + 1
+        # Rises from run to run too: browsers keep tiles by it.
+        version = max((job.get("retouch") or {"version": 0})["version"] + 1, int(now()))
         job["retouch"] = {"version": version, "n_strokes": len(strokes.strokes)}
         app.store.jobs.save(job)
         app.events.tell({"kind": "job", "job": app.jobs.public(job)})
