@@ -82,3 +82,16 @@ def _words(part: Request | Outputs) -> Iterator[str]:
 def _typed(value: Any) -> str:
     """Write a setting as it would be typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shown_command(request: Request, folder: str | None) -> str:
+    """Write the command for people: the folder, if there is one whose images these inputs are."""
+    from panfocus.errors import PanfocusError
+    from panfocus.io.read import find_inputs
+
+    try:
+        if folder and list(map(str, find_inputs([folder]))) == list(request.inputs):
+            request = dataclasses.replace(request, inputs=(folder,))
+    except PanfocusError:  # it is gone, or holds no image any more
+        pass
+    return command_line(request)

@@ -11,7 +11,7 @@ Form = dict[str, Any]
 
 
 @cache
-def methods() -> list[Form]:
+def method_forms() -> list[Form]:
     """Describe every method with its settings, the default one first."""
     from panfocus.methods import DEFAULT_METHOD, method_class, method_names
 
@@ -29,7 +29,7 @@ def methods() -> list[Form]:
 
 
 @cache
-def options() -> list[Form]:
+def option_forms() -> list[Form]:
     """Describe the options of a fusion that a page offers, in the words of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS

@@ -108,7 +108,7 @@ def application(app: App, *, port: int) -> Starlette:
         *folders.routes,
         *stack_routes.routes,
     ]
-    for name in ("jobs", "views", "retouching", "learning"):
+    for name in ("job_routes", "exports", "views", "retouching", "learning"):
         if module := _module(name):
             routes += module.routes
     routes += [Route("/", _page), Mount("/static", StaticFiles(directory=_STATIC))]

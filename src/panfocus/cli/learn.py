@@ -8,11 +8,11 @@ import typer
 
 from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console
 from panfocus.errors import FileError, InputError, usage_errors
+from panfocus.job.learn import check_holds_patch, cut_regions, said_course
 
 if TYPE_CHECKING:
     from panfocus._float import FloatArray
-
-    Levels = list[list[FloatArray]]  # for each grade of focus, sharpest first, the same scenes
+    from panfocus.job.learn import Levels
 
 
 def learn(
@@ -77,7 +77,7 @@ def learn(
         if images:
             pictures, origin = _sharp(images, levels, seed, patch_size)
         elif regions:
-            pictures, origin = _cut(regions, patch_size)
+            pictures, origin = cut_regions(regions, patch_size)
         else:
             pictures, origin = _pairs(focused or [], blurred or [], patch_size)
         with limit_threads(threads):
@@ -100,10 +100,9 @@ def learn(
         terminal.say(f"learned {learned}")
         # Learned separately, each level has a course of its own, one after the other.
         for number, first in enumerate(range(0, len(learned.history), rounds), start=1):
-            course = [learned.history[i].objective for i in (first, first + rounds - 1)]
             terminal.say(
                 (f"level {number}: " if separate else "")
-                + f"mean squared error {course[0]:.4f} after the first round, {course[1]:.4f} after the last"
+                + said_course(learned.history[first : first + rounds])
             )
         terminal.say(f"wrote {output}")
 
@@ -135,16 +134,6 @@ def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) ->
     return levels, f"pairs of {pairs}"
 
 
-def _cut(regions: Path, patch_size: int) -> "tuple[Levels, str]":
-    from panfocus.gray import to_gray
-    from panfocus.io.regions import read_regions
-
-    levels = [[to_gray(image) for image in images] for images in read_regions(regions)]
-    for number, image in enumerate(levels[0], start=1):
-        _check_size(image, f"{regions}, region {number}", patch_size)
-    return levels, f"{len(levels[0])} regions of {regions.name}"
-
-
 def _sharp(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
     import numpy as np
 
@@ -165,13 +154,5 @@ def _read_gray(path: Path, patch_size: int) -> "FloatArray":
     from panfocus.io.read import read_image
 
     image = to_gray(read_image(path))
-    _check_size(image, str(path), patch_size)
+    check_holds_patch(image, str(path), patch_size)
     return image
-
-
-def _check_size(image: "FloatArray", name: str, patch_size: int) -> None:
-    height, width = image.shape
-    if min(height, width) < patch_size:
-        raise FileError(
-            f"{name}: {width} x {height} pixels are less than a patch of {patch_size} x {patch_size}"
-        )

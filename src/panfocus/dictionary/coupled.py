@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from panfocus._float import FloatArray, IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.ksvd import learn_ksvd
-from panfocus.dictionary.learning import Learning, Round, Start, learn_coupled
+from panfocus.dictionary.learning import (
+    Learning,
+    Round,
+    Start,
+    WatchRound,
+    learn_coupled,
+    unwatched_round,
+)
 from panfocus.dictionary.training import MIN_CONTRAST, sample_patches
 from panfocus.errors import InputError
 from panfocus.io.dictionary_file import describe_sizes, read_dictionary_file, write_dictionary_file
@@ -121,6 +128,7 @@ class CoupledDictionary:
         rng: int | np.random.Generator = 0,
         origin: str = "",
         progress: Progress = silent,
+        watch: WatchRound = unwatched_round,
     ) -> CoupledDictionary:
         """Learn from registered images of the same scenes at two or more focus levels, or from sharp ones.
 
@@ -153,6 +161,11 @@ class CoupledDictionary:
             Seed of the draw; the same seed gives the same bits.
         origin : str
             What the images are, kept in the file.
+        progress : callable, optional
+            Called as `progress(stage, done)` with the share done, 0 to 1.
+        watch : callable, optional
+            Called as `watch(round, atoms)` after each round of coupled learning, with what it did and the
+            atoms as they are then, in the shape of `levels`.
         """
         settings = Learning(
             n_atoms=n_atoms, max_atoms=max_atoms, rounds=rounds, update_cycles=update_cycles, start=start
@@ -174,7 +187,7 @@ class CoupledDictionary:
             atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
         else:
             atoms, history = learn_coupled(
-                samples, settings, rng=generator, level_shares=shares, progress=progress
+                samples, settings, rng=generator, level_shares=shares, progress=progress, watch=watch
             )
         recorded = asdict(settings) | {"focused_weight": focused_weight, "separate": separate}
         recorded["n_samples"] = samples[0].shape[1]

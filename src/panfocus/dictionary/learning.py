@@ -8,7 +8,7 @@ after Veshki and Vorobyov, "An efficient coupled dictionary learning method", IE
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -66,6 +66,13 @@ class Round:
         return self.objectives[-1]
 
 
+WatchRound = Callable[[Round, FloatArray], None]
+
+
+def unwatched_round(done: Round, atoms: FloatArray) -> None:
+    """Show nothing."""
+
+
 def learn_coupled(
     levels: Sequence[FloatArray],
     settings: Learning,
@@ -73,6 +80,7 @@ def learn_coupled(
     rng: np.random.Generator,
     level_shares: Sequence[float] | None = None,
     progress: Progress = silent,
+    watch: WatchRound = unwatched_round,
 ) -> tuple[FloatArray, tuple[Round, ...]]:
     """Learn one dictionary per level from samples that correspond column by column.
 
@@ -86,6 +94,8 @@ def learn_coupled(
         Draws the samples to start from.
     level_shares : sequence of float, optional
         mu_l: share of each level in the error, adding up to 1; equal shares by default.
+    watch : callable, optional
+        Called as `watch(round, atoms)` after each round, with the atoms as they are then.
 
     Returns
     -------
@@ -114,6 +124,7 @@ def learn_coupled(
         logger.info(
             "round %d: objective %.5f, %d replaced", i + 1, history[-1].objective, history[-1].replaced
         )
+        watch(history[-1], _split(atoms, part_norms))
         progress("learn", (i + 1) / settings.rounds)
     return _split(atoms, part_norms), tuple(history)
 

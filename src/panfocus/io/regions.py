@@ -1,6 +1,8 @@
 """Rectangles in registered pairs, listed in a TOML file: one kind of training data."""
 
+import json
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -77,3 +79,19 @@ def _cut(image: NDArray[Any], name: str, region: _Region, label: str) -> NDArray
             f"are not within {name}, which has {image.shape[0]} rows and {image.shape[1]} columns"
         )
     return image[region.top : bottom, region.left : right]
+
+
+def encode_regions(regions: Iterable[Mapping[str, Any]]) -> bytes:
+    """Encode rectangles as the TOML that `read_regions` reads."""
+    tables = (
+        "\n".join(
+            ["[[region]]", *(f"{field.name} = {_toml(region[field.name])}" for field in fields(_Region))]
+        )
+        for region in regions
+    )
+    return ("\n\n".join(tables) + "\n").encode()
+
+
+def _toml(value: str | int) -> str:
+    """Write a text or a whole number; what JSON escapes in a text TOML reads alike, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

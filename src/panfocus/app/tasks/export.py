@@ -1,6 +1,7 @@
 """Files of a fusion that was kept: those, byte for byte, that the command line writes."""
 
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._threads import limit_threads
     from panfocus.io.files import read_json
     from panfocus.io.kept_arrays import KeptArrays
+    from panfocus.io.write import encode_json
     from panfocus.job.contents import contents_of, said_of_picture
     from panfocus.job.kept import Kept
     from panfocus.job.report import versions
@@ -36,6 +38,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         stack = kept.stack(rooms.enter_context(arrays.array("frames")))
         slabs = rooms.enter_context(arrays.array("slabs")) if kept.n_slabs else None
         result = _result(arrays, request, stack.frames)
+        strokes = task["shown"]["retouch"] and encode_json(read_json(request.retouch))
         said = said_of_picture(request.outputs.picture, stack, request.bits)
         contents = contents_of(writing, result, stack, slabs)
         if not task["picture"]:
@@ -44,17 +47,28 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         times = report.pop("times", {})
         if report:
             report |= {"request": task["shown"], "versions": versions(), "warnings": [*kept.notices, *said]}
+        if strokes:
+            copy = request.outputs.picture.parent / task["shown"]["retouch"]
+            contents[copy] = strokes
+            if report:
+                report["retouch"] = {"path": str(copy), "sha256": sha256(strokes).hexdigest()}
         write_results(writing, contents, report, times, Teller(tell), force=True)
     paths = [*contents]
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths], "said": said}
 
 
 def _result(arrays: "KeptArrays", request: "Request", frames: "Frames") -> "FusionResult":
-    """Read the picture and the maps that are wanted."""
+    """Read the picture, retouched if it is, and the maps that are wanted."""
+    from panfocus.job.retouch import check_size, read_strokes, retouched
     from panfocus.methods import FusionResult
 
     def read(name: str) -> Any:
         with arrays.array(name) as array:
             return array[...]
 
-    return FusionResult(image=read("fused"), **{name: read(name) for name in request.outputs.maps()})
+    result = FusionResult(image=read("fused"), **{name: read(name) for name in request.outputs.maps()})
+    strokes = read_strokes(request, frames)
+    if strokes is None:
+        return result
+    check_size(strokes, frames, request.retouch)
+    return retouched(result, frames, strokes)

@@ -1,0 +1,111 @@
+"""Exports: files made of a job's results, to be downloaded, and the command that writes the same."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import Route
+
+from panfocus.app.answers import Refusal, json_body
+from panfocus.app.command import shown_command
+from panfocus.app.jobs import EXPORTS
+from panfocus.job import request as requests
+from panfocus.job.outputs import Outputs
+
+FORMATS = ("tif", "png", "jpg", "webp")
+MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
+WHAT = ("image", *MAPS, "report", "retouch")
+_WITH_ALL_VALUES = ("confidence", "depth")  # as floats in a TIFF, else with 16 bits
+
+
+def wanted_files(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, Any], list[str]]:
+    """Return the files that are wanted, by names without a folder; options of writing; and what is wanted."""
+    ending, what = wanted.get("format", "tif"), wanted.get("what", ["image"])
+    if ending not in FORMATS:
+        raise Refusal(400, f"format: needed is one of {', '.join(FORMATS)}")
+    if not (isinstance(what, list) and what and all(name in WHAT for name in what)):
+        raise Refusal(400, f"what: needed is a list of {', '.join(WHAT)}")
+    bits, quality = wanted.get("bits"), wanted.get("quality", 95)
+    if type(bits) not in (int, type(None)) or type(quality) is not int:
+        raise Refusal(400, "bits and quality: needed are whole numbers")
+    of_values = "png" if ending == "png" else "tif"
+    maps: dict[str, Any] = {
+        name: Path(f"{stem}-{name.replace('_', '-')}.{of_values if name in _WITH_ALL_VALUES else 'png'}")
+        for name in MAPS
+        if name in what
+    }
+    report = Path(f"{stem}-report.json") if "report" in what else None
+    outputs = Outputs(image=Path(f"{stem}.{ending}"), **maps, report=report)
+    return outputs, {"bits": bits, "jpeg_quality": quality}, what
+
+
+def _placed(outputs: Outputs, folder: Path) -> Outputs:
+    """Return the same files in a folder."""
+    files: dict[str, Any] = {
+        field.name: folder / path
+        for field in dataclasses.fields(outputs)
+        if isinstance(path := getattr(outputs, field.name), Path)
+    }
+    return Outputs(**files)
+
+
+def _stem(name: str) -> str:
+    """Return a name as a file may have it everywhere."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "fused"
+
+
+async def _export(request: Request) -> JSONResponse:
+    app = request.app.state.app
+    job = app.store.jobs.get(request.path_params["id"])
+    wanted = await json_body(request)
+    if job["kind"] != "fuse" or job["state"] != "done":
+        raise Refusal(409, "this job has no result that could be exported")
+    stack = app.store.stacks.get(job["stack"])
+    stem = _stem(f"{stack['name']}-fused")
+    outputs, options, what = wanted_files(stem, wanted)
+    folder = app.store.jobs.folder(job["id"])
+    done: requests.Request = requests.restored(job["task"]["request"])
+    shown = dataclasses.replace(done, outputs=outputs, **options)
+    strokes = folder / "retouch.json" if (job["retouch"] or {}).get("n_strokes") else None
+    if strokes:
+        shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
+    task = {
+        "task": "export",
+        "folder": str(folder),
+        "request": requests.plain(
+            dataclasses.replace(shown, outputs=_placed(outputs, folder / EXPORTS), retouch=strokes)
+        ),
+        "shown": requests.plain(shown),
+        "picture": "image" in what,
+    }
+    worker = await app.workers.long()
+    try:
+        told = await worker.run(task)
+    finally:
+        await worker.close()
+    base = f"/api/jobs/{job['id']}/exports/"
+    files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
+    command = await run_in_threadpool(shown_command, shown, stack["folder"])
+    return JSONResponse({"files": files, "said": told["said"], "command": command})
+
+
+async def _download(request: Request) -> FileResponse:
+    app, name = request.app.state.app, request.path_params["name"]
+    job = app.store.jobs.get(request.path_params["id"])
+    folder = app.store.jobs.folder(job["id"]) / EXPORTS
+    there = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    for path in there:
+        if path.name == name:
+            return FileResponse(path, filename=name)
+    raise Refusal(404, f"there is no file {name[:100]} of this job")
+
+
+routes = [
+    Route("/api/jobs/{id}/export", _export, methods=["POST"]),
+    Route("/api/jobs/{id}/exports/{name}", _download),
+]

@@ -1,0 +1,68 @@
+"""Routes of jobs, and of what a fusion would take."""
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from panfocus.app.answers import Refusal, json_body
+from panfocus.app.jobs import add_fusion, fusion_command, request_of
+from panfocus.app.learning import add_learning
+from panfocus.job.request import plain
+
+
+def _job(request: Request) -> tuple[Any, dict[str, Any]]:
+    """Return the application, and the job that a request names."""
+    app = request.app.state.app
+    return app, app.store.jobs.get(request.path_params["id"])
+
+
+async def _make(request: Request) -> JSONResponse:
+    app = request.app.state.app
+    match await json_body(request):
+        case {"learn": dict(wanted)}:
+            job = add_learning(app, wanted)
+        case {"stack": str(stack), **more} if isinstance(more.get("options", {}), dict):
+            job = add_fusion(app, app.store.stacks.get(stack), more.get("options", {}))
+        case _:
+            raise Refusal(400, "needed is a stack with options, or what to learn from")
+    return JSONResponse(app.jobs.public(job), 201)
+
+
+async def _cancel(request: Request) -> JSONResponse:
+    app, job = _job(request)
+    app.jobs.cancel(job)
+    return JSONResponse(app.jobs.public(job))
+
+
+async def _again(request: Request) -> JSONResponse:
+    app, job = _job(request)
+    app.jobs.again(job)
+    return JSONResponse(app.jobs.public(job))
+
+
+async def _remove(request: Request) -> Response:
+    app, job = _job(request)
+    await app.jobs.remove(job["id"])
+    return Response(status_code=204)
+
+
+async def _estimate(request: Request) -> JSONResponse:
+    app = request.app.state.app
+    stack = app.store.stacks.get(request.path_params["id"])
+    options = await json_body(request)
+    wanted = request_of(app, stack, options, app.store.stacks.folder(stack["id"]))
+    told = await app.workers.quick({"task": "estimate", "request": plain(wanted)}, urgent=True)
+    command = await run_in_threadpool(fusion_command, wanted, stack)
+    return JSONResponse(told | {"command": command})
+
+
+routes = [
+    Route("/api/jobs", _make, methods=["POST"]),
+    Route("/api/jobs/{id}", _remove, methods=["DELETE"]),
+    Route("/api/jobs/{id}/cancel", _cancel, methods=["POST"]),
+    Route("/api/jobs/{id}/again", _again, methods=["POST"]),
+    Route("/api/stacks/{id}/estimate", _estimate, methods=["POST"]),
+]

@@ -1,0 +1,257 @@
+"""Long jobs, one at a time in a worker process: their queue, their states, cancel, and a new start."""
+
+import asyncio
+import logging
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.app.answers import Refusal
+from panfocus.app.command import as_request, shown_command
+from panfocus.app.store import Store, now
+from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
+from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
+from panfocus.io.files import make_folder
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request, plain
+
+if TYPE_CHECKING:
+    from panfocus.app.server import App
+
+logger = logging.getLogger(__name__)
+
+Job = dict[str, Any]
+
+MOST_QUEUED = 200
+SECONDS_TO_CANCEL = 10.0  # after which a process that does not listen is killed
+STOPPED = "the server was stopped while this ran; start it again"
+EXPORTS = "exports"
+_FRESH = {
+    "state": "queued",
+    "stage": "",
+    "done": 0.0,
+    "error": None,
+    "started": None,
+    "ended": None,
+    "live": 0,
+    "result": None,
+    "retouch": None,
+}
+_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, "atoms.png", "retouch.json")  # files that a new start removes
+
+
+class Jobs:
+    """All jobs; a task in the background has them done, the oldest first."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._jobs = app.store.jobs
+        self._work = asyncio.Event()
+        self._runner: asyncio.Task[None] | None = None
+        self._worker: Worker | None = None
+        self._running: str | None = None  # the job that is under way
+        self._unwanted: set[str] = set()  # jobs that are being cancelled
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def start(self) -> None:
+        """Go on with what was queued; what was under way when the server ended has failed."""
+        for job in self._jobs.all():
+            if job["state"] == "running":
+                self._end(job, "failed", error=STOPPED)
+        self._work.set()
+        self._runner = asyncio.create_task(self._run_all())
+
+    async def stop(self) -> None:
+        """Begin nothing more; the workers are ended by who has them."""
+        if self._runner:
+            self._runner.cancel()
+            await asyncio.gather(self._runner, return_exceptions=True)
+
+    def public(self, job: Job) -> Job:
+        """Return a job as pages see it."""
+        return {name: value for name, value in job.items() if name != "task"}
+
+    def add(
+        self, *, stack: str, kind: str, name: str, options: Job, command: str, task: Job, **more: Any
+    ) -> Job:
+        """Put a job into the queue; `task` is what a worker is told, the folder of the job is added.
+
+        The `task` may name that folder itself: the caller has made it by `new_folder`.
+        """
+        if sum(job["state"] == "queued" for job in self._jobs.all()) >= MOST_QUEUED:
+            raise Refusal(409, f"{MOST_QUEUED} jobs are waiting already; cancel some of them")
+        job = {
+            "id": Path(task["folder"]).name,
+            "stack": stack,
+            "kind": kind,
+            "name": name,
+            "options": options,
+            "command": command,
+            "created": now(),
+            "said": [],
+            "warnings": [],
+            "task": task,
+            **_FRESH,
+            **more,
+        }
+        self.changed(job)
+        self._work.set()
+        return job
+
+    def new_folder(self) -> Path:
+        """Make the folder of a new job, with one for what is exported."""
+        folder = self._jobs.folder(self._jobs.new_id())
+        make_folder(folder / EXPORTS)
+        return folder
+
+    def changed(self, job: Job) -> None:
+        """Keep a job as it is now, and tell the pages."""
+        self._jobs.save(job)
+        self._tell(job)
+
+    def cancel(self, job: Job) -> None:
+        """Take a job from the queue, or interrupt it; after a while its process is killed."""
+        if job["state"] == "queued":
+            self._end(job, "cancelled")
+        elif job["state"] == "running":
+            self._unwanted.add(job["id"])
+            if self._worker and self._running == job["id"]:
+                self._worker.interrupt()
+                asyncio.get_running_loop().call_later(SECONDS_TO_CANCEL, self._worker.kill)
+
+    def again(self, job: Job) -> None:
+        """Queue a job anew that failed or was cancelled."""
+        if job["state"] not in ("failed", "cancelled"):
+            raise Refusal(
+                409, f"this job is {job['state']}; only one that failed or was cancelled begins anew"
+            )
+        folder = self._jobs.folder(job["id"])
+        for name in _OF_A_RUN:
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).unlink(missing_ok=True)
+        job |= _FRESH | {"said": [], "warnings": []}
+        self.changed(job)
+        self._work.set()
+
+    async def remove(self, name: str) -> None:
+        """Remove a job with all its files; one that is under way is ended first."""
+        job = self._jobs.get(name)
+        if job["state"] == "queued":
+            self._end(job, "cancelled")
+        while self._running == name:
+            self._unwanted.add(name)
+            if self._worker:
+                self._worker.kill()
+            await self._idle.wait()
+        self._jobs.remove(name)
+        self._app.events.tell({"kind": "gone", "id": name})
+
+    async def _run_all(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while job := next((job for job in self._jobs.all() if job["state"] == "queued"), None):
+                await self._run(job)
+
+    async def _run(self, job: Job) -> None:
+        self._running, self._worker = job["id"], None
+        self._idle.clear()
+        job |= {"state": "running", "started": now()}
+        self.changed(job)
+        try:
+            self._worker = await self._app.workers.long()
+            if job["id"] in self._unwanted:
+                raise TaskCancelled
+            result = await self._worker.run(job["task"], lambda event: self._hear(job, event))
+            self._end(job, "done", done=1.0, result=result)
+        except TaskCancelled:
+            self._end(job, "cancelled")
+        except Exception as error:
+            if job["id"] in self._unwanted:
+                self._end(job, "cancelled")
+            else:
+                logger.warning("job %s failed: %s", job["id"], error)
+                known = isinstance(error, TaskFailed)
+                text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
+                self._end(job, "failed", error=" ".join(text.split()))
+        finally:
+            self._unwanted.discard(job["id"])
+            self._running, worker, self._worker = None, self._worker, None
+            self._idle.set()
+            if worker:
+                await worker.close()
+
+    def _hear(self, job: Job, event: Job) -> None:
+        match event:
+            case {"event": "progress", "stage": stage, "done": done}:
+                job |= {"stage": stage, "done": done}
+            case {"event": "said", "text": text}:
+                job["said"].append(text)
+            case {"event": "warning", "text": text}:
+                job["warnings"].append(text)
+            case {"event": "live", "version": version}:
+                job["live"] = version
+            case {"event": "learning", "objective": objective, "atoms_version": version}:
+                job["learning"]["objective"].append(objective)
+                job["learning"]["atoms_version"] = version
+        self._tell(job)
+
+    def _end(self, job: Job, state: str, **more: Any) -> None:
+        job |= {"state": state, "ended": now(), **more}
+        self.changed(job)
+        if job["kind"] == "learn" and state == "done":
+            names = self._app.store.dictionary_names()
+            self._app.events.tell({"kind": "dictionaries", "names": names})
+
+    def _tell(self, job: Job) -> None:
+        self._app.events.tell({"kind": "job", "job": self.public(job)})
+
+
+def request_of(app: "App", stack: Job, options: Job, folder: Path) -> Request:
+    """Return what the page's options ask for; files would go into `folder`."""
+    # A report is asked for, so that the frames are digested; it is written when it is exported.
+    outputs = Outputs(image=folder / "fused.tif", report=folder / "report.json")
+    dictionary = _dictionary(app.store, options.get("dictionary"))
+    return as_request(options, app.stacks.paths(stack["id"]), outputs, dictionary=dictionary)
+
+
+def fusion_command(request: Request, stack: Job) -> str:
+    """Write the command that fuses the same."""
+    from dataclasses import replace
+
+    return shown_command(replace(request, outputs=Outputs(image=Path("fused.tif"))), stack["folder"])
+
+
+def add_fusion(app: "App", stack: Job, options: Job) -> Job:
+    """Put a fusion of a stack into the queue."""
+    folder = app.jobs.new_folder()
+    try:
+        request = request_of(app, stack, options, folder / EXPORTS)
+        task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+        added: Job = app.jobs.add(
+            stack=stack["id"],
+            kind="fuse",
+            name=f"{stack['name']}, {request.method or 'panfocus'}",
+            options=options,
+            command=fusion_command(request, stack),
+            task=task,
+        )
+    except Exception:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return added
+
+
+def _dictionary(store: Store, name: object) -> Path | None:
+    """Find a dictionary by its name: one that was learned here, or that comes with panfocus."""
+    from panfocus.dictionary.coupled import DEFAULT_NAMES
+
+    if name is None or name == "":
+        return None
+    if name in store.dictionary_names():
+        return store.dictionaries / f"{name}.npz"
+    if name in DEFAULT_NAMES:
+        return Path(str(name))
+    known = ", ".join([*store.dictionary_names(), *DEFAULT_NAMES])
+    raise Refusal(400, f"there is no dictionary {str(name)[:80]}; there are {known}")
