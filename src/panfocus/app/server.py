@@ -11,6 +11,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse
@@ -67,8 +68,8 @@ class App:
             "version": __version__,
             "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
             "jobs": [self.jobs.public(job) for job in self.store.jobs.all()] if self.jobs else [],
-            "methods": forms.method_forms() if forms else [],
-            "options": forms.option_forms() if forms else [],
+            "methods": forms.methods() if forms else [],
+            "options": forms.options() if forms else [],
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
             "limits": {
@@ -84,6 +85,8 @@ def _module(name: str) -> Any:
 
 
 async def _state(request: Request) -> JSONResponse:
+    if forms := _module("forms"):  # the first time the methods are imported, which takes a second
+        await run_in_threadpool(forms.methods)
     return JSONResponse(request.app.state.app.state())
 
 

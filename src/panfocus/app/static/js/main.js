@@ -153,7 +153,10 @@ function mountStage() {
   let shown = null;
   state.on(({ loaded }) => {
     const { selected } = state.get();
-    if (!loaded) return;
+    if (!loaded) {
+      byId("welcome").hidden = selected.stack !== null; // the start page need not wait for the server
+      return;
+    }
     if (selected.stack && !app.stack()) select(null, null); // deleted, here or in another tab
     else if (selected.stack && !app.job()) select(selected.stack);
     const stack = app.stack();
@@ -189,6 +192,7 @@ mountWelcome(byId("welcome"), app);
 mountSettings(byId("settings"), app);
 mountFrames(byId("frames"), app);
 mountProgress(byId("progress"), app);
+state.set({});
 app.events = followEvents(state);
 window.addEventListener("hashchange", () => {
   const { stack, job } = selectionInHash();

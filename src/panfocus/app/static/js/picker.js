@@ -6,7 +6,7 @@ export function openPicker(app) {
   const place = element("p", { class: "path", id: "picker-path" });
   const list = element("ul", { class: "picker-list" });
   const open = element("button", { type: "button", class: "main", disabled: true, onclick: make }, "Open");
-  const dialog = element("dialog", { class: "picker", "aria-labelledby": "picker-title", onclose: () => dialog.remove() },
+  const dialog = element("dialog", { class: "picker", "aria-labelledby": "picker-title", onclose: () => { dialog.remove(); following(); } },
     element("h2", { id: "picker-title" }, "Open on this computer"), place, list,
     element("div", { class: "row end" },
       element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"), open));
@@ -55,7 +55,7 @@ export function openPicker(app) {
       go(roots[0]);
       return;
     }
-    place.textContent = "Folders that panfocus app was given:";
+    place.textContent = roots.length ? "Folders that panfocus app was given:" : "The server is getting ready …";
     list.replaceChildren(...roots.map((root) => folderButton(root, root)));
     count();
   }
@@ -75,5 +75,6 @@ export function openPicker(app) {
     }
   }
 
+  const following = app.state.on((now, before) => { if (now.loaded && !before.loaded) start(); });
   start();
 }
