@@ -16,29 +16,36 @@ export function mount(root, app) {
   const rows = [];
   let carried = null; // the place of the frame that is being dragged
 
-  const change = async (body) => {
-    try {
-      app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${app.stack().id}`, body) });
-    } catch (error) {
-      app.complain(error);
-      draw(app.stack()); // a box that was ticked shows again what holds
-    }
+  // Changes are made one after the other, each of what the one before has left: keys are pressed quickly.
+  let last = Promise.resolve();
+  const change = (bodyFor) => {
+    last = last.then(async () => {
+      const stack = app.stack();
+      try {
+        app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${stack.id}`, bodyFor(stack.frames)) });
+      } catch (error) {
+        app.complain(error);
+        draw(app.stack()); // a box that was ticked shows again what holds
+      }
+    });
+    return last;
   };
 
-  async function move(from, to, focus) {
-    const { frames } = app.stack();
-    if (to < 0 || to >= frames.length || from === to) return;
-    const order = frames.map((_, i) => i);
-    order.splice(to, 0, ...order.splice(from, 1));
-    const { name } = frames[from];
-    await change({ order });
+  async function move(frame, newPlace, focus) {
+    let to = 0;
+    await change((frames) => {
+      const from = frames.findIndex((other) => other.key === frame.key);
+      to = Math.min(Math.max(newPlace(from), 0), frames.length - 1);
+      const order = frames.map((_, i) => i);
+      order.splice(to, 0, ...order.splice(from, 1));
+      return { order };
+    });
     if (focus) rows[to][rows[to][focus].disabled ? (focus === "up" ? "down" : "up") : focus].focus();
-    app.announce(`${name} is frame ${to + 1} now.`);
+    app.announce(`${frame.name} is frame ${to + 1} now.`);
   }
 
-  function exclude(place, out) {
-    const excluded = app.stack().frames.flatMap((frame, i) => ((i === place ? out : frame.excluded) ? [i] : []));
-    return change({ excluded });
+  function exclude(frame, out) {
+    return change((frames) => ({ excluded: frames.flatMap((other, i) => ((other.key === frame.key ? out : other.excluded) ? [i] : [])) }));
   }
 
   function newRow(place) {
@@ -48,9 +55,9 @@ export function mount(root, app) {
       facts: element("span", { class: "quiet" }),
       score: element("meter", { min: 0, max: 1 }),
       error: element("span", { class: "fault" }),
-      use: element("input", { type: "checkbox", onchange: (event) => exclude(place, !event.target.checked) }),
-      up: element("button", { type: "button", class: "plain icon", onclick: () => move(place, place - 1, "up") }, "↑"),
-      down: element("button", { type: "button", class: "plain icon", onclick: () => move(place, place + 1, "down") }, "↓"),
+      use: element("input", { type: "checkbox", onchange: (event) => exclude(row.frame, !event.target.checked) }),
+      up: element("button", { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from - 1, "up") }, "↑"),
+      down: element("button", { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from + 1, "down") }, "↓"),
       shown: null,
     };
     row.node = element("li", {
@@ -71,7 +78,7 @@ export function mount(root, app) {
         row.node.classList.remove("before", "after");
         if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
         event.preventDefault();
-        move(carried, place, null);
+        move(app.stack().frames[carried], () => place, null);
       },
     },
     row.picture, element("div", { class: "frame-text" }, row.name, row.facts, row.score, row.error),
@@ -80,10 +87,11 @@ export function mount(root, app) {
   }
 
   function drawRow(row, frame, place, stack) {
-    const src = `/api/stacks/${stack.id}/thumbnails/${frame.key ?? place}`;
+    const src = `/api/stacks/${stack.id}/thumbnails/${frame.key}`;
     const known = JSON.stringify([src, frame, place, stack.frames.length]);
     if (row.shown === known) return;
     row.shown = known;
+    row.frame = frame;
     setText(row.name, `${place + 1}. ${frame.name}`);
     row.name.title = frame.name;
     const waiting = frame.state === "waiting" || frame.state === "looking";

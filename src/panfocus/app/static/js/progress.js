@@ -26,7 +26,7 @@ export function mount(root, app) {
     const wanted = now.live ? `/api/jobs/${now.id}/live.png?v=${now.live}` : "";
     const stack = app.stack();
     const frame = stack?.frames.find((one) => one.state === "ready" && !one.excluded);
-    const thumbnail = frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key ?? stack.frames.indexOf(frame)}` : "";
+    const thumbnail = frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key}` : "";
     if (below.dataset.src !== thumbnail) {
       below.dataset.src = thumbnail;
       below.src = thumbnail;
