@@ -11,7 +11,7 @@ Form = dict[str, Any]
 
 
 @cache
-def method_forms() -> list[Form]:
+def methods() -> list[Form]:
     """Describe every method with its settings, the default one first."""
     from panfocus.methods import DEFAULT_METHOD, method_class, method_names
 
@@ -29,7 +29,7 @@ def method_forms() -> list[Form]:
 
 
 @cache
-def option_forms() -> list[Form]:
+def options() -> list[Form]:
     """Describe the options of a fusion that a page offers, in the words of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
