@@ -30,7 +30,7 @@ from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.workers import Workers
 from panfocus.io.read import INPUT_SUFFIXES
 
-_STATIC = str(files("panfocus") / "app" / "static")
+_STATIC = Path(str(files("panfocus"))) / "app" / "static"
 _SECONDS_TO_END = 3  # that open requests have when the server stops
 
 
@@ -75,7 +75,7 @@ class App:
             "limits": {
                 "file_bytes": self.limits.file_bytes,
                 "stack_bytes": self.limits.stack_bytes,
-                "endings": sorted(INPUT_SUFFIXES),
+                "endings": INPUT_SUFFIXES,
             },
         }
 
@@ -84,14 +84,14 @@ def _module(name: str) -> Any:
     return import_module(f"panfocus.app.{name}") if find_spec(f"panfocus.app.{name}") else None
 
 
+async def _page(request: Request) -> FileResponse:
+    return FileResponse(_STATIC / "index.html")
+
+
 async def _state(request: Request) -> JSONResponse:
     if forms := _module("forms"):  # the first time the methods are imported, which takes a second
         await run_in_threadpool(forms.methods)
     return JSONResponse(request.app.state.app.state())
-
-
-async def _page(_: Request) -> FileResponse:
-    return FileResponse(f"{_STATIC}/index.html")
 
 
 def application(app: App, *, port: int) -> Starlette:

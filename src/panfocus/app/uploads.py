@@ -60,7 +60,7 @@ class Uploads:
 
     def _checked_size(self, stack: dict[str, Any], request: Request) -> int:
         told = request.headers.get("content-length", "")
-        if not told.isdecimal():
+        if not told.isdecimal() or "transfer-encoding" in request.headers:
             raise Refusal(411, "the size of a file must be told before it (Content-Length)")
         size = int(told)
         most = self._limits.file_bytes

@@ -1,8 +1,8 @@
 """A first look at a file: is it whole, what does it hold, how sharp is it, what does it look like."""
 
 import hashlib
+import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_like
-from panfocus.errors import FileError
 from panfocus.focus import laplacian_energy
 from panfocus.gray import to_gray
 from panfocus.io.files import write_files
-from panfocus.io.raster import decode_jpeg, encode_jpeg
+from panfocus.io.raster import encode_jpeg
 from panfocus.io.read import read_frame, read_headers
+from panfocus.io.write import write_image
 from panfocus.show.picture import shown
 from panfocus.stack import sampled_strips
 
@@ -61,9 +61,10 @@ def _sharpness(image: NDArray[Any]) -> float:
 
 def warm_up() -> None:
     """Do once, on next to nothing, what would take its time the first time: imports, compiled code."""
-    tiny = np.arange(32 * 32 * 3, dtype=np.uint16).reshape(32, 32, 3)
-    for image in (tiny, tiny.astype(np.uint8)):
-        _sharpness(image)
-    decode_jpeg(encode_jpeg(shown(tiny, 32)))
-    with suppress(FileError):
-        read_headers([Path()])
+    deep = np.arange(32 * 32 * 3, dtype=np.uint16).reshape(32, 32, 3)
+    plain = deep.astype(np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.tif", "b.tif", "c.jpg", "d.png"):
+            path = Path(folder) / name
+            write_image(path, deep if name == "a.tif" else plain)
+            run({"path": str(path), "thumbnail": f"{path}.jpg"}, lambda event: None)

@@ -1,0 +1,81 @@
+"""A server as users start it: a process of its own, at a free port, with a work folder of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+
+import httpx
+
+
+class RunningServer:
+    """A server, and a client of it that has the token."""
+
+    def __init__(self, process, address, work, root):
+        self.process = process
+        self.address = address  # as printed, with the token
+        self.work = work
+        self.root = root  # the folder that the page may open
+        self.url, _, self.token = address.partition("/?token=")
+        self.client = httpx.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=60
+        )
+
+    def state(self):
+        return self.client.get("/api/state").raise_for_status().json()
+
+    def stack(self, name):
+        (found,) = [stack for stack in self.state()["stacks"] if stack["id"] == name]
+        return found
+
+    def seen(self, name):
+        """Wait until all frames of a stack were looked at, and return it."""
+        for _ in wait(30):
+            stack = self.stack(name)
+            if all(frame["state"] in ("ready", "bad") for frame in stack["frames"]):
+                return stack
+        raise AssertionError("frames were not looked at")
+
+
+def wait(seconds, step=0.05):
+    """Yield now and then until time is up."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield
+        time.sleep(step)
+
+
+@contextmanager
+def running_server(work, root, *arguments, **environment):
+    """Start `panfocus app`; in the end it is stopped as by Ctrl-C."""
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "panfocus", "app", str(root), "--work", str(work)),
+            *("--no-browser", *(arguments or ("--port", "0"))),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, f"{line}{process.stderr.read()}"
+        yield RunningServer(process, found[0], work, root)
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(20)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def tree(folder):
+    """Return all that lies in a folder."""
+    return {path.relative_to(folder) for path in folder.rglob("*")}

@@ -1,0 +1,20 @@
+"""One server for all tests that do not mind what others have left in it."""
+
+import shutil
+
+import pytest
+import small_stacks
+from app_server import running_server
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One server for all tests that do not mind what others have left in it."""
+    place = tmp_path_factory.mktemp("app")
+    root = place / "pictures"
+    small_stacks.write(root / "small")
+    (place / "outside").mkdir()
+    shutil.copy(root / "small" / "frame-1.png", place / "outside" / "secret.png")
+    (root / "way out").symlink_to(place / "outside")
+    with running_server(place / "work", root, "--port", "0", "--max-upload", "2MB") as running:
+        yield running

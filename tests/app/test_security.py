@@ -1,0 +1,333 @@
+"""Who is let in, and what may be opened and written: against a real server on a real port."""
+
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import small_stacks
+from app_server import tree, wait
+
+
+@pytest.fixture
+def stranger(server):
+    """A client without the token."""
+    with httpx.Client(base_url=server.url) as client:
+        yield client
+
+
+def raw(server, *lines, body=b"", then_close=False):
+    """Send a request as it stands, and return the answer's first line and all of it."""
+    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port), timeout=20) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        if then_close:
+            return "", ""
+        answer = b""
+        while piece := connection.recv(1 << 16):
+            answer += piece
+            head, end, rest = answer.partition(b"\r\n\r\n")
+            if end and len(rest) >= content_length(head):
+                break
+    text = answer.decode(errors="replace")
+    return text.partition("\r\n")[0], text
+
+
+def content_length(head):
+    sizes = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    return int(sizes[0].split(b":")[1]) if sizes else 0
+
+
+def headers_of(server, *more):
+    host = urlsplit(server.url).netloc
+    return [f"Host: {host}", f"Authorization: Bearer {server.token}", *more]
+
+
+def new_stack(server):
+    return server.client.post("/api/stacks", json={"name": "sent"}).raise_for_status().json()["id"]
+
+
+@pytest.mark.parametrize("path", ["/", "/api/state", "/api/events", "/static/index.html", "/nothing"])
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "panfocus=wrong"}])
+def test_without_the_token_every_path_is_closed(stranger, path, headers):
+    answer = stranger.get(path, headers=headers)
+    assert answer.status_code == 403
+    assert answer.text == "open the address, with its token, that panfocus app printed\n"
+
+
+def test_a_wrong_token_in_the_address_gives_no_cookie(stranger):
+    answer = stranger.get("/?token=wrong")
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+def test_the_address_gives_a_cookie_that_opens_the_page_and_takes_the_token_out_of_sight(server, stranger):
+    answer = stranger.get(server.address)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    port = urlsplit(server.url).port
+    assert cookie.startswith(f"panfocus-{port}=")
+    assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+    page = stranger.get("/")
+    assert page.status_code == 200
+    assert "<html" in page.text
+
+
+def test_every_answer_has_the_protective_headers(server, stranger):
+    for answer in (stranger.get("/"), server.client.get("/"), server.client.get("/api/none")):
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'; ")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil.example:{port}", "[::2]:{port}", ""]
+)
+def test_another_host_is_refused_even_with_the_token(server, host):
+    host = host.format(port=urlsplit(server.url).port)
+    answer = server.client.get("/api/state", headers={"Host": host})
+    assert answer.status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LocalHost"])
+def test_the_names_of_this_computer_are_answered(server, host):
+    port = urlsplit(server.url).port
+    assert server.client.get("/api/state", headers={"Host": f"{host}:{port}"}).status_code == 200
+
+
+def test_two_hosts_are_refused(server):
+    first, _ = raw(server, "GET /api/state HTTP/1.1", *headers_of(server), "Host: evil.example")
+    assert first.split()[1] in ("400", "421")
+
+
+@pytest.fixture
+def page(server, stranger):
+    """A client with the cookie, as the browser has it."""
+    stranger.get(server.address)
+    return stranger
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", None])
+def test_a_post_of_another_page_is_refused_though_the_browser_sends_the_cookie(page, server, origin):
+    before = server.state()["stacks"]
+    headers = {} if origin is None else {"Origin": origin}
+    answer = page.post("/api/stacks", json={"name": "evil"}, headers=headers)
+    assert answer.status_code == 403
+    assert server.state()["stacks"] == before
+
+
+def test_the_page_itself_may_post(page, server):
+    answer = page.post("/api/stacks", json={"name": "own"}, headers={"Origin": server.url})
+    assert answer.status_code == 201
+    page.delete(f"/api/stacks/{answer.json()['id']}", headers={"Origin": server.url}).raise_for_status()
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_what_another_page_asks_for_is_refused(page, site):
+    assert page.get("/api/state", headers={"Sec-Fetch-Site": site}).status_code == 403
+
+
+def test_a_script_with_the_token_whose_origin_is_another_page_is_refused(server):
+    answer = server.client.post("/api/stacks", json={"name": "x"}, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc",
+        "/etc/passwd",
+        "{root}/../outside",
+        "{root}/way out",
+        "{root}/way out/secret.png",
+        "../../..",
+        "small",
+        "{root}x",
+        "{root}/small\0",
+        "~",
+    ],
+)
+def test_only_what_the_user_opened_can_be_listed_or_made_a_stack_of(server, path):
+    path = path.format(root=server.root)
+    listed = server.client.get("/api/folders", params={"path": path})
+    assert listed.status_code in (400, 403)
+    for wanted in ({"folder": path}, {"files": [path]}):
+        assert server.client.post("/api/stacks", json=wanted).status_code in (400, 403)
+
+
+def test_a_folder_lists_images_and_folders_in_natural_order_and_no_way_out(server):
+    listing = server.client.get("/api/folders").json()
+    assert listing["path"] == str(server.root.resolve())
+    assert listing["parent"] is None
+    assert listing["folders"] == ["small"]
+    inside = server.client.get("/api/folders", params={"path": f"{server.root}/small"}).json()
+    assert inside["parent"] == str(server.root.resolve())
+    assert [file["name"] for file in inside["files"]] == ["frame-1.png", "frame-2.png", "frame-3.png"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..%2F..%2Fevil.png",
+        "%2e%2e%2fevil.png",
+        "..%5Cevil.png",
+        "%2Ftmp%2Fevil.png",
+        "..",
+        "%2E%2E",
+        ".hidden.png",
+        "a%00.png",
+        "a%0A.png",
+        "C:evil.png",
+        "evil.exe",
+        "a" * 250 + ".png",
+    ],
+)
+def test_no_name_leads_out_of_the_stack(server, name):
+    stack = new_stack(server)
+    before = tree(server.work.parent)
+    # As it stands: clients would tidy the path.
+    first, _ = raw(
+        server,
+        f"PUT /api/stacks/{stack}/files/{name} HTTP/1.1",
+        *headers_of(server, "Content-Length: 4", "Connection: close"),
+        body=b"evil",
+    )
+    assert first.split()[1] in ("400", "404", "405", "415")
+    assert tree(server.work.parent) == before
+
+
+@pytest.mark.parametrize("path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd"])
+def test_only_the_pages_own_files_are_served(server, path):
+    first, text = raw(server, f"GET {path} HTTP/1.1", *headers_of(server, "Connection: close"))
+    assert first.split()[1] == "404"
+    assert "Starlette" not in text
+
+
+def test_a_stack_or_a_thumbnail_that_is_none_is_not_found(server):
+    stack = new_stack(server)
+    for path in ("/api/stacks/..", f"/api/stacks/{stack}/thumbnails/0", f"/api/stacks/{stack}/thumbnails/-1"):
+        assert server.client.get(path).status_code in (404, 405)
+    missing = server.client.patch("/api/stacks/0000000000000000", json={"name": "x"})
+    assert (missing.status_code, missing.json()) == (404, {"error": "there is no stack 0000000000000000"})
+
+
+def put(server, stack, *more, body=b"", **how):
+    return raw(
+        server,
+        f"PUT /api/stacks/{stack}/files/a.png HTTP/1.1",
+        *headers_of(server, "Connection: close", *more),
+        body=body,
+        **how,
+    )
+
+
+def test_a_file_over_the_limit_is_refused_before_it_comes(server):
+    stack = new_stack(server)
+    first, text = put(server, stack, "Content-Length: 2000001")
+    assert first.split()[1] == "413"
+    assert "more than the 2 MB that are taken" in text
+    assert server.stack(stack)["frames"] == []
+
+
+def test_a_file_whose_size_is_not_told_is_refused(server):
+    stack = new_stack(server)
+    first, _ = put(server, stack, "Transfer-Encoding: chunked", body=b"4\r\nevil\r\n0\r\n\r\n")
+    assert first.split()[1] == "411"
+    both = ("Content-Length: 4", "Transfer-Encoding: chunked")
+    first, _ = put(server, stack, *both, body=b"4\r\nevil\r\n0\r\n\r\n")
+    assert first.split()[1] == "411"
+    assert server.stack(stack)["frames"] == []
+
+
+def test_what_comes_beyond_the_told_size_is_no_part_of_the_file(server):
+    stack = new_stack(server)
+    first, _ = put(server, stack, "Content-Length: 4", body=b"evil" + b"x" * 3_000_000)
+    files = list((server.work / "stacks" / stack / "files").iterdir())
+    assert [path.stat().st_size for path in files] == [4]
+    assert first.split()[1] == "200"
+
+
+def test_a_file_that_breaks_off_leaves_nothing(server):
+    stack = new_stack(server)
+    put(server, stack, "Content-Length: 1000000", body=b"x" * 500_000, then_close=True)
+    folder = server.work / "stacks" / stack / "files"
+    for _ in wait(10):
+        if server.stack(stack)["receiving"] == 0 and not list(folder.iterdir()):
+            break
+    assert list(folder.iterdir()) == []
+    assert server.stack(stack)["frames"] == []
+
+
+def test_a_malformed_image_is_told_and_harms_nothing(server):
+    stack = new_stack(server)
+    (good, *_) = small_stacks.write(server.work.parent / "more")
+    files = {
+        "good.png": good.read_bytes(),
+        "cut off.png": good.read_bytes()[:-200],
+        "text.png": b"not an image at all",
+        "empty.png": b"",
+        "bomb.png": good.read_bytes()[:16] + b"\x00\x01\x00\x00" * 2 + good.read_bytes()[24:],
+    }
+    for name, content in files.items():
+        server.client.put(f"/api/stacks/{stack}/files/{name}", content=content).raise_for_status()
+    frames = {frame["name"]: frame for frame in server.seen(stack)["frames"]}
+    assert frames.pop("good.png")["state"] == "ready"
+    for name, frame in frames.items():
+        assert frame["state"] == "bad"
+        assert frame["error"].startswith(f"{name}: ")
+        assert "\n" not in frame["error"]
+        assert str(server.work) not in frame["error"]
+
+
+def test_fifty_files_at_once_all_arrive(server):
+    stack = new_stack(server)
+    (path, *_) = small_stacks.write(server.work.parent / "more")
+    content = path.read_bytes()
+
+    async def send():
+        limits = httpx.Limits(max_connections=50)
+        async with httpx.AsyncClient(
+            base_url=server.url, headers=server.client.headers, limits=limits, timeout=60
+        ) as client:
+            paths = [f"/api/stacks/{stack}/files/f{number % 25}.png" for number in range(50)]
+            return await asyncio.gather(*(client.put(path, content=content) for path in paths))
+
+    assert {answer.status_code for answer in asyncio.run(send())} == {200}
+    names = [frame["name"] for frame in server.stack(stack)["frames"]]
+    assert sorted(names) == sorted([f"f{n}.png" for n in range(25)] + [f"f{n} (2).png" for n in range(25)])
+    folder = server.work / "stacks" / stack / "files"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert {path.read_bytes() for path in folder.iterdir()} == {content}
+    server.client.delete(f"/api/stacks/{stack}").raise_for_status()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"name": 1}', b"[" * 100_000, b"\xff"])
+def test_a_request_that_is_no_object_is_refused_in_one_line(server, body):
+    answer = server.client.post("/api/stacks", content=body)
+    assert answer.status_code == 400
+    assert answer.json().keys() == {"error"}
+    assert "\n" not in answer.json()["error"]
+
+
+def test_a_request_that_is_too_large_is_refused(server):
+    answer = server.client.post("/api/stacks", content=b'{"name": "' + b"x" * (17 << 20) + b'"}')
+    assert answer.status_code == 413
+
+
+def test_the_work_folder_and_the_token_are_for_this_user_alone(server):
+    assert server.work.stat().st_mode & 0o077 == 0
+    assert (server.work / "token").stat().st_mode & 0o077 == 0
+    assert (server.work / "token").read_text().strip() == server.token
+
+
+def test_the_server_is_alive_and_has_written_nothing_outside_its_work_folder(server):
+    assert server.process.poll() is None
+    assert {path.name for path in server.work.parent.iterdir()} <= {"work", "pictures", "outside", "more"}
+    assert sorted(path.name for path in (server.root / "small").iterdir()) == [
+        *("frame-1.png", "frame-2.png", "frame-3.png")
+    ]
