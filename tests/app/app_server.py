@@ -35,7 +35,9 @@ class RunningServer:
         """Wait until all frames of a stack were looked at, and return it."""
         for _ in wait(30):
             stack = self.stack(name)
-            if all(frame["state"] in ("ready", "bad") for frame in stack["frames"]):
+            if not stack["receiving"] and all(
+                frame["state"] in ("ready", "bad") for frame in stack["frames"]
+            ):
                 return stack
         raise AssertionError("frames were not looked at")
 

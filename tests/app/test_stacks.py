@@ -1,0 +1,241 @@
+"""Stacks: sent or opened, looked at, ordered, warned of, kept over a restart."""
+
+import json
+import shutil
+import threading
+
+import httpx
+import numpy as np
+import pytest
+import small_stacks
+from app_server import running_server, wait
+
+from panfocus.io.read import read_image
+from panfocus.io.write import write_image
+
+
+def send(server, paths, name="sent"):
+    stack = server.client.post("/api/stacks", json={"name": name}).raise_for_status().json()["id"]
+    for path in paths:
+        answer = server.client.put(f"/api/stacks/{stack}/files/{path.name}", content=path.read_bytes())
+        answer.raise_for_status()
+    return stack
+
+
+def open_folder(server, folder):
+    answer = server.client.post("/api/stacks", json={"folder": str(folder)})
+    return answer.raise_for_status().json()["id"]
+
+
+def warnings_of(server, stack):
+    """Wait for the warnings that come after all frames were looked at."""
+    server.seen(stack)
+    for _ in wait(10):
+        if warnings := server.stack(stack)["warnings"]:
+            return warnings
+    return []
+
+
+def names(stack):
+    return [frame["name"] for frame in stack["frames"]]
+
+
+def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
+    name = open_folder(server, server.root / "small")
+    stack = server.seen(name)
+    assert stack["name"] == "small"
+    assert stack["folder"] == str((server.root / "small").resolve())
+    assert names(stack) == ["frame-1.png", "frame-2.png", "frame-3.png"]
+    for frame in stack["frames"]:
+        told = {
+            key: frame[key] for key in ("state", "width", "height", "pages", "dtype", "channels", "error")
+        }
+        assert told == {
+            **{"state": "ready", "width": 120, "height": 90, "pages": 1},
+            **{"dtype": "uint8", "channels": 3, "error": None},
+        }
+    assert max(frame["score"] for frame in stack["frames"]) == 1
+    assert min(frame["score"] for frame in stack["frames"]) > 0
+    assert list((server.work / "stacks" / name / "files").iterdir()) == []
+    server.client.delete(f"/api/stacks/{name}").raise_for_status()
+    assert (server.root / "small" / "frame-1.png").is_file()
+
+
+def test_the_score_is_higher_for_a_sharper_frame(server, tmp_path):
+    from scipy.ndimage import gaussian_filter
+
+    sharp = small_stacks.frames(1)[0]
+    paths = [tmp_path / f"{number}.png" for number in range(3)]
+    for path, width in zip(paths, (0, 1, 2), strict=True):
+        write_image(path, gaussian_filter(sharp, (width, width, 0)))
+    first, second, third = [frame["score"] for frame in server.seen(send(server, paths))["frames"]]
+    assert first == 1 > second > third
+
+
+def test_a_thumbnail_is_a_small_picture_of_the_frame(server, tmp_path):
+    ramp = np.multiply.outer(np.linspace(0, 65535, 1000), np.ones(500)).astype(np.uint16)
+    write_image(tmp_path / "ramp.tif", ramp)
+    stack = send(server, [tmp_path / "ramp.tif"])
+    key = server.seen(stack)["frames"][0]["key"]
+    answer = server.client.get(f"/api/stacks/{stack}/thumbnails/{key}")
+    assert answer.headers["content-type"] == "image/jpeg"
+    (tmp_path / "small.jpg").write_bytes(answer.content)
+    small = read_image(tmp_path / "small.jpg")
+    assert small.shape == (250, 125, 3)
+    assert np.abs(small[:, 60, 0] - np.linspace(0, 255, 250)).max() < 4
+
+
+def test_files_that_are_sent_are_kept_bit_for_bit_in_natural_order(server, tmp_path):
+    paths = small_stacks.write(tmp_path, n=11)
+    stack = send(server, [*paths[5:], *paths[:5]])
+    assert names(server.stack(stack)) == [path.name for path in paths]
+    kept = server.work / "stacks" / stack / "files"
+    assert all((kept / path.name).read_bytes() == path.read_bytes() for path in paths)
+
+
+def test_names_may_be_of_any_script(server, tmp_path):
+    (path, *_) = small_stacks.write(tmp_path)
+    for name in ("Käfer 漢字 😀.png", "a%20b#?.png".replace("?", ""), "a b+c&d=e.png"):
+        renamed = shutil.copy(path, tmp_path / name)
+        stack = server.client.post("/api/stacks", json={"name": name}).json()["id"]
+        url = httpx.URL(f"{server.url}/").copy_with(path=f"/api/stacks/{stack}/files/{name}")
+        server.client.put(url, content=renamed.read_bytes()).raise_for_status()
+        assert names(server.seen(stack)) == [name]
+        assert server.stack(stack)["frames"][0]["state"] == "ready"
+
+
+def test_pages_of_a_file_are_counted_and_a_damaged_page_is_found(server, tmp_path):
+    import tifffile
+
+    pages = small_stacks.frames(4)
+    tifffile.imwrite(tmp_path / "many.tif", pages, photometric="rgb", compression="zlib")
+    whole = (tmp_path / "many.tif").read_bytes()
+    with tifffile.TiffFile(tmp_path / "many.tif") as file:
+        last = file.pages[3].dataoffsets[0]
+    (tmp_path / "damaged.tif").write_bytes(whole[:last] + b"\xff" * 100 + whole[last + 100 :])
+    stack = server.seen(send(server, [tmp_path / "many.tif", tmp_path / "damaged.tif"]))
+    by_name = {frame["name"]: frame for frame in stack["frames"]}
+    assert (by_name["many.tif"]["state"], by_name["many.tif"]["pages"]) == ("ready", 4)
+    assert by_name["damaged.tif"]["state"] == "bad"
+
+
+def test_order_and_exclusion_can_be_changed_and_count_for_what_is_fused(server, tmp_path):
+    stack = send(server, small_stacks.write(tmp_path))
+    server.seen(stack)
+    pictures = [server.client.get(f"/api/stacks/{stack}/thumbnails/{key}").content for key in range(3)]
+    answer = server.client.patch(f"/api/stacks/{stack}", json={"order": [2, 0, 1], "name": "mine"})
+    changed = answer.raise_for_status().json()
+    assert changed["name"] == "mine"
+    assert names(changed) == ["frame-3.png", "frame-1.png", "frame-2.png"]
+    moved = [
+        server.client.get(f"/api/stacks/{stack}/thumbnails/{frame['key']}").content
+        for frame in changed["frames"]
+    ]
+    assert moved == [pictures[2], pictures[0], pictures[1]]
+    changed = server.client.patch(f"/api/stacks/{stack}", json={"excluded": [1]}).json()
+    assert [frame["excluded"] for frame in changed["frames"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"order": [0, 1]},
+        {"order": [0, 1, 1]},
+        {"order": [0, 1, 3]},
+        {"order": [0, 1, 2.0]},
+        {"order": "012"},
+        {"excluded": [True]},
+        {"excluded": [-1]},
+        {"name": ""},
+        {"name": None},
+    ],
+)
+def test_a_wrong_change_is_refused_and_changes_nothing(server, wrong):
+    stack = open_folder(server, server.root / "small")
+    before = server.seen(stack)
+    assert server.client.patch(f"/api/stacks/{stack}", json=wrong).status_code == 400
+    assert names(server.stack(stack)) == names(before)
+    server.client.delete(f"/api/stacks/{stack}")
+
+
+def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
+    paths = small_stacks.write(tmp_path, n=3, size=(160, 200))
+    frames = small_stacks.frames(3, size=(160, 200))
+    write_image(tmp_path / "frame-4.png", frames[0])
+    write_image(tmp_path / "frame-5.png", frames[0][:80])
+    write_image(tmp_path / "frame-6.png", frames[0][..., 0])
+    write_image(tmp_path / "frame-7.png", frames[0].astype(np.uint16) * 257)
+    write_image(tmp_path / "frame-8.png", small_stacks.frames(1, size=(160, 200), seed=8)[0])
+    stack = send(server, [*paths, *(tmp_path / f"frame-{k}.png" for k in range(4, 9))])
+    told = warnings_of(server, stack)
+    for line in (
+        "frame-4.png has the same pixels as frame-1.png.",
+        "frame-5.png is 200 x 80 pixels, frame-1.png is 200 x 160; all frames need one size: crop them.",
+        "frame-6.png is grey, frame-1.png is colour; convert them to one colour model.",
+    ):
+        assert line in told
+    assert any(line.startswith("frame-7.png is uint16, frame-1.png is uint8;") for line in told)
+    assert any(line.startswith("frame-8.png shows another scene than frame-") for line in told)
+    assert not any(line.startswith(("frame-2", "frame-3")) for line in told)
+    # Without them nothing is left to tell.
+    server.client.patch(f"/api/stacks/{stack}", json={"excluded": [3, 4, 5, 6, 7]}).raise_for_status()
+    for _ in wait(10):
+        if not server.stack(stack)["warnings"]:
+            return
+    raise AssertionError(server.stack(stack)["warnings"])
+
+
+def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp_path):
+    stack = send(server, small_stacks.write(tmp_path))
+    told, names_told = [], []
+
+    def listen(response):
+        for line in response.iter_lines():
+            if line.startswith("data: "):
+                message = json.loads(line[6:])
+                if message.get("id") == stack:
+                    return
+                if message["kind"] == "stack" and message["stack"]["id"] == stack:
+                    told.append(message)
+                    names_told.append(message["stack"]["name"])
+
+    with httpx.Client(base_url=server.url, headers=server.client.headers, timeout=20) as client:
+        with client.stream("GET", "/api/events") as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            listening = threading.Thread(target=listen, args=(response,))
+            listening.start()
+            for number in range(100):
+                server.client.patch(f"/api/stacks/{stack}", json={"name": f"{number}"}).raise_for_status()
+            for _ in wait(5):
+                if "99" in names_told:
+                    break
+            server.client.delete(f"/api/stacks/{stack}").raise_for_status()
+            listening.join(10)
+            assert not listening.is_alive()
+    assert names_told[-1] == "99"
+    assert len(told) < 100
+    assert told[-1]["stack"].keys() == {
+        *("id", "name", "folder", "created", "frames", "warnings", "receiving")
+    }
+
+
+def test_stacks_and_the_token_survive_a_restart_and_what_was_left_is_looked_at(tmp_path):
+    paths = small_stacks.write(tmp_path / "pictures")
+    work = tmp_path / "work"
+    with running_server(work, tmp_path / "pictures") as server:
+        stack = send(server, paths)
+        before, token = server.seen(stack), server.token
+    # As a kill in the middle of a look and of an upload would leave it.
+    kept = work / "stacks" / stack / "stack.json"
+    content = json.loads(kept.read_text())
+    content["frames"][1] |= {"state": "looking", "width": None, "sharpness": None}
+    kept.write_text(json.dumps(content))
+    (work / "stacks" / stack / "files" / ".panfocus-received-0123").write_bytes(b"half")
+    (work / "stacks" / "0123456789abcdef").mkdir()
+    (work / "stacks" / "0123456789abcdef" / "stack.json").write_text("{")
+    with running_server(work, tmp_path / "pictures") as server:
+        assert server.token == token
+        after = server.seen(stack)
+        assert len(server.state()["stacks"]) == 1
+    assert after["frames"] == before["frames"]
+    assert not (work / "stacks" / stack / "files" / ".panfocus-received-0123").exists()

@@ -1,0 +1,254 @@
+"""Worker processes: what they say, how they end, and what becomes of those that die."""
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from app_server import wait
+
+from panfocus.app.workers import TaskCancelled, TaskFailed, Worker, Workers
+
+# Tasks for the tests, put in place before the worker looks for them.
+TASKS = """
+    import sys, types
+
+    def task(run):
+        module = types.ModuleType(run.__name__)
+        module.run = run
+        sys.modules[f"panfocus.app.tasks.{run.__name__}"] = module
+
+    @task
+    def echo(task, tell):
+        print("what a library prints")
+        for number in range(3):
+            tell({"event": "progress", "done": number})
+        return {"said": task["say"]}
+
+    @task
+    def sleep(task, tell):
+        import time
+        try:
+            tell({"event": "asleep"})
+            time.sleep(task["seconds"])
+        except KeyboardInterrupt:
+            tell({"event": "woken"})
+            raise
+        return {}
+
+    @task
+    def die(task, tell):
+        import os
+        os.kill(os.getpid(), task["signal"])
+
+    @task
+    def leave(task, tell):
+        import os
+        sys.stderr.write("first\\nthe disk is on fire\\n")
+        sys.stderr.flush()
+        os._exit(3)
+
+    @task
+    def refuse(task, tell):
+        from panfocus.errors import InputError
+        raise InputError("too\\nfew frames")
+
+    @task
+    def err(task, tell):
+        return 1 / 0
+
+    @task
+    def devour(task, tell):
+        import numpy as np
+        return {"sum": float(np.ones(1 << 45, np.uint8).sum())}
+"""
+
+
+@pytest.fixture
+def with_tasks(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(TASKS))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+
+
+def with_worker(use):
+    async def run():
+        worker = await Worker.start()
+        try:
+            return await use(worker)
+        finally:
+            await worker.close()
+            assert not worker.alive
+
+    return asyncio.run(run())
+
+
+def test_events_come_in_order_and_then_the_result(with_tasks):
+    async def use(worker):
+        events = []
+        first = await worker.run({"task": "echo", "say": "Grüße"}, events.append)
+        second = await worker.run({"task": "echo", "say": 2})
+        return events, first, second
+
+    events, first, second = with_worker(use)
+    assert events == [{"event": "progress", "done": number} for number in range(3)]
+    assert (first, second) == ({"said": "Grüße"}, {"said": 2})
+
+
+def test_a_task_that_fails_says_why_in_one_line_and_the_worker_goes_on(with_tasks):
+    lines = {
+        "refuse": "too few frames",
+        "err": "unexpected ZeroDivisionError: division by zero",
+        "devour": "not enough memory; use fewer or smaller frames",
+        "../jobs": "there is no task ../jobs",
+    }
+
+    async def use(worker):
+        said = {}
+        for name in lines:
+            with pytest.raises(TaskFailed) as caught:
+                await worker.run({"task": name})
+            said[name] = str(caught.value)
+        await worker.run({"task": "echo", "say": 1})
+        return said
+
+    assert with_worker(use) == lines
+
+
+@pytest.mark.parametrize(
+    ("task", "line"),
+    [
+        (
+            {"task": "die", "signal": int(signal.SIGKILL)},
+            "the process was killed by signal 9: probably there was not enough memory",
+        ),
+        ({"task": "die", "signal": int(signal.SIGSEGV)}, "the process crashed by signal 11 SIGSEGV"),
+        ({"task": "leave"}, "the process ended before its work was done (code 3): the disk is on fire"),
+    ],
+)
+def test_a_worker_that_dies_says_how(with_tasks, task, line):
+    async def use(worker):
+        with pytest.raises(TaskFailed) as caught:
+            await worker.run(task)
+        assert not worker.alive
+        return str(caught.value)
+
+    assert with_worker(use) == line
+
+
+def test_an_interrupted_task_cleans_up_and_the_worker_goes_on(with_tasks):
+    async def use(worker):
+        events = []
+
+        def on_event(event):
+            events.append(event["event"])
+            if event["event"] == "asleep":
+                worker.interrupt()
+
+        with pytest.raises(TaskCancelled):
+            await worker.run({"task": "sleep", "seconds": 60}, on_event)
+        worker.interrupt()  # too late: means nothing to the next
+        await asyncio.sleep(0.2)
+        assert await worker.run({"task": "echo", "say": 1}) == {"said": 1}
+        return events
+
+    assert with_worker(use) == ["asleep", "woken"]
+
+
+def test_a_task_that_was_interrupted_before_it_began_does_not_begin(with_tasks):
+    async def use(worker):
+        events = []
+        await worker.run({"task": "echo", "say": "awake"})
+        running = asyncio.create_task(worker.run({"task": "sleep", "seconds": 60}, events.append))
+        await asyncio.sleep(0)  # sent, and perhaps not read yet
+        worker.interrupt()
+        await asyncio.sleep(0.5)
+        worker.interrupt()  # the page may ask again
+        with pytest.raises(TaskCancelled):
+            await running
+
+    with_worker(use)
+
+
+def test_a_worker_ends_when_its_server_does(with_tasks):
+    async def use(worker):
+        running = asyncio.create_task(worker.run({"task": "sleep", "seconds": 60}))
+        await asyncio.sleep(1)
+        worker._process.stdin.close()  # as when the server is killed
+        with pytest.raises((TaskCancelled, TaskFailed)):
+            await asyncio.wait_for(running, 10)
+
+    with_worker(use)
+
+
+def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worker_is_replaced(with_tasks):
+    async def run():
+        workers = Workers()
+        await workers.start()
+        order = []
+
+        async def quick(name, **how):
+            await workers.quick({"task": "echo", "say": name}, **how)
+            order.append(name)
+
+        try:
+            await asyncio.gather(*(quick(n) for n in (1, 2, 3)), quick("urgent", urgent=True))
+            with pytest.raises(TaskFailed, match="given up after 0 s"):
+                await workers.quick({"task": "sleep", "seconds": 60}, seconds=0.2)
+            await quick("after the slow one")
+            with pytest.raises(TaskFailed, match="signal 9"):
+                await workers.quick({"task": "die", "signal": 9})
+            await quick("after the dead one")
+            long = await workers.long()
+            assert await long.run({"task": "echo", "say": 1}) == {"said": 1}
+        finally:
+            await workers.stop()
+        return order
+
+    order = asyncio.run(run())
+    assert order == [1, "urgent", 2, 3, "after the slow one", "after the dead one"]
+
+
+def test_a_quick_task_cannot_take_all_the_memory(with_tasks):
+    async def run():
+        worker = await Worker.start("--quick")
+        try:
+            with pytest.raises(TaskFailed, match="not enough memory"):
+                await worker.run({"task": "devour"})
+        finally:
+            await worker.close()
+
+    asyncio.run(run())
+
+
+def test_no_worker_outlives_the_server(server_of_its_own):
+    pids = children_of(server_of_its_own.process.pid)
+    assert len(pids) >= 2
+    server_of_its_own.process.kill()
+    for _ in wait(10):
+        if not any(is_running(pid) for pid in pids):
+            return
+    raise AssertionError("workers are left")
+
+
+@pytest.fixture
+def server_of_its_own(tmp_path):
+    from app_server import running_server
+
+    (tmp_path / "pictures").mkdir()
+    with running_server(tmp_path / "work", tmp_path / "pictures") as running:
+        yield running
+
+
+def children_of(pid):
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in children.split()]
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,111 @@
+"""`panfocus app`: its address, its port, its end, and what keeps it from starting."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+
+def command(*arguments, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-m", "panfocus", "app", "--no-browser", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def outcome(*arguments, **environment):
+    process = command(*arguments, **environment)
+    try:
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, output, errors
+
+
+@pytest.fixture
+def running(tmp_path):
+    process = command(tmp_path, "--work", tmp_path / "work", "--port", "0")
+    try:
+        yield process, re.search(r"http://\S+", process.stdout.readline())[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_ctrl_c_ends_it_in_a_line_though_a_page_is_open(running):
+    process, address = running
+    with httpx.Client(follow_redirects=True) as client:
+        assert client.get(address).status_code == 200
+        with client.stream("GET", httpx.URL(address).join("/api/events")) as page:
+            assert next(page.iter_lines()) == ": welcome"
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=20)
+    assert output.splitlines() == ["Ctrl-C ends it.", "Stopped."]
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_a_second_server_on_the_same_work_folder_is_refused(running, tmp_path):
+    code, _, errors = outcome(tmp_path, "--work", tmp_path / "work", "--port", "0")
+    assert (code, errors) == (
+        1,
+        f"panfocus: {tmp_path}/work: another panfocus is at work here; wait for its end, or choose another "
+        "folder\n",
+    )
+
+
+def test_a_port_that_is_taken_is_told_when_it_was_asked_for(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, errors = outcome(tmp_path, "--work", tmp_path / "work", "--port", port)
+    assert code == 1
+    assert errors == (
+        f"panfocus: port {port} cannot be used (Address already in use); choose another by --port\n"
+    )
+
+
+def test_by_default_the_next_free_port_is_taken(tmp_path, monkeypatch):
+    from panfocus.app import serve
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(serve, "DEFAULT_PORT", port)
+        with serve._listener(None) as listener:
+            assert port < listener.getsockname()[1] < port + 50
+            assert listener.getsockname()[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["nowhere"], 1, "panfocus: nowhere is not a folder; name folders that the page may open\n"),
+        (["--max-upload", "much"], 2, "panfocus: 'much' is not a size; write it like 500MB, 2GB or 1.5GiB\n"),
+    ],
+)
+def test_wrong_arguments_are_one_line(tmp_path, arguments, code, line):
+    found, _, errors = outcome("--work", tmp_path / "work", *arguments)
+    assert (found, errors) == (code, line)
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path):
+    (tmp_path / "starlette.py").write_text("raise ModuleNotFoundError('no starlette', name='starlette')")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    code, _, errors = outcome("--work", tmp_path / "work", PYTHONPATH=path)
+    assert (code, errors) == (1, "panfocus: the page needs more packages; pip install 'panfocus[app]'\n")
+
+
+def test_the_work_folder_is_by_default_where_programs_keep_their_data(tmp_path, monkeypatch):
+    from panfocus.app.serve import default_work_folder
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_work_folder() == tmp_path / "panfocus" / "app"
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_work_folder() == tmp_path / ".local" / "share" / "panfocus" / "app"
