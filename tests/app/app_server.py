@@ -25,7 +25,9 @@ class RunningServer:
         )
 
     def state(self):
-        return self.client.get("/api/state").raise_for_status().json()
+        answer = self.client.get("/api/state")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
 
     def stack(self, name):
         (found,) = [stack for stack in self.state()["stacks"] if stack["id"] == name]

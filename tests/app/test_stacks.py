@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+from urllib.parse import quote
 
 import httpx
 import numpy as np
@@ -27,13 +28,14 @@ def open_folder(server, folder):
     return answer.raise_for_status().json()["id"]
 
 
-def warnings_of(server, stack):
-    """Wait for the warnings that come after all frames were looked at."""
+def warnings_of(server, stack, about):
+    """Wait until a frame is warned of, which is after all were looked at."""
     server.seen(stack)
     for _ in wait(10):
-        if warnings := server.stack(stack)["warnings"]:
-            return warnings
-    return []
+        warnings = server.stack(stack)["warnings"]
+        if any(line.startswith(about) for line in warnings):
+            break
+    return warnings
 
 
 def names(stack):
@@ -47,13 +49,8 @@ def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
     assert stack["folder"] == str((server.root / "small").resolve())
     assert names(stack) == ["frame-1.png", "frame-2.png", "frame-3.png"]
     for frame in stack["frames"]:
-        told = {
-            key: frame[key] for key in ("state", "width", "height", "pages", "dtype", "channels", "error")
-        }
-        assert told == {
-            **{"state": "ready", "width": 120, "height": 90, "pages": 1},
-            **{"dtype": "uint8", "channels": 3, "error": None},
-        }
+        told = {"state": "ready", "width": 120, "height": 90, "pages": 1, "dtype": "uint8", "channels": 3}
+        assert frame == frame | told | {"error": None}
     assert max(frame["score"] for frame in stack["frames"]) == 1
     assert min(frame["score"] for frame in stack["frames"]) > 0
     assert list((server.work / "stacks" / name / "files").iterdir()) == []
@@ -95,10 +92,10 @@ def test_files_that_are_sent_are_kept_bit_for_bit_in_natural_order(server, tmp_p
 
 def test_names_may_be_of_any_script(server, tmp_path):
     (path, *_) = small_stacks.write(tmp_path)
-    for name in ("Käfer 漢字 😀.png", "a%20b#?.png".replace("?", ""), "a b+c&d=e.png"):
+    for name in ("Käfer 漢字 😀.png", "a%20b#c.png", "a b+c&d=e.png"):
         renamed = shutil.copy(path, tmp_path / name)
         stack = server.client.post("/api/stacks", json={"name": name}).json()["id"]
-        url = httpx.URL(f"{server.url}/").copy_with(path=f"/api/stacks/{stack}/files/{name}")
+        url = f"/api/stacks/{stack}/files/{quote(name)}"
         server.client.put(url, content=renamed.read_bytes()).raise_for_status()
         assert names(server.seen(stack)) == [name]
         assert server.stack(stack)["frames"][0]["state"] == "ready"
@@ -167,7 +164,7 @@ def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
     write_image(tmp_path / "frame-7.png", frames[0].astype(np.uint16) * 257)
     write_image(tmp_path / "frame-8.png", small_stacks.frames(1, size=(160, 200), seed=8)[0])
     stack = send(server, [*paths, *(tmp_path / f"frame-{k}.png" for k in range(4, 9))])
-    told = warnings_of(server, stack)
+    told = warnings_of(server, stack, "frame-8.png")
     for line in (
         "frame-4.png has the same pixels as frame-1.png.",
         "frame-5.png is 200 x 80 pixels, frame-1.png is 200 x 160; all frames need one size: crop them.",
@@ -199,19 +196,19 @@ def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp
                     told.append(message)
                     names_told.append(message["stack"]["name"])
 
-    with httpx.Client(base_url=server.url, headers=server.client.headers, timeout=20) as client:
-        with client.stream("GET", "/api/events") as response:
-            assert response.headers["content-type"].startswith("text/event-stream")
-            listening = threading.Thread(target=listen, args=(response,))
-            listening.start()
-            for number in range(100):
-                server.client.patch(f"/api/stacks/{stack}", json={"name": f"{number}"}).raise_for_status()
-            for _ in wait(5):
-                if "99" in names_told:
-                    break
-            server.client.delete(f"/api/stacks/{stack}").raise_for_status()
-            listening.join(10)
-            assert not listening.is_alive()
+    client = httpx.Client(base_url=server.url, headers=server.client.headers, timeout=20)
+    with client, client.stream("GET", "/api/events") as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        listening = threading.Thread(target=listen, args=(response,))
+        listening.start()
+        for number in range(100):
+            server.client.patch(f"/api/stacks/{stack}", json={"name": f"{number}"}).raise_for_status()
+        for _ in wait(5):
+            if "99" in names_told:
+                break
+        server.client.delete(f"/api/stacks/{stack}").raise_for_status()
+        listening.join(10)
+        assert not listening.is_alive()
     assert names_told[-1] == "99"
     assert len(told) < 100
     assert told[-1]["stack"].keys() == {

@@ -3,9 +3,7 @@
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib import import_module
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,21 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from panfocus import __version__
-from panfocus.app import events, folders, stack_routes
+from panfocus.app import (
+    events,
+    exports,
+    folders,
+    forms,
+    job_routes,
+    learning,
+    retouching,
+    stack_routes,
+    views,
+)
 from panfocus.app.answers import HANDLERS
 from panfocus.app.events import Events
 from panfocus.app.folders import Folders
+from panfocus.app.jobs import Jobs
 from panfocus.app.security import Guard
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
@@ -30,6 +39,7 @@ from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.workers import Workers
 from panfocus.io.read import INPUT_SUFFIXES
 
+_WITH_ROUTES = (events, folders, stack_routes, job_routes, views, retouching, exports, learning)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"
 _SECONDS_TO_END = 3  # that open requests have when the server stops
 
@@ -45,31 +55,28 @@ class App:
         self.workers = Workers()
         self.stacks = Stacks(self.store, self.events, self.workers)
         self.uploads = Uploads(self.stacks, limits)
-        self.jobs: Any = _module("jobs").Jobs(self) if _module("jobs") else None
+        self.jobs = Jobs(self)
 
     async def start(self) -> None:
         """Start the workers, and go on with what was under way when the server last ended."""
         await self.workers.start()
         self.stacks.start()
-        if self.jobs:
-            await self.jobs.start()
+        await self.jobs.start()
 
     async def stop(self) -> None:
         """End everything, child processes too."""
         self.stacks.stop()
-        if self.jobs:
-            await self.jobs.stop()
+        await self.jobs.stop()
         await self.workers.stop()
 
     def state(self) -> dict[str, Any]:
         """Return all that a page needs to know when it opens."""
-        forms = _module("forms")
         return {
             "version": __version__,
             "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
-            "jobs": [self.jobs.public(job) for job in self.store.jobs.all()] if self.jobs else [],
-            "methods": forms.methods() if forms else [],
-            "options": forms.options() if forms else [],
+            "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
+            "methods": forms.method_forms(),
+            "options": forms.option_forms(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
             "limits": {
@@ -80,17 +87,14 @@ class App:
         }
 
 
-def _module(name: str) -> Any:
-    return import_module(f"panfocus.app.{name}") if find_spec(f"panfocus.app.{name}") else None
-
-
 async def _page(request: Request) -> FileResponse:
     return FileResponse(_STATIC / "index.html")
 
 
 async def _state(request: Request) -> JSONResponse:
-    if forms := _module("forms"):  # the first time the methods are imported, which takes a second
-        await run_in_threadpool(forms.methods)
+    await run_in_threadpool(
+        forms.method_forms
+    )  # the first time the methods are imported, which takes a second
     return JSONResponse(request.app.state.app.state())
 
 
@@ -105,16 +109,10 @@ def application(app: App, *, port: int) -> Starlette:
         finally:
             await app.stop()
 
-    routes: list[BaseRoute] = [
-        Route("/api/state", _state),
-        *events.routes,
-        *folders.routes,
-        *stack_routes.routes,
-    ]
-    for name in ("job_routes", "exports", "views", "retouching", "learning"):
-        if module := _module(name):
-            routes += module.routes
-    routes += [Route("/", _page), Mount("/static", StaticFiles(directory=_STATIC))]
+    routes: list[BaseRoute] = [Route("/", _page), Route("/api/state", _state)]
+    for module in _WITH_ROUTES:
+        routes += module.routes
+    routes.append(Mount("/static", StaticFiles(directory=_STATIC)))
     starlette = Starlette(
         routes=routes,
         lifespan=lifespan,

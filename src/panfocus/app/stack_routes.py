@@ -55,8 +55,8 @@ async def _change(request: Request) -> JSONResponse:
 
 async def _remove(request: Request) -> Response:
     app, stack = _stack(request)
-    if app.jobs:
-        for job in [job for job in app.store.jobs.all() if job["stack"] == stack["id"]]:
+    for job in app.store.jobs.all():
+        if job["stack"] == stack["id"]:
             await app.jobs.remove(job["id"])
     app.stacks.remove(stack["id"])
     return Response(status_code=204)

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -224,11 +223,13 @@ class Stacks:
             for frame in stack["frames"]
             if frame["state"] == "ready" and not frame["excluded"]
         ]
-        with suppress(TaskFailed, TaskCancelled):
+        try:
             warnings = (await self._workers.quick({"task": "check", "frames": frames}))["warnings"]
-            if warnings != stack["warnings"] and name in self._store.stacks:
-                stack["warnings"] = warnings
-                self._keep(stack)
+        except (TaskFailed, TaskCancelled) as error:
+            warnings = [f"Whether these frames belong together could not be checked: {error}"]
+        if warnings != stack["warnings"] and name in self._store.stacks:
+            stack["warnings"] = warnings
+            self._keep(stack)
 
     def room(self) -> int:
         """Bytes that are free on the disk of the work folder."""

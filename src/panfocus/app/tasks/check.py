@@ -8,7 +8,7 @@ from typing import Any
 from panfocus._checks import check_like
 from panfocus.errors import FileError, InputError
 from panfocus.io.read import read_headers, read_image, time_against_order
-from panfocus.io.stack_checks import find_strangers, look_at
+from panfocus.io.stack_checks import Look, find_strangers, look_at
 
 
 def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -50,9 +50,13 @@ def _copies(frames: list[dict[str, Any]]) -> list[str]:
 
 def _strangers(frames: list[dict[str, Any]]) -> list[str]:
     """Tell other scenes by the thumbnails, which are larger than those that scenes are told by."""
-    looks = {k: look_at(read_image(frame["thumbnail"])) for k, frame in enumerate(frames)}
+    looks: dict[tuple[int, ...], dict[int, Look]] = {}  # by size: others are told apart by that
+    for k, frame in enumerate(frames):
+        thumbnail = read_image(frame["thumbnail"])
+        looks.setdefault(thumbnail.shape, {})[k] = look_at(thumbnail)
     return [
         f"{frames[odd.number]['name']} shows another scene than {frames[odd.nearest]['name']} "
         f"(likeness {odd.likeness:.2f})."
-        for odd in find_strangers(looks)
+        for of_one_size in looks.values()
+        for odd in find_strangers(of_one_size)
     ]
