@@ -75,8 +75,8 @@ class App:
             "version": __version__,
             "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
             "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
-            "methods": forms.method_forms(),
-            "options": forms.option_forms(),
+            "methods": forms.methods(),
+            "options": forms.options(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
             "limits": {
@@ -92,9 +92,7 @@ async def _page(request: Request) -> FileResponse:
 
 
 async def _state(request: Request) -> JSONResponse:
-    await run_in_threadpool(
-        forms.method_forms
-    )  # the first time the methods are imported, which takes a second
+    await run_in_threadpool(forms.methods)  # the first time the methods are imported, which takes a second
     return JSONResponse(request.app.state.app.state())
 
 
