@@ -6,12 +6,14 @@ import pytest
 from panfocus._threads import limit_threads
 from panfocus.app.layers import (
     changed_layer,
+    check_room,
     display_of,
     keep_display,
     keep_layer,
     layers_of,
     level_name,
 )
+from panfocus.errors import FileError
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.show.pyramid import halved
 
@@ -34,6 +36,31 @@ def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
     with kept.array("votes") as votes:
         np.testing.assert_array_equal(votes[:], frames[..., 0])
     assert layers_of(kept) == (["fused", "frame-0", "frame-1"], 3)
+
+
+def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_path):
+    kept = KeptArrays(tmp_path)
+    frames = np.broadcast_to(np.uint16(0), (100, 1 << 20, 1 << 20, 3))
+    with pytest.raises(FileError, match="MB are needed there"):
+        check_room(kept, frames)
+    small = rng.integers(0, 9, (3, 1030, 700, 3)).astype(np.uint8)
+    check_room(kept, small)
+    asked = []
+    kept.check_room = asked.append  # what is asked for is what the layers come to take, and not much more
+    check_room(kept, small)
+    keep_layer(kept, "frames", small)
+    for name in ("fused", "retouched"):
+        keep_layer(kept, name, small[0])
+    for name, dtype in (
+        ("labels", np.uint8),
+        ("depth", "f4"),
+        ("confidence", "f4"),
+        ("never_in_focus", bool),
+    ):
+        keep_layer(kept, name, small[0, ..., 0].astype(dtype))
+    keep_layer(kept, "votes", small[..., 0].astype(np.uint16))
+    taken = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert 0.95 * asked[0] < taken <= asked[0] + 128 * len(kept.names())
 
 
 def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):

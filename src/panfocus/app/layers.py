@@ -1,5 +1,6 @@
 """What a job keeps to be looked at: the fused picture, the frames and the maps, each with its pyramid."""
 
+import math
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,9 @@ PYRAMIDS: dict[str, How] = {
 }
 STACKED = ("frames", "votes")  # with a plane for each frame
 
+_MAP_BYTES = 10  # of all maps, for each pixel
+_VOTE_BYTES = 2  # for each pixel of each frame
+
 _DISPLAY = "display.json"
 
 
@@ -42,6 +46,16 @@ class Display:
 def level_name(name: str, e: int) -> str:
     """Name the array that is halved so often."""
     return f"{name}.{e}" if e else name
+
+
+def check_room(kept: KeptArrays, frames: "Frames") -> None:
+    """Refuse, before any work is done, frames whose layers the disk has no room for."""
+    n, height, width = frames.shape[:3]
+    frame = math.prod(frames.shape[1:]) * frames.dtype.itemsize
+    with_pyramids = (
+        n + 2
+    ) * frame + _MAP_BYTES * height * width  # the frames, fused, retouched; and the maps
+    kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width)
 
 
 def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:
@@ -67,7 +81,10 @@ def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:
 
 @contextmanager
 def changed_layer(kept: KeptArrays, name: str, rows: slice, cols: slice) -> Iterator[KeptArray]:
-    """Have a layer (h, w, ...) to change a rectangle of; its pyramid follows when the block ends."""
+    """Have a layer (h, w, ...) to change a rectangle of; its pyramid follows when the block ends.
+
+    Several may be changed at once if no pixel of the last level is of two of them.
+    """
     with ExitStack() as rooms:
         picture = rooms.enter_context(kept.array(name, change=True))
         halves = (level_name(name, e) for e in range(1, n_levels(*picture.shape[:2])))

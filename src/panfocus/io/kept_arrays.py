@@ -132,9 +132,8 @@ class KeptArrays:
         If the block ends by an error there is nothing, or the older one.
         """
         path, kind = self._path(name), np.dtype(dtype)
-        make_folder(self.folder)
+        self.check_room(math.prod(shape) * kind.itemsize)
         remove_abandoned(self.folder)
-        self._check_room(path, math.prod(shape) * kind.itemsize)
         temporary, file = new_temporary(self.folder)
         array = None
         try:
@@ -187,11 +186,14 @@ class KeptArrays:
             raise InputError(f"{name!r} is no name for an array; use letters, digits, dots and dashes")
         return self.folder / f"{name}.npy"
 
-    def _check_room(self, path: Path, size: int) -> None:
+    def check_room(self, size: int) -> None:
+        """Refuse arrays of so many bytes if the disk has no room for them."""
+        make_folder(self.folder)
         free = shutil.disk_usage(self.folder).free
         if size > free:
             raise FileError(
-                f"{path}: {size / 1e6:,.0f} MB are needed there, {free / 1e6:,.0f} MB are free; make room"
+                f"{self.folder}: {size / 1e6:,.0f} MB are needed there, "
+                f"{free / 1e6:,.0f} MB are free; make room"
             )
 
 

@@ -1,0 +1,29 @@
+"""What speaks for each frame at a place, against maps of the whole frames."""
+
+import numpy as np
+import pytest
+
+from panfocus.focus import laplacian_energy
+from panfocus.gray import to_gray
+from panfocus.show.evidence import AROUND, sharpness_at, weights_at
+
+
+@pytest.mark.parametrize("channels", [(), (3,), (4,)])
+@pytest.mark.parametrize(("row", "col"), [(0, 0), (20, 17), (39, 32), (2, 31)])
+def test_sharpness_is_that_of_the_whole_frames(rng, channels, row, col):
+    frames = rng.integers(0, 65536, (4, 40, 33, *channels)).astype(np.uint16)
+    maps = [laplacian_energy(to_gray(frame)) for frame in frames]
+    rows, cols = (slice(max(0, at - AROUND), at + AROUND + 1) for at in (row, col))
+    means = np.array([energy[rows, cols].mean() for energy in maps])
+    np.testing.assert_allclose(sharpness_at(frames, row, col), means / means.max(), rtol=1e-12)
+
+
+def test_where_nothing_is_to_be_seen_no_frame_is_sharp():
+    assert sharpness_at(np.full((3, 9, 9), 7, np.uint8), 4, 4) == [0, 0, 0]
+
+
+def test_weights_are_shares_of_the_votes():
+    votes = np.zeros((3, 2, 2), np.uint16)
+    votes[:, 0, 1] = 1, 0, 3
+    assert weights_at(votes, 0, 1) == [0.25, 0, 0.75]
+    assert weights_at(votes, 0, 0) == [None, None, None]
