@@ -17,6 +17,8 @@ MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Do the fusion that `request` asks for, and keep its results in `folder`."""
     from panfocus._threads import limit_threads
+    from panfocus.app.layers import check_room
+    from panfocus.io.kept_arrays import KeptArrays
     from panfocus.job.allocator import keep_freed_memory
     from panfocus.job.fusion import carried_out
     from panfocus.job.prepare import prepare
@@ -29,6 +31,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     with limit_threads(request.threads):
         teller.progress("check", 0.0)
         job = prepare(request, force=True, warn=teller.warn, every_map=True)
+        check_room(KeptArrays(folder / ARRAYS), job.source.like_frames)
         live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
         with carried_out(job, teller, watch=live.watch) as fusion:
             result = _keep(job, fusion, folder, teller)
