@@ -129,7 +129,7 @@ async def _put(request: Request) -> Response:
     data = await json_body(request)
     async with _one_at_a_time[job["id"]]:
         strokes = await asyncio.to_thread(retouching.change, data)
-        job = app.store.jobs.get(job["id"])  # as it is by now
+        job, _ = _found(request)  # it may be gone by now, or started again
         # Rises from run to run too: browsers keep tiles by it.
         version = max((job.get("retouch") or {"version": 0})["version"] + 1, int(now()))
         job["retouch"] = {"version": version, "n_strokes": len(strokes.strokes)}
