@@ -110,7 +110,10 @@ function mountHead() {
     (byId("fuse") ?? byId("main").querySelector("button"))?.focus();
   });
   state.on((now, before) => {
-    if (now.connected !== before.connected) byId("offline").hidden = now.connected;
+    if (now.connected !== before.connected || now.fault !== before.fault) {
+      byId("offline").hidden = now.connected;
+      byId("offline").textContent = now.fault || "The server does not answer. This page goes on by itself when it is back.";
+    }
     if (now.stacks === before.stacks && now.selected === before.selected && now.loaded === before.loaded) return;
     byId("stack-choice").hidden = now.stacks.length === 0;
     byId("new-stack").hidden = now.selected.stack === null;

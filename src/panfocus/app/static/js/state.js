@@ -34,7 +34,7 @@ function tell(listener, now, before) {
 
 export const EMPTY = {
   version: "", stacks: [], jobs: [], methods: [], options: [], dictionaries: [], roots: [], limits: {},
-  selected: { stack: null, job: null }, uploads: {}, tool: "look", connected: true, loaded: false,
+  selected: { stack: null, job: null }, uploads: {}, tool: "look", connected: true, fault: "", loaded: false,
 };
 
 /** The list with `item` in the place of the one with its id, or at the end. */
@@ -75,8 +75,9 @@ export function followEvents(state) {
       state.set({ ...read, stacks: read.stacks.sort(oldFirst), jobs: read.jobs.sort(oldFirst), connected: true, loaded: true });
       for (const message of meanwhile) applyEvent(state, message);
     } catch (error) {
-      state.set({ connected: error.status !== 0 });
-      throw error;
+      state.set({ connected: false, fault: error.status ? error.message : "" });
+      clearTimeout(retry);
+      retry = setTimeout(readAll, 5000);
     } finally {
       meanwhile = null;
     }
@@ -84,7 +85,7 @@ export function followEvents(state) {
 
   function connect() {
     source = new EventSource("/api/events");
-    source.onopen = () => readAll().catch(() => {});
+    source.onopen = readAll;
     source.onmessage = (event) => {
       const message = JSON.parse(event.data);
       meanwhile?.push(message);
@@ -92,7 +93,7 @@ export function followEvents(state) {
       for (const listener of [...listeners]) listener(message);
     };
     source.onerror = () => {
-      state.set({ connected: false });
+      state.set({ connected: false, fault: "" });
       if (source.readyState === EventSource.CLOSED) {
         clearTimeout(retry); // an answer other than a stream: the browser does not try again, so we do
         retry = setTimeout(connect, 2000);
