@@ -59,7 +59,7 @@ export function sizeText(bytes) {
 
 /** 75 -> "1 min 15 s" */
 export function secondsText(seconds) {
-  if (seconds < 10) return `${Math.max(seconds, 0.1).toFixed(1)} s`;
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${Math.max(seconds, 0.1).toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;

@@ -1,6 +1,10 @@
 // The fusions of the open stack: those waiting, the one running with its growing decision map, and the results.
 import { element, secondsText, setText } from "./dom.js";
 
+const STAGES = {
+  read: "Reading the frames", check: "Checking the frames", align: "Aligning the frames", resample: "Moving the frames into place",
+  fuse: "Deciding what is sharp", refine: "Refining the picture", keep: "Keeping the result",
+};
 const WORDS = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 
 export function mount(root, app) {
@@ -8,6 +12,7 @@ export function mount(root, app) {
   const title = element("h3", { tabIndex: -1 });
   const stage = element("p", { class: "stage-name" });
   const bar = element("progress", { max: 1, "aria-label": "Progress of the fusion" });
+  const elapsed = element("p", { class: "quiet" });
   const cancel = element("button", { type: "button", id: "cancel", onclick: () => act(app, "cancel") }, "Cancel");
   const again = element("button", { type: "button", class: "main", onclick: () => act(app, "again") }, "Run again");
   const fault = element("p", { class: "fault", role: "alert" });
@@ -17,7 +22,7 @@ export function mount(root, app) {
     element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."));
   const said = element("ul", { class: "said" });
   const hint = element("p", { class: "hint" });
-  const job = element("div", { class: "job" }, title, stage, bar, fault,
+  const job = element("div", { class: "job" }, title, stage, bar, elapsed, fault,
     element("div", { class: "row" }, cancel, again), picture, said);
   root.append(hint, job);
   let live = "";
@@ -43,6 +48,13 @@ export function mount(root, app) {
     next.decode().then(() => { if (live === wanted) map.src = wanted; }, () => {});
   }
 
+  function showElapsed() {
+    const now = app.job();
+    elapsed.hidden = now?.state !== "running" || !now.started;
+    if (!elapsed.hidden) setText(elapsed, `Running for ${secondsText(Math.max(Math.round(Date.now() / 1000 - now.started), 0))}`);
+  }
+  setInterval(showElapsed, 1000);
+
   app.state.on((now, before) => {
     if (now.jobs === before.jobs && now.selected === before.selected && now.stacks === before.stacks && now.loaded === before.loaded) return;
     const shown = app.job();
@@ -53,10 +65,10 @@ export function mount(root, app) {
     const running = shown.state === "running";
     const waiting = now.jobs.filter((one) => one.state === "running" || one.state === "queued");
     setText(title, { queued: "Waiting for its turn", running: "Fusing", failed: "The fusion failed", cancelled: "The fusion was cancelled", done: "Done" }[shown.state]);
-    setText(stage, running ? `${shown.stage ?? "starting"} · ${Math.round(shown.done * 100)} %`
-      : shown.state === "queued" ? `${Math.max(waiting.findIndex((one) => one.id === shown.id), 0)} before it` : "");
-    bar.hidden = !running;
-    bar.value = shown.done ?? 0;
+    const ahead = Math.max(waiting.findIndex((one) => one.id === shown.id), 0);
+    setText(stage, running ? stageText(shown) : shown.state === "queued" ? `${ahead} before it` : "");
+    setBar(bar, shown);
+    showElapsed();
     setText(fault, shown.error ?? "");
     cancel.hidden = !running && shown.state !== "queued";
     again.hidden = shown.state !== "failed" && shown.state !== "cancelled";
@@ -69,6 +81,18 @@ export function mount(root, app) {
     const old = before.jobs.find((one) => one.id === shown.id);
     if (old && old.state !== shown.state) app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
   });
+}
+
+function stageText(job) {
+  const words = STAGES[job.stage] ?? (job.stage || "Starting");
+  return job.done > 0 && job.done < 1 ? `${words} · ${Math.round(job.done * 100)} %` : words;
+}
+
+/** Where a stage has not told how far it is the bar says that something is at work, and no more. */
+function setBar(bar, job) {
+  bar.hidden = job.state !== "running";
+  if (job.done > 0 && job.done < 1) bar.value = job.done;
+  else bar.removeAttribute("value");
 }
 
 async function act(app, what, job = app.job()) {
@@ -117,10 +141,9 @@ function mountResults(root, app) {
     const going = job.state === "running" || job.state === "queued";
     setText(row.name, `${place + 1}. ${job.options?.method ?? app.state.get().methods[0]?.name ?? "fusion"}`);
     const time = job.state === "done" && job.result?.seconds ? ` in ${secondsText(job.result.seconds)}` : "";
-    setText(row.facts, job.state === "running" ? `${Math.round(job.done * 100)} %` : `${WORDS[job.state]}${time}`);
+    setText(row.facts, `${WORDS[job.state]}${time}`);
     row.open.setAttribute("aria-current", String(job.id === selected));
-    row.bar.hidden = job.state !== "running";
-    row.bar.value = job.done ?? 0;
+    setBar(row.bar, job);
     row.bar.setAttribute("aria-label", `Progress of fusion ${place + 1}`);
     row.stop.hidden = !going;
     row.stop.setAttribute("aria-label", `Cancel fusion ${place + 1}`);

@@ -85,7 +85,7 @@ export function mount(root, app) {
     const { signal } = asking;
     setText(estimate, "Estimating …");
     try {
-      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, { options: chosen }, signal);
+      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, chosen, signal);
       if (signal.aborted) return;
       showEstimate(answer);
     } catch (error) {
