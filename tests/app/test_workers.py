@@ -223,6 +223,26 @@ def test_a_quick_task_cannot_take_all_the_memory(with_tasks):
     asyncio.run(run())
 
 
+def test_what_lies_in_the_current_folder_is_not_taken_for_a_module(with_tasks, tmp_path, monkeypatch):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "numpy.py").write_text("raise SystemExit('evil')")
+    monkeypatch.chdir(tmp_path / "pictures")
+
+    async def use(worker):
+        return await worker.run({"task": "echo", "say": 1})
+
+    assert with_worker(use) == {"said": 1}
+
+
+def test_the_server_goes_on_when_the_process_that_looks_at_files_is_killed(server):
+    for pid in children_of(server.process.pid):
+        if b"--quick" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    folder = str(server.root / "small")
+    stack = server.client.post("/api/stacks", json={"folder": folder}).raise_for_status().json()["id"]
+    assert [frame["state"] for frame in server.seen(stack)["frames"]] == ["ready"] * 3
+
+
 def test_no_worker_outlives_the_server(server_of_its_own):
     pids = children_of(server_of_its_own.process.pid)
     assert len(pids) >= 2

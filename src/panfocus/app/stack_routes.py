@@ -67,7 +67,8 @@ async def _thumbnail(request: Request) -> FileResponse:
     path = app.stacks.thumbnail(stack["id"], request.path_params["key"])
     if not path.is_file():
         raise Refusal(404, "there is no picture of this frame, or not yet")
-    return FileResponse(path, media_type="image/jpeg")
+    # A key is never used again.
+    return FileResponse(path, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=86400"})
 
 
 routes = [

@@ -168,7 +168,8 @@ class Stacks:
         self._tell(stack)
 
     def _tell(self, stack: Stack) -> None:
-        self._events.tell({"kind": "stack", "stack": self.public(stack)})
+        if stack["id"] in self._store.stacks:  # it may have been removed while a file came
+            self._events.tell({"kind": "stack", "stack": self.public(stack)})
 
     def _path(self, stack: Stack, frame: dict[str, Any]) -> Path:
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]

@@ -20,6 +20,7 @@ Event = dict[str, Any]
 
 _NAME = re.compile(r"[a-z]+")
 _SECONDS_TO_CLEAN_UP = 5.0
+_NICENESS = 5  # of long tasks: what somebody waits for goes first
 _LEAST_ROOM = 1 << 30  # bytes that a quick task may take, however little is free
 
 
@@ -121,6 +122,8 @@ def _get_ready(*, quick: bool) -> None:
         look.warm_up()
         _limit_memory()
     else:
+        if sys.platform != "win32":
+            os.nice(_NICENESS)
         import panfocus.job.run
         import panfocus.pipeline  # noqa: F401
 

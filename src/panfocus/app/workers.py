@@ -48,6 +48,7 @@ class Worker:
         """Start a process, which imports what it needs while it waits for its task."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # modules are not looked for in the current folder, which may be one of pictures
             "-m",
             "panfocus.app.worker",
             *arguments,
@@ -118,7 +119,7 @@ class Worker:
         code = await self._process.wait()
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self._listening), 1)
-        if code == -signal.SIGKILL:
+        if code == -9:
             return "the process was killed by signal 9: probably there was not enough memory"
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else ""

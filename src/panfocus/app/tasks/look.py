@@ -30,7 +30,7 @@ def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[st
     """
     path, thumbnail = Path(task["path"]), Path(task["thumbnail"])
     headers = read_headers([path])
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     sharpest = 0.0
     for number, header in enumerate(headers):
         image = read_frame(header)

@@ -1,0 +1,68 @@
+"""What is refused of files that are sent, without sending them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from panfocus.app.answers import Refusal
+from panfocus.app.uploads import Limits, Uploads, check_name
+
+
+def stack_of(*sizes):
+    return {"id": "s", "folder": None, "frames": [{"bytes": size, "path": None} for size in sizes]}
+
+
+def uploads(promised=0):
+    made = Uploads(None, Limits(file_bytes=100, stack_bytes=250))
+    made._promised["s"] = promised
+    return made
+
+
+def request(size):
+    return SimpleNamespace(headers={"content-length": str(size)})
+
+
+def test_what_fits_is_taken():
+    assert uploads()._checked_size(stack_of(100, 50), request(100)) == 100
+
+
+@pytest.mark.parametrize(
+    ("there", "promised", "size", "status"),
+    [((), 0, 101, 413), ((100, 100), 0, 51, 413), ((100,), 100, 51, 413), ((), 0, -1, 411), ((), 0, "", 411)],
+)
+def test_what_is_too_large_for_a_file_or_a_stack_with_what_is_under_way_is_refused(
+    there, promised, size, status
+):
+    with pytest.raises(Refusal) as caught:
+        uploads(promised)._checked_size(stack_of(*there), request(size))
+    assert caught.value.status == status
+
+
+@pytest.mark.parametrize("name", ["a.png", "Ä 1.TIFF", "a.b.jpg", "漢.webp", "x.CR2", "a'b.jpg"])
+def test_plain_names_of_images_are_taken(name):
+    check_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b.png", "a\\b.png", "a\n.png", "\ud800.png", ".a.png", "a"]
+)
+def test_other_names_are_not(name):
+    with pytest.raises(Refusal):
+        check_name(name)
+
+
+def test_a_full_disk_is_told_before_a_file_is_taken():
+    """The room is asked of the system, which a test cannot fill; so it is asked of the part that decides."""
+    import asyncio
+
+    class Full:
+        def receiving(self, stack, change):
+            pass
+
+        def room(self):
+            return 1000
+
+    full = Uploads(Full(), Limits())
+    with pytest.raises(Refusal) as caught:
+        asyncio.run(full.receive(stack_of(), "a.png", request(10)))
+    assert caught.value.status == 507
