@@ -1,6 +1,7 @@
 """What the page is shown of a job, against the arrays that the job kept, decoded by other means."""
 
 import io
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 from panfocus.app import views
 from panfocus.app.answers import HANDLERS
 from panfocus.app.layers import keep_display, keep_layer
+from panfocus.app.serve import _listener
 from panfocus.app.store import Store, now
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.ramp import ramp
@@ -236,3 +238,9 @@ def test_many_tiles_at_once_are_those_of_one_by_one(job):
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda path: job.get(path).content, paths))
     assert together == alone
+
+
+def test_packets_of_an_answer_do_not_wait_for_each_other():
+    """asyncio sends them at once only from sockets that name their protocol; else a tile takes 40 ms more."""
+    with _listener(0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP

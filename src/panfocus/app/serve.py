@@ -54,7 +54,8 @@ def _listener(port: int | None) -> socket.socket:
     """Return a socket at this port of this computer alone, not to be reached from others."""
     tried = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED)
     for number in tried:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # The protocol by name: else asyncio does not know it, and small packets wait 40 ms for each other.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if sys.platform != "win32":  # where it would let two servers listen at one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
