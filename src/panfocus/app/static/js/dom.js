@@ -23,6 +23,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Make a list show these lines; hidden where there are none. */
+export function setLines(list, lines) {
+  const known = JSON.stringify(lines);
+  if (list.dataset.shown !== known) list.replaceChildren(...lines.map((line) => element("li", {}, line)));
+  list.dataset.shown = known;
+  list.hidden = lines.length === 0;
+}
+
 /** Call `fn` once, `wait` ms after the last request. */
 export function debounced(fn, wait) {
   let timer = 0;

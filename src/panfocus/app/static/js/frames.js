@@ -1,5 +1,5 @@
 // The frames of the open stack: thumbnails with focus scores, order, which are used, what is wrong with them.
-import { element, setText, sizeText } from "./dom.js";
+import { element, setLines, setText, sizeText } from "./dom.js";
 import { chooserButtons } from "./intake.js";
 import { removeStack } from "./welcome.js";
 
@@ -176,12 +176,7 @@ function mountStackHead(root, app) {
     setText(title, stack.name);
     setText(source, stack.folder ?? "");
     source.hidden = !stack.folder;
-    const shown = JSON.stringify(stack.warnings);
-    if (warnings.dataset.shown !== shown) {
-      warnings.dataset.shown = shown;
-      warnings.replaceChildren(...stack.warnings.map((text) => element("li", {}, text)));
-      warnings.hidden = stack.warnings.length === 0;
-    }
+    setLines(warnings, stack.warnings);
     const going = app.state.get().uploads[stack.id];
     upload.hidden = !going && !stack.receiving;
     stop.hidden = !going;

@@ -1,5 +1,5 @@
 // The fusions of the open stack: those waiting, the one running with its growing decision map, and the results.
-import { element, secondsText, setText } from "./dom.js";
+import { element, secondsText, setLines, setText } from "./dom.js";
 
 const STAGES = {
   read: "Reading the frames", check: "Checking the frames", align: "Aligning the frames", resample: "Moving the frames into place",
@@ -73,11 +73,7 @@ export function mount(root, app) {
     cancel.hidden = !running && shown.state !== "queued";
     again.hidden = shown.state !== "failed" && shown.state !== "cancelled";
     drawLive(shown);
-    const lines = [...shown.warnings, ...shown.said];
-    if (said.dataset.shown !== JSON.stringify(lines)) {
-      said.dataset.shown = JSON.stringify(lines);
-      said.replaceChildren(...lines.map((line) => element("li", {}, line)));
-    }
+    setLines(said, [...shown.warnings, ...shown.said]);
     const old = before.jobs.find((one) => one.id === shown.id);
     if (old && old.state !== shown.state) app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
   });
@@ -110,7 +106,9 @@ function mountResults(root, app) {
   const list = element("ul", { class: "results" });
   const elsewhere = element("p", { class: "quiet" });
   const report = element("ul", { class: "warnings", "aria-label": "Said about this result" });
-  root.append(element("h3", { id: "results-title" }, "Results"), list, report, elsewhere);
+  const lines = element("ul", { class: "said" });
+  const notes = element("details", { class: "more" }, element("summary", {}, "What was done"), lines);
+  root.append(element("h3", { id: "results-title" }, "Results"), list, report, notes, elsewhere);
 
   async function remove(job) {
     try {
@@ -169,12 +167,10 @@ function mountResults(root, app) {
     const others = now.jobs.filter((job) => (job.state === "running" || job.state === "queued") && !jobs.includes(job));
     setText(elsewhere, others.length ? `${others.length} more in other stacks or learning.` : "");
     const shown = app.job();
-    const warned = shown?.state === "done" ? shown.warnings : [];
-    if (report.dataset.shown !== JSON.stringify(warned)) {
-      report.dataset.shown = JSON.stringify(warned);
-      report.replaceChildren(...warned.map((text) => element("li", {}, text)));
-    }
-    report.hidden = warned.length === 0;
+    const ended = shown?.state === "done" ? shown : { warnings: [], said: [] };
+    setLines(report, ended.warnings);
+    setLines(lines, ended.said);
+    notes.hidden = ended.said.length === 0;
     root.hidden = jobs.length === 0 && others.length === 0;
   });
 }

@@ -1,5 +1,5 @@
 // The Fuse button with an estimate beside it; the settings, in forms made of what the server tells of the methods.
-import { copyButton, debounced, element, secondsText, setText, sizeText } from "./dom.js";
+import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
 import { formOf } from "./forms.js";
 
 export function mount(root, app) {
@@ -97,13 +97,12 @@ export function mount(root, app) {
     estimate.classList.toggle("fault", Boolean(answer.error));
     if (answer.error) setText(estimate, answer.error);
     else {
-      const time = answer.seconds === null ? "" : `About ${secondsText(answer.seconds)}, `;
+      const time = answer.seconds === null ? "" : `${answer.seconds < 5 ? "A few seconds" : `About ${secondsText(answer.seconds)}`}, `;
       setText(estimate, `${time}${sizeText(answer.memory)} of memory. ${answer.n_frames} frames of ${answer.width} × ${answer.height}.`);
     }
     setText(command, answer.command ?? "");
     const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
-    warnings.replaceChildren(...said.map((text) => element("li", {}, text)));
-    warnings.hidden = said.length === 0;
+    setLines(warnings, said);
   }
 
   async function start() {
