@@ -84,6 +84,7 @@ def test_dropped_files_are_a_stack_in_natural_order_with_what_was_left_out(page,
     drop(page, [*paths, notes], rename=lambda name: number.get(name, name))
     expect(page.locator("#fuse")).to_be_enabled()
     assert names(page) == ["shot 1.png", "shot 9.png", "shot 10.png"]
+    expect(page.locator("#stack-title")).to_have_text("shot 1 to shot 10")
     expect(page.locator(".notice")).to_contain_text("notes.txt")
     for picture in page.locator(".frame img").all():
         expect(picture).to_have_js_property("naturalWidth", 120)

@@ -37,6 +37,7 @@ function isImage(file, endings) {
 
 /** Send files to a stack, or to a new one that is made for them. Tells of what was left out and why. */
 export async function sendFiles(app, found, stackId = null) {
+  await app.loaded;
   const { endings, file_bytes: most } = app.state.get().limits;
   const images = found.files.filter((file) => isImage(file, endings));
   const left = found.files.filter((file) => !images.includes(file)).map((file) => file.name).concat(found.folders);

@@ -22,6 +22,7 @@ const app = {
   openTool,
   announce,
   complain,
+  loaded: new Promise((resolve) => state.on((now) => now.loaded && resolve())),
   accept: (message) => applyEvent(state, message), // an answer of the server, put where its event would go
   useOptions: () => {}, // the settings panel puts its own here
 };
@@ -197,7 +198,8 @@ mountFrames(byId("frames"), app);
 mountProgress(byId("progress"), app);
 state.set({});
 app.events = followEvents(state);
-window.addEventListener("hashchange", () => {
+window.addEventListener("hashchange", async () => {
+  await app.events.readAll(); // it may name what this page has not heard of yet
   const { stack, job } = selectionInHash();
   select(stack, job);
 });
