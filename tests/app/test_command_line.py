@@ -107,6 +107,7 @@ def test_options_of_the_page_become_a_request():
         ({"algin": "off"}, "algin is no option"),
         ({"align": 3}, "3 is not of the kind"),
         ({"threads": "two"}, "'two' is not of the kind"),
+        ({"threads": 0}, "threads counts from 1, got 0"),
         ({"settings": "w=1"}, "'w=1' is not of the kind"),
     ],
 )

@@ -30,6 +30,7 @@ PAGE_OPTIONS = (
     "max_memory",
     "threads",
 )
+_COUNTED = ("threads", "channel", "time")
 
 
 def as_request(
@@ -53,6 +54,9 @@ def as_request(
         made: Request = restored(request)
     except (TypeError, ValueError) as error:
         raise InputError(f"the options are not of the right kind: {error}") from error
+    for name in _COUNTED:
+        if (number := getattr(made, name)) is not None and number < 1:
+            raise InputError(f"{name} counts from 1, got {number}")
     return dataclasses.replace(made, dictionary=dictionary)
 
 

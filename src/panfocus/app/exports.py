@@ -83,11 +83,12 @@ async def _export(request: Request) -> JSONResponse:
         "shown": requests.plain(shown),
         "picture": "image" in what,
     }
-    worker = await app.workers.long()
-    try:
-        told = await worker.run(task)
-    finally:
-        await worker.close()
+    async with app.jobs.exporting:
+        worker = await app.workers.long()
+        try:
+            told = await worker.run(task)
+        finally:
+            await worker.close()
     base = f"/api/jobs/{job['id']}/exports/"
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])

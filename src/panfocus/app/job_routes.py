@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from panfocus.app.answers import Refusal, json_body
-from panfocus.app.jobs import add_fusion, fusion_command, request_of
+from panfocus.app.fusions import add_fusion, fusion_command, request_of
 from panfocus.app.learning import add_learning
 from panfocus.job.request import plain
 

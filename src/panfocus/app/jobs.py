@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
-from panfocus.app.command import as_request, shown_command
-from panfocus.app.store import Store, now
+from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
 from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
 from panfocus.io.files import make_folder
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request, plain
 
 if TYPE_CHECKING:
     from panfocus.app.server import App
@@ -44,6 +41,7 @@ class Jobs:
     """All jobs; a task in the background has them done, the oldest first."""
 
     def __init__(self, app: "App") -> None:
+        self.exporting = asyncio.Lock()  # one at a time: each takes the memory of a picture
         self._app = app
         self._jobs = app.store.jobs
         self._work = asyncio.Event()
@@ -131,6 +129,8 @@ class Jobs:
             shutil.rmtree(folder / name, ignore_errors=True)
             (folder / name).unlink(missing_ok=True)
         job |= _FRESH | {"said": [], "warnings": []}
+        if "learning" in job:
+            job["learning"] = {"objective": [], "atoms_version": 0}
         self.changed(job)
         self._work.set()
 
@@ -195,6 +195,8 @@ class Jobs:
             case {"event": "learning", "objective": objective, "atoms_version": version}:
                 job["learning"]["objective"].append(objective)
                 job["learning"]["atoms_version"] = version
+            case {"event": "atoms", "atoms_version": version}:
+                job["learning"]["atoms_version"] = version
         self._tell(job)
 
     def _end(self, job: Job, state: str, **more: Any) -> None:
@@ -206,52 +208,3 @@ class Jobs:
 
     def _tell(self, job: Job) -> None:
         self._app.events.tell({"kind": "job", "job": self.public(job)})
-
-
-def request_of(app: "App", stack: Job, options: Job, folder: Path) -> Request:
-    """Return what the page's options ask for; files would go into `folder`."""
-    # A report is asked for, so that the frames are digested; it is written when it is exported.
-    outputs = Outputs(image=folder / "fused.tif", report=folder / "report.json")
-    dictionary = _dictionary(app.store, options.get("dictionary"))
-    return as_request(options, app.stacks.paths(stack["id"]), outputs, dictionary=dictionary)
-
-
-def fusion_command(request: Request, stack: Job) -> str:
-    """Write the command that fuses the same."""
-    from dataclasses import replace
-
-    return shown_command(replace(request, outputs=Outputs(image=Path("fused.tif"))), stack["folder"])
-
-
-def add_fusion(app: "App", stack: Job, options: Job) -> Job:
-    """Put a fusion of a stack into the queue."""
-    folder = app.jobs.new_folder()
-    try:
-        request = request_of(app, stack, options, folder / EXPORTS)
-        task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
-        added: Job = app.jobs.add(
-            stack=stack["id"],
-            kind="fuse",
-            name=f"{stack['name']}, {request.method or 'panfocus'}",
-            options=options,
-            command=fusion_command(request, stack),
-            task=task,
-        )
-    except Exception:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return added
-
-
-def _dictionary(store: Store, name: object) -> Path | None:
-    """Find a dictionary by its name: one that was learned here, or that comes with panfocus."""
-    from panfocus.dictionary.coupled import DEFAULT_NAMES
-
-    if name is None or name == "":
-        return None
-    if name in store.dictionary_names():
-        return store.dictionaries / f"{name}.npz"
-    if name in DEFAULT_NAMES:
-        return Path(str(name))
-    known = ", ".join([*store.dictionary_names(), *DEFAULT_NAMES])
-    raise Refusal(400, f"there is no dictionary {str(name)[:80]}; there are {known}")

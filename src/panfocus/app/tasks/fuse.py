@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.tasks.telling import LiveMap, Tell, Teller
+from panfocus.app.tasks.telling import LiveMap, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
     from panfocus.job.fusion import Fusion
@@ -28,7 +28,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     keep_freed_memory()
     request, folder = restored(task["request"]), Path(task["folder"])
     teller = Teller(tell)
-    with limit_threads(request.threads):
+    with limit_threads(request.threads), compiling_told(teller):
         teller.progress("check", 0.0)
         job = prepare(request, force=True, warn=teller.warn, every_map=True)
         check_room(KeptArrays(folder / ARRAYS), job.source.like_frames)

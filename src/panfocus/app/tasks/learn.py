@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.app.tasks.fuse import ARRAYS
-from panfocus.app.tasks.telling import SECONDS_BETWEEN_PICTURES, Tell, Teller
+from panfocus.app.tasks.telling import SECONDS_BETWEEN_PICTURES, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
     from panfocus._float import FloatArray
@@ -22,13 +22,14 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """
     from panfocus.dictionary import CoupledDictionary
     from panfocus.io.dictionary_file import check_total_atoms
-    from panfocus.io.files import write_files
+    from panfocus.io.files import check_destination, write_files
     from panfocus.io.regions import encode_regions
     from panfocus.job.learn import cut_regions, said_course
 
     teller, settings = Teller(tell), task["settings"]
     path, output = Path(task["file"]), Path(task["output"])
     check_total_atoms(2, settings["atoms"])
+    check_destination(output)
     teller.progress("read", 0.0)
     regions = task["regions"]
     if task["frames_of"]:
@@ -37,18 +38,19 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     pictures, origin = cut_regions(path, settings["patch_size"])
     teller.progress("learn", 0.0)
     shown = _Shown(Path(task["folder"]) / ATOMS, tell)
-    learned = CoupledDictionary.learn(
-        *pictures,
-        patch_size=settings["patch_size"],
-        n_atoms=settings["atoms"],
-        max_atoms=settings["max_atoms"],
-        rounds=settings["rounds"],
-        n_samples=settings["samples"],
-        rng=settings["seed"],
-        origin=origin,
-        progress=teller.progress,
-        watch=shown.watch,
-    )
+    with compiling_told(teller):
+        learned = CoupledDictionary.learn(
+            *pictures,
+            patch_size=settings["patch_size"],
+            n_atoms=settings["atoms"],
+            max_atoms=settings["max_atoms"],
+            rounds=settings["rounds"],
+            n_samples=settings["samples"],
+            rng=settings["seed"],
+            origin=origin,
+            progress=teller.progress,
+            watch=shown.watch,
+        )
     shown.draw(learned.levels)
     learned.save(output)
     teller.say(f"learned {learned}")

@@ -1,7 +1,9 @@
 """Who hears of a job in a worker: the server, by events."""
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,27 @@ class Teller:
 
     def finish(self) -> None:
         """Do nothing: an interrupt is never too late, as files appear where nobody waits for them yet."""
+
+
+class _Notes(logging.Handler):
+    def __init__(self, teller: Teller) -> None:
+        super().__init__(logging.INFO)
+        self._teller = teller
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._teller.say(record.getMessage())
+
+
+@contextmanager
+def compiling_told(teller: Teller) -> Iterator[None]:
+    """Pass on what the log says to users as well: that code is compiled, which takes a while."""
+    compiler, notes = logging.getLogger("panfocus._compile"), _Notes(teller)
+    compiler.setLevel(logging.INFO)
+    compiler.addHandler(notes)
+    try:
+        yield
+    finally:
+        compiler.removeHandler(notes)
 
 
 class LiveMap:

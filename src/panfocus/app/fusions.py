@@ -1,0 +1,63 @@
+"""Fusions that the page asks for: from a stack and options to a request, a command line and a job."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from panfocus.app.answers import Refusal
+from panfocus.app.command import as_request, shown_command
+from panfocus.app.jobs import EXPORTS, Job
+from panfocus.app.store import Store
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request, plain
+
+if TYPE_CHECKING:
+    from panfocus.app.server import App
+
+
+def request_of(app: "App", stack: Job, options: Job, folder: Path) -> Request:
+    """Return what the page's options ask for; files would go into `folder`."""
+    # A report is asked for, so that the frames are digested; it is written when it is exported.
+    outputs = Outputs(image=folder / "fused.tif", report=folder / "report.json")
+    dictionary = _dictionary(app.store, options.get("dictionary"))
+    return as_request(options, app.stacks.paths(stack["id"]), outputs, dictionary=dictionary)
+
+
+def fusion_command(request: Request, stack: Job) -> str:
+    """Write the command that fuses the same."""
+    return shown_command(replace(request, outputs=Outputs(image=Path("fused.tif"))), stack["folder"])
+
+
+def add_fusion(app: "App", stack: Job, options: Job) -> Job:
+    """Put a fusion of a stack into the queue."""
+    folder = app.jobs.new_folder()
+    try:
+        request = request_of(app, stack, options, folder / EXPORTS)
+        task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+        added: Job = app.jobs.add(
+            stack=stack["id"],
+            kind="fuse",
+            name=f"{stack['name']}, {request.method or 'panfocus'}",
+            options=options,
+            command=fusion_command(request, stack),
+            task=task,
+        )
+    except Exception:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return added
+
+
+def _dictionary(store: Store, name: object) -> Path | None:
+    """Find a dictionary by its name: one that was learned here, or that comes with panfocus."""
+    from panfocus.dictionary.coupled import DEFAULT_NAMES
+
+    if name is None or name == "":
+        return None
+    if name in store.dictionary_names():
+        return store.dictionaries / f"{name}.npz"
+    if name in DEFAULT_NAMES:
+        return Path(str(name))
+    known = ", ".join([*store.dictionary_names(), *DEFAULT_NAMES])
+    raise Refusal(400, f"there is no dictionary {str(name)[:80]}; there are {known}")
