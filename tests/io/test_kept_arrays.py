@@ -104,7 +104,10 @@ def test_one_that_is_open_stays_as_it_is_when_it_is_replaced(tmp_path):
     old.close()
 
 
-def test_threads_read_one_array_at_once(tmp_path):
+@pytest.mark.parametrize("system", ["this one", "one that cannot read at a position"])
+def test_threads_read_one_array_at_once(tmp_path, monkeypatch, system):
+    if system != "this one":
+        monkeypatch.delattr(os, "preadv", raising=False)
     values = np.arange(200 * 300).reshape(200, 300).astype(np.uint16)
     kept = KeptArrays(tmp_path)
     with kept.create("plane", values.shape, values.dtype) as array:
