@@ -1,5 +1,6 @@
 """The server, put together: what it holds, its routes, its start and its end."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -60,6 +61,8 @@ class App:
     async def start(self) -> None:
         """Start the workers, and go on with what was under way when the server last ended."""
         await self.workers.start()
+        # The first page will ask for it, and wait: the methods are imported.
+        self._preparing = asyncio.create_task(run_in_threadpool(forms.methods))
         self.stacks.start()
         await self.jobs.start()
 
@@ -92,7 +95,7 @@ async def _page(request: Request) -> FileResponse:
 
 
 async def _state(request: Request) -> JSONResponse:
-    await run_in_threadpool(forms.methods)  # the first time the methods are imported, which takes a second
+    await run_in_threadpool(forms.methods)  # may still be under way
     return JSONResponse(request.app.state.app.state())
 
 

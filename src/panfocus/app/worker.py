@@ -20,7 +20,7 @@ Event = dict[str, Any]
 
 _NAME = re.compile(r"[a-z]+")
 _SECONDS_TO_CLEAN_UP = 5.0
-_NICENESS = 5  # of long tasks: what somebody waits for goes first
+_NICENESS = 2  # of long tasks: what somebody waits for goes first
 _LEAST_ROOM = 1 << 30  # bytes that a quick task may take, however little is free
 
 
