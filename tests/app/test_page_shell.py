@@ -100,6 +100,15 @@ def test_a_drop_on_the_frames_adds_to_the_stack(page, tmp_path):
     expect(page.locator(".frame")).to_have_count(3)
 
 
+def test_a_folder_is_chosen_without_the_folders_in_it(page, tmp_path):
+    small_stacks.write(tmp_path / "ants", n=2)
+    small_stacks.write(tmp_path / "ants" / "old", n=2)
+    page.set_input_files("#welcome input[webkitdirectory]", tmp_path / "ants")
+    expect(page.locator("#stack-title")).to_have_text("ants")
+    expect(page.locator(".frame")).to_have_count(2)
+    expect(page.locator(".notice")).to_contain_text("old/")
+
+
 def test_a_frame_that_cannot_be_read_says_why_and_the_others_go_on(page, tmp_path):
     paths = small_stacks.write(tmp_path, n=3)
     paths[1].write_bytes(paths[1].read_bytes()[:2000])
@@ -196,6 +205,36 @@ def test_a_fusion_is_watched_and_its_result_seen_after_a_reload(page, serves):
     expect(page.get_by_role("tab", name="Learn")).to_be_focused()
     expect(page.locator("#panel-learn")).to_be_visible()
     expect(page.locator("#panel-look")).to_be_hidden()
+
+
+def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_path):
+    drop(page, small_stacks.write(tmp_path, n=3, size=(500, 700)))
+    page.locator("#settings-details > summary").click()
+    page.get_by_label("Method", exact=True).select_option("coupled")
+    page.locator("#fuse").click()
+    expect(page.locator("#results li")).to_have_count(1)
+    page.get_by_label("Method", exact=True).select_option("panfocus")
+    page.locator("#fuse").click()
+    expect(page.locator("#results li")).to_have_count(2)
+    page.get_by_role("button", name="Cancel fusion 1").click()
+    expect(page.locator("#results li").first).to_contain_text("cancelled", timeout=20_000)
+    expect(page.locator("#results li").nth(1)).to_contain_text("done in", timeout=60_000)
+    expect(page.locator("#viewer")).to_be_visible()
+
+
+def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):
+    small_stacks.write(tmp_path / "beetle")
+    with running_server(tmp_path / "work", tmp_path, "--port", "0") as first:
+        page = chromium.new_page()
+        page.goto(first.address)
+        open_stack(page, first)
+        port = first.url.rpartition(":")[2]
+    expect(page.locator("#offline")).to_contain_text("does not answer")
+    with running_server(tmp_path / "work", tmp_path, "--port", port):
+        expect(page.locator("#offline")).to_be_hidden(timeout=20_000)
+        page.get_by_role("checkbox", name="Use frame-2.png").click()
+        expect(page.locator(".frame.out")).to_have_count(1)
+        page.close()
 
 
 @pytest.mark.parametrize(

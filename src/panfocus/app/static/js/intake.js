@@ -30,6 +30,16 @@ async function collect(entry, files, folders) {
   }
 }
 
+/** The same of what a chooser of files or of a folder gives, which tells all that lies below a folder. */
+function filesOfChooser(chosen) {
+  const parts = (file) => file.webkitRelativePath.split("/"); // folder, file, or one empty text for a loose file
+  return {
+    name: (chosen.length && parts(chosen[0])[0]) || null,
+    files: chosen.filter((file) => parts(file).length <= 2),
+    folders: [...new Set(chosen.filter((file) => parts(file).length > 2).map((file) => `${parts(file)[1]}/`))],
+  };
+}
+
 function isImage(file, endings) {
   if (file.name.startsWith(".")) return false;
   return !endings || endings.some((ending) => file.name.toLowerCase().endsWith(ending));
@@ -93,10 +103,9 @@ async function sendAll(app, id, files) {
 export function chooserButtons(app, stackId, main = "") {
   const button = (label, folder) => {
     const input = element("input", { type: "file", multiple: true, class: "unseen", tabIndex: -1, "aria-hidden": "true", onchange: async () => {
-      const files = [...input.files];
-      const name = files[0]?.webkitRelativePath.split("/")[0] || null;
+      const found = filesOfChooser([...input.files]);
       input.value = "";
-      if (files.length) await sendFiles(app, { name, files, folders: [] }, stackId()).catch(app.complain);
+      if (found.files.length) await sendFiles(app, found, stackId()).catch(app.complain);
     } });
     if (folder) input.webkitdirectory = true;
     return [element("button", { type: "button", class: folder ? "" : main, onclick: () => input.click() }, label), input];

@@ -65,10 +65,11 @@ export function followEvents(state) {
   const listeners = new Set();
   let source = null;
   let retry = 0;
-  let meanwhile = null; // messages that came while the state was read: they are newer than it
+  const readings = new Set(); // for each reading of the state, the messages that came meanwhile: they are newer
 
   async function readAll() {
-    meanwhile = [];
+    const meanwhile = [];
+    readings.add(meanwhile);
     try {
       const read = await get("/api/state");
       const oldFirst = (a, b) => (a.created < b.created ? -1 : Number(a.created > b.created));
@@ -79,7 +80,7 @@ export function followEvents(state) {
       clearTimeout(retry);
       retry = setTimeout(readAll, 5000);
     } finally {
-      meanwhile = null;
+      readings.delete(meanwhile);
     }
   }
 
@@ -88,7 +89,7 @@ export function followEvents(state) {
     source.onopen = readAll;
     source.onmessage = (event) => {
       const message = JSON.parse(event.data);
-      meanwhile?.push(message);
+      for (const meanwhile of readings) meanwhile.push(message);
       applyEvent(state, message);
       for (const listener of [...listeners]) listener(message);
     };
