@@ -119,6 +119,21 @@ def test_an_error_in_a_callback_stops_the_work(rng):
         run(Blurred(), rng.integers(0, 256, (2, 23, 31), np.uint8), stop)
 
 
+@pytest.mark.parametrize("halo", [2, None])
+def test_whoever_watches_sees_every_pixel_once(rng, halo):
+    seen = np.zeros((23, 31), int)
+    labels = np.full((23, 31), -1)
+
+    def watch(rows, cols, part):
+        seen[rows, cols] += 1
+        labels[rows, cols] = part.labels
+
+    frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
+    result = run(Blurred(halo=halo), frames, side=9, watch=watch)
+    np.testing.assert_array_equal(seen, 1)
+    np.testing.assert_array_equal(labels, result.labels)
+
+
 @dataclasses.dataclass(frozen=True)
 class Busy(Blurred):
     """One that uses all threads itself; it records how many there are, and how many tiles are at work."""
