@@ -1,10 +1,13 @@
 """Plans keep to the memory that is allowed, and the command keeps to its plan."""
 
+import dataclasses
+import json
 import re
 import signal
 import subprocess
 import sys
 import tracemalloc
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,19 +18,23 @@ from scipy.ndimage import gaussian_filter
 from panfocus._checks import blank
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError
+from panfocus.execute import tile_side
 from panfocus.io.machine import free_memory
 from panfocus.io.read import read_image
 from panfocus.job.plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
 from panfocus.registration.memory import _registering
+from panfocus.slabs import slab_spans
 
 
 def like(n_frames, height, width, dtype=np.uint8):
     return blank((n_frames, height, width, 3), np.dtype(dtype))
 
 
-def plan(method, frames, max_memory=None, *, maps=(), refine=False, align=False, threads=2, **settings):
+def plan(
+    method, frames, max_memory=None, *, maps=(), refine=False, align=False, spans=(), threads=2, **settings
+):
     with limit_threads(threads):
         return make_plan(
             method,
@@ -37,7 +44,16 @@ def plan(method, frames, max_memory=None, *, maps=(), refine=False, align=False,
             refine=refine,
             align=align,
             max_memory=max_memory,
+            spans=spans,
         )
+
+
+def least_memory(method, frames, **options):
+    """Return what a refusal says is needed, in bytes."""
+    with pytest.raises(InputError) as caught:
+        plan(method, frames, 1, **options)
+    megabytes = re.search(r"about ([\d,]+) MB of memory would be needed", str(caught.value)).group(1)
+    return (int(megabytes.replace(",", "")) + 1) * 10**6
 
 
 @pytest.mark.parametrize("method", ["panfocus", "dwt", "coupled"])
@@ -74,6 +90,55 @@ def test_too_little_memory_is_refused_with_what_is_needed_and_that_suffices(meth
         plan(method, frames, 500_000_000, **options)
     megabytes = int(re.search(r"about ([\d,]+) MB", str(caught.value)).group(1).replace(",", ""))
     assert plan(method, frames, (megabytes + 1) * 10**6, **options).memory <= (megabytes + 1) * 10**6
+
+
+@pytest.mark.parametrize("n_frames", [2, 40])
+@pytest.mark.parametrize("settings", [{}, {"quality": "exact", "front": "last"}, {"noise": 3.0}], ids=str)
+def test_the_least_memory_suffices_whatever_the_frames_turn_out_to_be(n_frames, settings):
+    """Noise and softness, known when frames have been read, widen the halo; cropping changes the tiles."""
+    frames = like(n_frames, 3000, 4000)
+    planned = plan("panfocus", frames, least_memory("panfocus", frames, **settings), **settings)
+    usual, _ = get_method("panfocus", **settings).foreseen((3000, 4000))
+    for noise, scale, cropped in product((0.5, 25.0), (1, 4), (0, 17, 200)):
+        found = dataclasses.replace(usual, noise=settings.get("noise", noise), scale=scale)
+        left = like(n_frames, 3000 - cropped, 4000 - cropped)
+        with limit_threads(2):
+            assert tile_side(found, left, planned.tile_memory, halo=found.halo) >= 48
+
+
+def test_soft_frames_are_fused_with_the_least_memory(run, tmp_path, rng):
+    texture = gaussian_filter(rng.random((700, 900)), 3)
+    texture = np.uint8(255 * (texture - texture.min()) / np.ptp(texture))
+    for k in range(2):
+        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, k))
+    frames = blank((2, 700, 900), np.dtype(np.uint8))
+    size = least_memory("panfocus", frames, maps=("never_in_focus",), align=True, threads=None)
+    outputs = ("-o", tmp_path / "fused.png", "--never-in-focus", tmp_path / "never.png")
+    limit = ("--max-memory", f"{size // 10**6}MB")
+    ran = run("fuse", tmp_path, *outputs, *limit, "--report", tmp_path / "report.json")
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads((tmp_path / "report.json").read_text())["scale"] > 1
+    ran = run("fuse", tmp_path, *outputs, "--force", "--max-memory", f"{size // 10**6 - 2}MB")
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert "fuse ..." not in ran.out
+
+
+def test_of_slabs_what_is_worked_on_at_a_time_counts():
+    """One slab of 20 frames, then the pictures of 10 slabs; labels are always kept."""
+    spans = slab_spans(155, 20, 5)
+    assert len(spans) == 10
+    frames = like(155, 4000, 6000)
+    by_slabs = least_memory("panfocus", frames, spans=spans)
+    assert by_slabs == least_memory("panfocus", like(20, 4000, 6000), maps=("labels",))
+    assert by_slabs < least_memory("panfocus", frames) - 200_000_000
+    limit = 1_300_000_000
+    assert plan("panfocus", frames, limit, spans=spans).side > plan("panfocus", frames, limit).side
+    short = slab_spans(155, 5, 0)  # 31 pictures are more than the 5 frames of each
+    assert least_memory("dwt", frames, spans=short) == least_memory(
+        "dwt", like(31, 4000, 6000), maps=("labels",)
+    )
+    # A method that needs the whole image needs no more than a slab's frames.
+    assert not plan("pca", frames, 7 * 10**9, spans=spans).in_memory
 
 
 def test_each_demand_counts():

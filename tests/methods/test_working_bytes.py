@@ -1,12 +1,13 @@
 """Methods do not work with more memory than they say: plans rely on it."""
 
+import dataclasses
 import tracemalloc
 
 import pytest
 from test_all_methods import case_name, focus_stack, made
 
 from panfocus._threads import limit_threads
-from panfocus.methods import Surveyor, Tile
+from panfocus.methods import Surveyor, Tile, get_method, largest
 
 CASES = [
     ("coupled", {"stride": 2}),
@@ -46,3 +47,21 @@ def test_a_method_works_with_as_many_bytes_as_it_says(case, n_frames):
         large, small = (made(case).working_bytes(n_frames, 3, Tile.whole(shape)) for shape in (LARGE, SMALL))
     said = large - small
     assert said / 8 < grown < said
+
+
+def test_a_tile_of_soft_frames_takes_as_many_bytes_as_is_said():
+    """Verdicts on a picture that is soft look at wide surroundings, which have to be fused with the tile."""
+    frames = focus_stack(30, channels=3, shape=(760, 760))
+    with limit_threads(1):
+        method = dataclasses.replace(get_method("panfocus").survey(frames), scale=4)
+        tile = largest((760, 760), 64, method.halo)
+        outer = frames[:, *tile.outer]
+        method.fuse(outer, tile)  # compiles all that is used
+        tracemalloc.start()
+        try:
+            method.fuse(outer, tile)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        said = method.working_bytes(30, 3, tile)
+    assert said / 4 < peak < said

@@ -17,7 +17,8 @@ from panfocus.stack import Frames, part_of
 MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
 HALOS_PER_SIDE = 16  # a wide halo takes wide tiles, or most of the work would be done twice
 MAX_SIDE = 2100  # but every thread holds one
-LEAST_SIDE = 64  # what memory has to suffice for
+LEAST_SIDE = 64  # what memory has to suffice for, in plans
+SMALLEST_SIDE = 48  # less, as aligned frames are cropped, and cut into tiles otherwise than was planned
 LAYER_BYTES = 4  # of a layer, for each frame and pixel, at most
 
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # what can be filled plane by plane, as an array
@@ -107,10 +108,10 @@ def tile_side(
     useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * halo))
     if max_memory is None:
         return useful
-    for side in range(useful, LEAST_SIDE - 1, -1):
+    for side in range(useful, SMALLEST_SIDE - 1, -1):
         if working_memory(method, frames, side, halo=halo, n_layers=n_layers) <= max_memory:
             return side
-    needed = working_memory(method, frames, LEAST_SIDE, halo=halo, n_layers=n_layers)
+    needed = working_memory(method, frames, SMALLEST_SIDE, halo=halo, n_layers=n_layers)
     raise InputError(
         f"{max_memory / 1e6:,.0f} MB are too little memory to work on these frames even in small tiles; "
         f"needed: {needed / 1e6:,.0f} MB beside what the frames and the result take, or fewer threads"

@@ -1,6 +1,6 @@
 """How a fusion will go about its work: where the frames are kept, how much memory and time it will take."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
     from panfocus.stack import Frames
 
-# Bytes, all measured. The program with its compiled code, on a first run with the compiler:
-PROGRAM = 300_000_000
+# Bytes, all measured. The program with its compiled code: 240 MB, on a first run 435 with the compiler.
+PROGRAM = 440_000_000
 DECODING = 2.5  # frames' sizes for each that is decoded: its file, the decoder's picture, ours
 REDUCING = 2.0  # of the same, if it is then made smaller: sums of rows
 ENCODED = {"labels": 10, "confidence": 8, "depth": 8, "never_in_focus": 2}  # a map's pixel, kept and written
@@ -20,7 +20,7 @@ REFINING = 136  # a value: the solver's image, gradients, multipliers and their 
 
 FREE_SHARE = 4  # without --max-memory a fusion takes at most the 4th part of what is free
 # And no more than these bytes, or than tiles of so many halos take: more would hardly save time.
-PLENTY, ENOUGH_HALOS = 1_200_000_000, 10
+PLENTY, ENOUGH_HALOS = 1_340_000_000, 10
 UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
 
 # Of one core, for a megapixel of one frame of photographs with default settings: measured, about.
@@ -59,12 +59,15 @@ def make_plan(
     align: bool,
     max_memory: int | None,
     n_layers: int = 0,
+    spans: Sequence[range] = (),
     reduced_from: int | None = None,
 ) -> Plan:
     """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice.
 
-    `reduced_from`: bytes of a frame in its file, if it is made smaller when it is read.
+    `spans`: frames of each slab, if there are slabs. `reduced_from`: bytes of a frame in its file,
+    if it is made smaller when it is read.
     """
+    from panfocus._checks import blank
     from panfocus._threads import thread_count
     from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
     from panfocus.io.machine import free_memory
@@ -74,12 +77,14 @@ def make_plan(
     n_frames, height, width = frames.shape[:3]
     pixels = height * width
     frame = frames[0].nbytes
+    # Of slabs, one is worked on at a time; then all of their pictures.
+    fused = blank((max(len(spans[0]), len(spans)), *frames.shape[1:]), frames.dtype) if spans else frames
     decoding = int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame)
-    halo = method.usual_halo if isinstance(method, Surveyor) else method.halo
+    usual, worst = method.foreseen((height, width)) if isinstance(method, Surveyor) else (method, method)
     survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
     aligning = alignment_bytes(frames) if align else 0
     # The picture, once more as its file, and the maps.
-    result = 2 * frame + pixels * sum(ENCODED[kept] for kept in maps)
+    result = 2 * frame + pixels * sum(ENCODED[kept] for kept in {*maps, *(["labels"] if spans else [])})
     if refine:
         result += REFINING * frames[0].size
     always = PROGRAM + 4 * _count_atoms(method) ** 2
@@ -88,13 +93,14 @@ def make_plan(
         held = n_frames * frame if in_memory else 0
         return always + held + max(decoded_at_once * decoding, aligning, survey, result + tiles)
 
-    if halo is None:
-        tiles = tile_bytes(method, frames, Tile.whole((height, width)))
-        enough = least = needed(tiles=tiles, in_memory=True)
+    if usual.halo is None or worst.halo is None:
+        tiles = tile_bytes(method, fused, Tile.whole((height, width)))
+        enough = least = needed(tiles=tiles, in_memory=not spans)
     else:
-        tiles = working_memory(method, frames, LEAST_SIDE, halo=halo, n_layers=n_layers)
-        least = min(needed(tiles=tiles, in_memory=kept) for kept in (True, False))
-        large = working_memory(method, frames, ENOUGH_HALOS * halo, halo=halo, n_layers=n_layers)
+        # What the frames turn out to need is known when they have been read: too late to refuse them.
+        tiles = working_memory(worst, fused, LEAST_SIDE, halo=worst.halo, n_layers=n_layers)
+        least = needed(tiles=tiles, in_memory=False)
+        large = working_memory(usual, fused, ENOUGH_HALOS * usual.halo, halo=usual.halo, n_layers=n_layers)
         enough = needed(tiles=large, in_memory=False)
     free = free_memory() or UNKNOWN_FREE
     limit = max_memory or max(min(free // FREE_SHARE, max(PLENTY, enough)), least)
@@ -106,23 +112,26 @@ def make_plan(
         )
     # Frames that would take more than a quarter of the room go to the disk, from where reading them takes
     # little: larger tiles save more.
-    in_memory = halo is None or (
+    in_memory = (usual.halo is None and not spans) or (
         n_frames * frame <= (limit - always - result) // 4 and needed(tiles=tiles, in_memory=True) <= limit
     )
     held = n_frames * frame if in_memory else 0
     decoded_at_once = max(1, min(thread_count(), (limit - always - held) // decoding))
     tile_memory = limit - always - held - result
     side = None
-    if halo is not None:
-        side = tile_side(method, frames, tile_memory, halo=halo, n_layers=n_layers)
-        tiles = working_memory(method, frames, side, halo=halo, n_layers=n_layers)
+    work = 1.0  # times that of the whole image at once
+    if usual.halo is not None:
+        side = tile_side(usual, fused, tile_memory, halo=usual.halo, n_layers=n_layers)
+        tiles = working_memory(usual, fused, side, halo=usual.halo, n_layers=n_layers)
+        work = (1 + 2 * usual.halo / side) ** 2
+    n_fused = sum(map(len, spans)) + len(spans) if spans else n_frames
     return Plan(
         in_memory=in_memory,
         decoded_at_once=decoded_at_once,
         tile_memory=tile_memory,
         side=side,
         memory=needed(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
-        seconds=_seconds(name, n_frames * pixels / 1e6, (1 + 2 * halo / side) ** 2 if halo and side else 1),
+        seconds=_seconds(name, n_fused * pixels / 1e6, work),
     )
 
 

@@ -150,6 +150,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         align=request.align != "off",
         max_memory=memory_limit,
         n_layers=len(layers),
+        spans=spans,
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
     if not plan.in_memory:

@@ -101,8 +101,14 @@ class FusionMethod(Protocol):
 class Surveyor(Protocol):
     """A method that must know something of the whole frames before it can fuse a tile of them."""
 
-    usual_halo: int  # of what `survey` returns for most frames: for plans
     survey_bytes: int  # that `survey` works with at its peak, per pixel of a frame, whatever their number
+
+    def foreseen(self, shape: tuple[int, int]) -> tuple[FusionMethod, FusionMethod]:
+        """Return what `survey` does for most frames (h, w), and what it does at the worst: for plans.
+
+        At the worst the halo is the largest, and so is the memory that a tile takes.
+        """
+        ...
 
     def survey(self, frames: Frames) -> FusionMethod:
         """Return the method as it is for these frames, which it takes up one at a time."""

@@ -106,18 +106,23 @@ def own_scale(
     `dark` and `span` are their range, in unit range, and `noise` is a part of it. If no factor is enough, it
     is the one that comes nearest.
     """
-    smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
-    largest_scale = min(LARGEST_SCALE, min(frames.shape[1:3]) // smallest_side)
-    if largest_scale <= 1:
+    most = largest_scale(frames.shape[1:3], dictionary)
+    if most == 1:
         return 1
     best, largest_share = 1, 0.0
-    for scale in range(1, largest_scale + 1):
+    for scale in range(1, most + 1):
         share = _share_of_sharpest(frames, dictionary, scale, dark=dark, span=span, noise=noise)
         if share > largest_share:
             best, largest_share = scale, share
         if share >= SHARP_ENOUGH:
             break
     return best
+
+
+def largest_scale(shape: tuple[int, ...], dictionary: CoupledDictionary) -> int:
+    """Return the most that `own_scale` may be for frames (h, w)."""
+    smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
+    return max(1, min(LARGEST_SCALE, min(shape) // smallest_side))
 
 
 def _share_of_sharpest(

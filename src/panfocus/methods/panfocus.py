@@ -5,7 +5,7 @@ docs/panfocus-method.md has the model, its equations and the reason of every con
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
@@ -22,7 +22,7 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
-from panfocus.methods._never_in_focus import never_in_focus, never_in_focus_reach, own_scale
+from panfocus.methods._never_in_focus import largest_scale, never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
 from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
@@ -69,7 +69,7 @@ LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 # What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
 BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
 BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
-USUAL_ODDS_REACH = 48  # of `_Surveyed._odds_reach`: at the usual noise
+USUAL_NOISE = 1.0  # levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,6 @@ class PanFocus:
     layers: ClassVar[tuple[str, ...]] = ("votes", "log_odds")
     halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = True
-    usual_halo: ClassVar[int] = 138
     survey_bytes: ClassVar[int] = 8
 
     composition: Composition = field(
@@ -131,13 +130,15 @@ class PanFocus:
         return max(1, size // 2 if self.quality == "exact" else size - 1)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
-        compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
-        with_their_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # of flat blocks
-        in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_their_halos)
-        decided = tile.trimmed(self.usual_halo - USUAL_ODDS_REACH).pixels
-        made_of_them = (36 + n_channels) * decided
-        return (4 + 9 * n_frames) * decided + max(in_blocks, made_of_them)
+        """Those of a tile, for most frames."""
+        usual, _ = self.foreseen(tile.shape)
+        return usual.working_bytes(n_frames, n_channels, tile)
+
+    def foreseen(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
+        """Return what `survey` does for most frames (h, w), and for the noisiest and softest."""
+        usual = _Surveyed(self, dark=0.0, span=1.0, noise=self.noise or USUAL_NOISE, scale=1)
+        worst = replace(usual, noise=self.noise or LARGEST_NOISE, scale=largest_scale(shape, self.dictionary))
+        return usual, worst
 
     def survey(self, frames: Frames) -> "_Surveyed":
         """Measure the whole frames; what is returned can fuse them in tiles."""
@@ -188,8 +189,13 @@ class _Surveyed:
         return log_odds_reach(self.noise) + reach(GATHER)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Those of the method."""
-        return self.settings.working_bytes(n_frames, n_channels, tile)
+        """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
+        compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
+        with_their_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # of flat blocks
+        in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_their_halos)
+        decided = tile.trimmed(self.halo - self._odds_reach).pixels
+        made_of_them = (36 + n_channels) * decided
+        return (4 + 9 * n_frames) * decided + max(in_blocks, made_of_them)
 
     def fuse(self, frames: Frames, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, on all threads."""
