@@ -176,3 +176,22 @@ def test_errors_do_not_add_up_along_a_long_stack(scene):
     assert max(errors) < 0.3
     ends = found.transforms[-1] @ np.linalg.inv(found.transforms[0])
     assert movement(ends, SHAPE, truth[-1] @ np.linalg.inv(truth[0])) < 0.5
+
+
+def test_frames_without_a_common_area_are_marked_but_not_cropped():
+    """A pan down by more than the height of a frame: the last shows nothing of the reference, which is kept."""
+    rng = np.random.default_rng(8)
+    wide = sum(gaussian_filter(rng.standard_normal((240, 300)), s) * s for s in (1.0, 3.0, 9.0))
+    wide = np.clip(128 + 30 * wide / wide.std(), 0, 255)
+    frames = np.stack([wide[9 * k : 9 * k + 100] for k in range(13)]).round().astype(np.uint8)
+    with pytest.raises(pf.InputError, match="hardly any area in common; use fewer frames, or 'mark'"):
+        pf.align(frames, "shift", reference=0)
+    aligned = pf.align(frames, "shift", reference=0, borders="mark")
+    np.testing.assert_allclose(aligned.transforms[12][:2, 2], [0, -108], atol=0.3)
+    assert aligned.area == (slice(0, 0), slice(0, 0))
+    assert aligned.valid.shape == (100, 300)
+    assert not aligned.valid.any()
+    # All frames show one sharp scene: whichever a pixel is from, it is the reference's, but for resampling.
+    assert np.abs(aligned.frames.astype(int) - frames[0]).mean() < 2
+    part = aligned.frames[12]
+    np.testing.assert_array_equal(part[:9], frames[0][:9])  # which no other frame shows

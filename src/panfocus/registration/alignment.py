@@ -11,7 +11,7 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
-from panfocus.registration.area import common_area, shown
+from panfocus.registration.area import common_area, is_worth_cropping, shown
 from panfocus.registration.chain import (
     Explanation,
     Pair,
@@ -52,7 +52,7 @@ class Alignment:
     unaligned : tuple of int
         Frames for which nothing was found that can be believed; their matrix is the identity.
     area : tuple of two slices
-        The largest rectangle of the reference, rows and columns, that all aligned frames show.
+        The largest rectangle of the reference, rows and columns, that all aligned frames show; may be empty.
     movement : float
         How far a corner moves at most, in pixels.
     """
@@ -208,7 +208,11 @@ def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
 
 
 def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str = "crop") -> tuple[int, ...]:
-    """Return the shape of frames (n, h, w, ...) once they are aligned."""
+    """Return the shape of frames (n, h, w, ...) once they are aligned; next to nothing is refused."""
+    if borders == "crop" and not is_worth_cropping(found.area, shape[1:3]):
+        raise InputError(
+            "the aligned frames have hardly any area in common; use fewer frames, or 'mark' for borders"
+        )
     rows, cols = _area(found, shape, borders)
     return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
 

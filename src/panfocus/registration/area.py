@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.errors import InputError
 from panfocus.registration._kernel_resample import EDGE
 from panfocus.registration.models import Matrix, apply, corners, inverse
 
@@ -14,8 +13,11 @@ LEAST_SIDE = 16  # pixels of an area that is worth fusing
 
 
 def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the largest rectangle of the reference, rows and columns, that every frame shows."""
-    height, width = shape[:2]
+    """Return the largest rectangle of the reference, rows and columns, that every frame shows.
+
+    It is empty if there is none.
+    """
+    height = shape[0]
     first, last = _spans(transforms, shape)
     step = max(1, height // CANDIDATES)
     tops, bottoms = np.arange(0, height, step), np.arange(height - 1, -1, -step)
@@ -31,11 +33,14 @@ def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[s
         tops = np.clip(np.arange(tops[i] - step, tops[i] + step + 1), 0, height - 1)
         bottoms = np.clip(np.arange(bottoms[j] - step, bottoms[j] + step + 1), 0, height - 1)
         step = 1
-    rows = slice(int(tops[i]), int(bottoms[j]) + 1)
-    cols = slice(int(left[i, j]), int(right[i, j]) + 1)
-    if min(rows.stop - rows.start, cols.stop - cols.start) < min(LEAST_SIDE, height, width):
-        raise InputError("the aligned frames have hardly any area in common; use fewer frames")
-    return rows, cols
+    if not pixels[i, j]:
+        return slice(0, 0), slice(0, 0)
+    return slice(int(tops[i]), int(bottoms[j]) + 1), slice(int(left[i, j]), int(right[i, j]) + 1)
+
+
+def is_worth_cropping(area: tuple[slice, slice], shape: tuple[int, ...]) -> bool:
+    """Tell whether so much of frames (h, w) is worth fusing."""
+    return min(span.stop - span.start for span in area) >= min(LEAST_SIDE, *shape[:2])
 
 
 def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
