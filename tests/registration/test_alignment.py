@@ -179,7 +179,7 @@ def test_errors_do_not_add_up_along_a_long_stack(scene):
 
 
 def test_frames_without_a_common_area_are_marked_but_not_cropped():
-    """A pan down by more than the height of a frame: the last shows nothing of the reference, which is kept."""
+    """A pan down by more than the height of a frame: the last shows nothing of the reference."""
     rng = np.random.default_rng(8)
     wide = sum(gaussian_filter(rng.standard_normal((240, 300)), s) * s for s in (1.0, 3.0, 9.0))
     wide = np.clip(128 + 30 * wide / wide.std(), 0, 255)
