@@ -136,6 +136,31 @@ def test_an_input_that_is_not_what_it_was_is_named(lights, run, stack, what):
     assert not Path("again.png").exists()
 
 
+def test_a_report_that_was_moved_with_its_frames_is_redone(lights, run, monkeypatch, dictionary_file):
+    home = lights / "home"
+    (home / "reports").mkdir(parents=True)
+    for name in ("white", "red"):
+        (lights / name).rename(home / name)
+    (home / "mine.npz").write_bytes(dictionary_file.read_bytes())
+    options = ("--apply-to", "red/*.png", "--apply-output", lights / "red.tif", "--dictionary", "mine.npz")
+    monkeypatch.chdir(home)
+    told = ("--report", "reports/report.json", "--reference", "white/z2.png")
+    assert run("fuse", "white", "-o", lights / "fused.png", *options, *told).code == 0
+    monkeypatch.chdir(lights)
+    home.rename("moved")
+    again = ("fuse", "--from-report", "moved/reports/report.json", "-o", "again.png")
+    ran = run(*again, "--apply-output", "again.tif")
+    assert (ran.code, ran.err) == (0, "")
+    n_files = len(list(Path("moved").glob("*/*.png"))) + 1
+    assert f"{n_files} of {n_files} files were not where the report has them, but beside it\n" in ran.out
+    assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
+    assert Path("again.tif").read_bytes() == Path("red.tif").read_bytes()
+    Path("moved/white/z1.png").write_bytes(Path("moved/white/z2.png").read_bytes())
+    ran = run(*again, "--force")
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert f"{lights / 'moved' / 'white' / 'z1.png'} has changed" in ran.err
+
+
 def test_other_versions_are_said(lights, run):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")
     told = report()

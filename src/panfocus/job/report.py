@@ -1,6 +1,7 @@
 """The report of a run: enough to do it again, and doing so."""
 
 import dataclasses
+import os
 import platform
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,10 +27,10 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
         **result.report,
         "versions": versions(),
         "request": plain(dataclasses.replace(job.request, reference=_reference(job))),
-        "inputs": _files(job.source, digests),
-        "applied_to": [_files(other, digests) for other in job.others],
-        "dictionary": _file(job.request.dictionary, digests),
-        "retouch": _file(job.request.retouch, digests),
+        "inputs": _files(job, job.source, digests),
+        "applied_to": [_files(job, other, digests) for other in job.others],
+        "dictionary": _file_if_any(job, job.request.dictionary, digests),
+        "retouch": _file_if_any(job, job.request.retouch, digests),
         "preview": {"reduced_by": job.source.reduce, "width": width, "height": height}
         if job.request.preview
         else None,
@@ -92,9 +93,8 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
         if report["format"] > FORMAT:
             raise FileError(f"{path}: written by a newer panfocus; update this one")
         request: Request = restored(report["request"])
-        others = [_paths(files) for files in report["applied_to"]]
         every_file = [
-            (entry["path"], entry["sha256"])
+            entry
             for files in (
                 report["inputs"],
                 *report["applied_to"],
@@ -103,6 +103,8 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             for entry in files
             if entry is not None
         ]
+        moved = _follow_moved(path, every_file)
+        others = [_paths(files) for files in report["applied_to"]]
         before: dict[str, str] = report["versions"]
         request = dataclasses.replace(
             request,
@@ -110,6 +112,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             apply_to=tuple(others),
             dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
             retouch=Path(report["retouch"]["path"]) if report.get("retouch") else None,
+            reference=_moved_reference(request.reference, moved),
             outputs=request.outputs if given.outputs.image is None else given.outputs,
             threads=given.threads or request.threads,
             max_memory=given.max_memory or request.max_memory,
@@ -119,15 +122,38 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             raise
         raise FileError(f"{path}: not a report of panfocus fuse, or damaged ({error})") from error
     _check_digests(path, every_file)
-    return request, list(_differences(before))
+    said = [f"{len(moved)} of {len(every_file)} files were not where the report has them, but beside it"]
+    return request, [*(said if moved else []), *_differences(before)]
 
 
-def _check_digests(report: Path, files: Iterable[tuple[str, str]]) -> None:
+def _follow_moved(report: Path, files: Iterable[dict[str, str]]) -> dict[str, str]:
+    """Let files that are gone, but lie as they did from the report, be those; return old and new paths."""
+    moved = {}
+    for entry in files:
+        before = Path(entry["path"])
+        now = os.path.normpath(report.absolute().parent / entry.get("from_report", before.name))
+        if not before.exists() and Path(now).exists():
+            moved[entry["path"]] = now
+            entry["path"] = now
+    return moved
+
+
+def _moved_reference(reference: str | None, moved: dict[str, str]) -> str | None:
+    """Return the name of a frame, which begins with its file's path, with the file's new path."""
+    for before, now in moved.items():
+        if reference is not None and (reference == before or reference.startswith(f"{before},")):
+            return now + reference.removeprefix(before)
+    return reference
+
+
+def _check_digests(report: Path, files: Iterable[dict[str, str]]) -> None:
     from panfocus.io.files import digest
 
-    for path, expected in files:
-        if digest(Path(path)) != expected:
-            raise FileError(f"{path} has changed since {report} was written; restore it, or fuse anew")
+    for entry in files:
+        if digest(Path(entry["path"])) != entry["sha256"]:
+            raise FileError(
+                f"{entry['path']} has changed since {report} was written; restore it, or fuse anew"
+            )
 
 
 def _differences(before: dict[str, str]) -> Iterator[str]:
@@ -150,15 +176,14 @@ def _reference(job: Job) -> str | None:
     return header.name.replace(str(header.path), str(header.path.absolute()), 1)
 
 
-def _files(source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
+def _files(job: Job, source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
     entries = []
     for path in source.used:
         frames = [header.frame.image for header in source.headers if header.path == path]
         height, width = frames[0].shape[:2]
         entries.append(
             {
-                "path": str(path.absolute()),
-                "sha256": digests[path],
+                **_file(job, path, digests),
                 "bytes": path.stat().st_size,
                 "frames": len(frames),
                 "width": width,
@@ -168,8 +193,18 @@ def _files(source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
     return entries
 
 
-def _file(path: Path | None, digests: dict[Path, str]) -> dict[str, str] | None:
-    return {"path": str(path.absolute()), "sha256": digests[path]} if path and path in digests else None
+def _file_if_any(job: Job, path: Path | None, digests: dict[Path, str]) -> dict[str, str] | None:
+    return _file(job, path, digests) if path and path in digests else None
+
+
+def _file(job: Job, path: Path, digests: dict[Path, str]) -> dict[str, str]:
+    """Tell where a file is, also as seen from the report, with which it may be moved."""
+    report = job.request.outputs.report
+    try:
+        seen = Path(os.path.relpath(path, report.parent if report else None)).as_posix()
+    except ValueError:  # on another drive of Windows
+        seen = path.name
+    return {"path": str(path.absolute()), "from_report": seen, "sha256": digests[path]}
 
 
 def _paths(files: Iterable[dict[str, str]]) -> tuple[str, ...]:

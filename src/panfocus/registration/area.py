@@ -40,7 +40,7 @@ def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[s
 
 def is_worth_cropping(area: tuple[slice, slice], shape: tuple[int, ...]) -> bool:
     """Tell whether so much of frames (h, w) is worth fusing."""
-    return min(span.stop - span.start for span in area) >= min(LEAST_SIDE, *shape[:2])
+    return all(span.stop - span.start >= min(LEAST_SIDE, *shape[:2]) for span in area)
 
 
 def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
