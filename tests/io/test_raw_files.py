@@ -1,5 +1,7 @@
 """RAW, on DNGs that are written here, as no file of a camera is at hand: a Bayer mosaic of a known scene."""
 
+import os
+
 import numpy as np
 import pytest
 import tifffile
@@ -81,7 +83,7 @@ def test_raw_files_are_found_turned_and_say_their_camera(tmp_path, scene):
     assert b"a maker" in stack.metadata.exif
 
 
-def test_a_damaged_raw_file_is_refused_by_name(tmp_path, scene):
+def test_a_damaged_raw_file_is_refused_by_name(tmp_path, scene, capfd):
     pytest.importorskip("rawpy")
     path = write_dng(tmp_path / "cut.dng", scene)
     data = path.read_bytes()
@@ -89,6 +91,27 @@ def test_a_damaged_raw_file_is_refused_by_name(tmp_path, scene):
         path.write_bytes(data[:length])
         with pytest.raises(FileError, match=r"cut\.dng"):
             read_image(path)
+    assert capfd.readouterr().err == ""  # LibRaw's own line
+
+
+def test_damage_that_libraw_only_prints_is_an_error(tmp_path, scene, monkeypatch):
+    """As it does of packed values: no such file can be written here, so the library is stood in for."""
+    rawpy = pytest.importorskip("rawpy")
+    path = write_dng(tmp_path / "a.dng", scene)
+
+    class Complaining(rawpy.RawPy):
+        def unpack(self):
+            os.write(2, f"{path}: data corrupted at 1234\n".encode())
+            super().unpack()
+
+    def imread(name):
+        raw = Complaining()
+        raw.open_file(name)
+        return raw
+
+    monkeypatch.setattr(rawpy, "imread", imread)
+    with pytest.raises(FileError, match=r"a\.dng: a damaged RAW file \(data corrupted at 1234\)"):
+        read_image(path)
 
 
 def test_without_rawpy_a_raw_file_says_what_to_install(tmp_path, scene, monkeypatch):

@@ -14,6 +14,7 @@ import numpy as np
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import Frame, check_pixel_count
+from panfocus.io._native_lines import lines_about
 from panfocus.io.exif import exif_of_tiff, read_exif
 from panfocus.io.metadata import gather
 
@@ -55,10 +56,12 @@ def decode_raw(path: Path, *, like: Path) -> Frame:
     import rawpy
 
     with _open(like) as first:
+        _unpack(first, like)  # as rawpy does before it tells the balance
         balance = first.camera_whitebalance
         balance = balance if any(balance) else first.daylight_whitebalance
     header = raw_header(path)
     with _open(path) as raw:
+        _unpack(raw, path)
         image = raw.postprocess(
             user_wb=list(balance),
             no_auto_bright=True,
@@ -68,6 +71,14 @@ def decode_raw(path: Path, *, like: Path) -> Frame:
             output_bps=16,
         )
     return Frame(image, header.orientation, taken=header.taken, metadata=header.metadata)
+
+
+def _unpack(raw: "rawpy.RawPy", path: Path) -> None:
+    """Read the sensor's values; what LibRaw only prints of damage to them is an error."""
+    with lines_about(str(path)) as said:
+        raw.unpack()
+    if said:
+        raise FileError(f"a damaged RAW file ({said[0]})")
 
 
 @contextmanager

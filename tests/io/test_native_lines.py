@@ -1,0 +1,44 @@
+"""Lines of libraries in C are told apart from those of others, and the stream is as before."""
+
+import os
+import threading
+
+import pytest
+
+from panfocus.io._native_lines import lines_about
+
+
+def test_lines_about_a_file_are_gathered_and_others_appear(capfd):
+    with lines_about("/a/b.dng") as said:
+        os.write(2, b"/a/b.dng: Unexpected end of file\nanother line\n")
+        other = threading.Thread(target=os.write, args=(2, b"of another thread\n"))
+        other.start()
+        other.join()
+    assert said == ["Unexpected end of file"]
+    os.write(2, b"afterwards\n")
+    assert capfd.readouterr().err == "another line\nof another thread\nafterwards\n"
+
+
+def test_an_error_leaves_the_stream_as_it_was(capfd):
+    with pytest.raises(ValueError, match="within"), lines_about("x"):
+        os.write(2, b"said before\n")
+        raise ValueError("within")
+    os.write(2, b"said after\n")
+    assert capfd.readouterr().err == "said before\nsaid after\n"
+
+
+def test_threads_have_the_stream_in_turns(capfd):
+    gathered = {}
+
+    def complain(name):
+        with lines_about(name) as said:
+            os.write(2, f"{name}: damaged\n".encode())
+        gathered[name] = said
+
+    threads = [threading.Thread(target=complain, args=(f"file-{k}-",)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gathered == {f"file-{k}-": ["damaged"] for k in range(8)}
+    assert capfd.readouterr().err == ""
