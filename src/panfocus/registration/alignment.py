@@ -17,6 +17,7 @@ from panfocus.registration.chain import (
     Pair,
     explain,
     farthest,
+    fit_models,
     is_good,
     linked,
     register_neighbours,
@@ -158,7 +159,7 @@ def _choose(
     if reference is None:
         reference = min(groups[0], key=lambda k: abs(k - (n - 1) // 2))
     members = next(group for group in groups if reference in group)
-    inside = {pair: registration for pair, registration in good.items() if pair[0] in members}
+    inside = {pair: fit_models(r, shape) for pair, r in good.items() if pair[0] in members}
     scores = [max(r.score for pair, r in found.items() if k in pair) for k in range(n)]
     candidates = [None, *MODELS] if model == "auto" else [None, model]
     explained = [explain(name, inside, reference, members, shape) for name in candidates]

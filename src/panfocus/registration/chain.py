@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._progress import Progress
-from panfocus.registration.fit import Matches, agreement, fit_anew, information, residuals, squares
+from panfocus.registration.fit import Matches, agreement, find_off, fit, fit_anew, information
 from panfocus.registration.models import (
     MODELS,
     N_PARAMETERS,
@@ -80,6 +80,26 @@ def linked(pairs: Iterable[Pair], n: int) -> list[set[int]]:
 
 
 @dataclass(frozen=True, eq=False)
+class Fitted:
+    """A pair, and what each model makes of the places that were found."""
+
+    matches: Matches
+    movements: dict[str, Matrix]
+    usual: float  # what counts as a large square: the same for all models, by the richest, which fits best
+
+
+def fit_models(registration: Registration, shape: tuple[int, ...]) -> Fitted:
+    """Fit every model to what was found in a pair."""
+    matches = registration.matches
+    movements: dict[str, Matrix] = {}
+    for model in MODELS:
+        start = movements["affine"] if model == "homography" else np.eye(3)
+        movements[model] = fit(model, matches, shape, start)
+    off = find_off(movements[MODELS[-1]], matches)[1]
+    return Fitted(matches, movements, 4 * float(np.median(off)) + 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """What a model makes of a stack."""
 
@@ -90,40 +110,27 @@ class Explanation:
 
 def explain(
     model: str | None,
-    pairs: Mapping[Pair, Registration],
+    pairs: Mapping[Pair, Fitted],
     reference: int,
     members: Iterable[int],
     shape: tuple[int, ...],
 ) -> Explanation:
-    """Fit one model, or for None no movement at all, to the places found in all pairs."""
-    fitted, weights, cost = {}, {}, 0.0
-    for pair, registration in pairs.items():
-        matches = registration.matches
-        H = np.eye(3) if model is None else fit_anew(model, matches, shape)
-        fitted[pair] = H
-        usual = _usual(registration, shape)
-        cost += float(np.log1p(squares(residuals(H, matches), matches) / usual).sum())
-        weights[pair] = 1.0 if model is None else _certainty(model, matches, shape, H)
+    """Bring what one model, or for None no movement at all, makes of all pairs together."""
+    movements = {pair: fitted.movements[model] if model else np.eye(3) for pair, fitted in pairs.items()}
+    off = {pair: find_off(movements[pair], fitted.matches)[1] for pair, fitted in pairs.items()}
+    cost = sum(float(np.log1p(off[pair] / fitted.usual).sum()) for pair, fitted in pairs.items())
     if model is None:
         return Explanation({k: np.eye(3) for k in members}, cost, 0)
-    transforms = _agreed(model, fitted, weights, reference, sorted(members), shape)
+    weights = {pair: _certainty(model, fitted.matches, off[pair], shape) for pair, fitted in pairs.items()}
+    transforms = _agreed(model, movements, weights, reference, sorted(members), shape)
     return Explanation(transforms, cost, N_PARAMETERS[model] * len(pairs))
 
 
-def _usual(registration: Registration, shape: tuple[int, ...]) -> float:
-    """Return what counts as a large square: the same for all models, by the richest, which fits best."""
-    matches = registration.matches
-    best = fit_anew(MODELS[-1], matches, shape)
-    return 4 * float(np.median(squares(residuals(best, matches), matches))) + 1e-12
-
-
-def _certainty(model: str, matches: Matches, shape: tuple[int, ...], H: Matrix) -> float:
+def _certainty(model: str, matches: Matches, off: NDArray[np.float64], shape: tuple[int, ...]) -> float:
     """Return 1 / the variance, in square pixels, of where a pair's movement puts the corners."""
-    errors = residuals(H, matches)
-    usual = float(np.median(squares(errors, matches))) + 1e-12
-    precision = information(model, matches, shape, agreement(errors, matches) / usual)
-    to_unit = unit_coordinates(shape)
-    at_corners = basis(model, apply(to_unit, corners(shape))) / to_unit[0, 0]
+    usual = float(np.median(off)) + 1e-12
+    precision = information(model, matches, shape, agreement(off) / usual)
+    at_corners = basis(model, apply(unit_coordinates(shape), corners(shape)))
     covariance = np.linalg.pinv(precision, hermitian=True)
     return 1 / (float(np.einsum("nip,pq,niq->", at_corners, covariance, at_corners)) / 4 + 1e-6)
 

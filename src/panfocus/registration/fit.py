@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus.registration._kernel_fit import find_errors, normal_equations
 from panfocus.registration.models import Matrix, Points, apply, basis, inverse, normal, step, unit_coordinates
 
 # Rounds of least squares, each with weights that the last one gave: of absolute errors, which have one best
@@ -48,21 +49,20 @@ def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> 
     to_unit = unit_coordinates(shape)
     to_pixels = inverse(to_unit)
     scale = to_pixels[0, 0]
-    # Parameters first: sums over all places are then over neighbours in memory, and in a fixed order.
-    directions = scale * basis(model, apply(to_unit, matches.places)).transpose(2, 1, 0)  # (p, 2, n)
-    weighted = _weighted(matches.precision, directions)
+    directions, weighted = _directions(model, matches, shape)
+    n_parameters = len(directions)
+    matrix, right = np.empty((n_parameters, n_parameters)), np.empty(n_parameters)
     H = start
     for i in range(ROUNDS):
-        errors = residuals(H, matches)
-        weights = agreement(errors, matches)
+        errors, off = find_off(H, matches)
+        weights = agreement(off)
         if i < ABSOLUTE_ROUNDS:
             weights = np.sqrt(weights) if i else np.ones_like(weights)
-        normal_matrix = inner(directions * weights, weighted)
-        right = inner(weighted * weights, errors.T[None])[:, 0]
+        normal_equations(directions, weighted, errors, weights, matrix, right)
         # What nothing tells (a movement along the only edge) stays as it is.
-        parameters = np.asarray(np.linalg.lstsq(normal_matrix, right, rcond=1e-10)[0], np.float64)
-        H = normal(H @ to_pixels @ step(model, parameters) @ to_unit)
-        if np.abs(parameters).max() * scale < DONE and i > ABSOLUTE_ROUNDS:
+        parameters = np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-10)[0], np.float64)
+        H = normal(H @ to_pixels @ step(model, parameters / scale) @ to_unit)
+        if np.abs(parameters).max() < DONE and i > ABSOLUTE_ROUNDS:
             break
     return H
 
@@ -73,41 +73,41 @@ def fit_anew(model: str, matches: Matches, shape: tuple[int, ...]) -> Matrix:
     return fit(model, matches, shape, start)
 
 
-def _weighted(precision: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack(
-        [precision[:, i, 0] * directions[:, 0] + precision[:, i, 1] * directions[:, 1] for i in (0, 1)],
-        axis=1,
-    )
+def _directions(
+    model: str, matches: Matches, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each parameter does at the places, in pixels of a corner, and that times the precision.
 
-
-def inner(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of products of each of one (p, 2, n) with each of another (q, 2, n)."""
-    return np.asarray(np.einsum("pa,qa->pq", one.reshape(len(one), -1), other.reshape(len(other), -1)))
+    Parameters come first (p, 2, n): sums over all places are then over neighbours in memory.
+    """
+    directions = basis(model, apply(unit_coordinates(shape), matches.places)).transpose(2, 1, 0)
+    xx, xy, yy = matches.precision[:, 0, 0], matches.precision[:, 0, 1], matches.precision[:, 1, 1]
+    x, y = directions[:, 0], directions[:, 1]
+    return np.ascontiguousarray(directions), np.stack([xx * x + xy * y, xy * x + yy * y], axis=1)
 
 
 def information(
     model: str, matches: Matches, shape: tuple[int, ...], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the inverse covariance of a model's parameters, in the units of `basis`."""
-    to_unit = unit_coordinates(shape)
-    directions = basis(model, apply(to_unit, matches.places)).transpose(2, 1, 0) / to_unit[0, 0]
-    return inner(directions * weights, _weighted(matches.precision, directions))
+    """Return the inverse covariance of a model's parameters, in pixels."""
+    directions, weighted = _directions(model, matches, shape)
+    n_parameters = len(directions)
+    matrix, right = np.empty((n_parameters, n_parameters)), np.empty(n_parameters)
+    normal_equations(directions, weighted, np.zeros((2, len(matches))), weights, matrix, right)
+    return matrix
 
 
-def residuals(H: Matrix, matches: Matches) -> NDArray[np.float64]:
-    """Return how far, in the first frame, each place is from where H would have it."""
-    return apply(inverse(H), matches.found) - matches.places
+def find_off(H: Matrix, matches: Matches) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far, in the first frame, each place is from where H would have it.
+
+    Errors (2, n), and their squares in units of what is expected, up to the factor of all.
+    """
+    errors, off = np.empty((2, len(matches))), np.empty(len(matches))
+    find_errors(inverse(H), matches.places, matches.found, matches.precision, errors, off)
+    return errors, off
 
 
-def squares(errors: NDArray[np.float64], matches: Matches) -> NDArray[np.float64]:
-    """Return the square of each error in units of what is expected, up to the factor of all."""
-    x, y = errors.T
-    xx, xy, yy = matches.precision[:, 0, 0], matches.precision[:, 0, 1], matches.precision[:, 1, 1]
-    return np.asarray(xx * x * x + 2 * xy * x * y + yy * y * y)
-
-
-def agreement(errors: NDArray[np.float64], matches: Matches) -> NDArray[np.float64]:
-    """Return a weight of 0 to 1 for each place."""
-    off = squares(errors, matches)
+def agreement(off: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a weight of 0 to 1 for each place, by the square of its error."""
     usual = float(np.median(off)) / MEDIAN_SQUARE + 1e-12
     return np.asarray(1 / (1 + off / (DOUBTFUL**2 * usual)))

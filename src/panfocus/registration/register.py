@@ -19,6 +19,7 @@ from panfocus.registration.pyramid import Pyramid
 from panfocus.registration.search import search
 
 SIDE, SMALL_SIDE = 16, 8  # pixels of a block; the small ones where a level has few
+ROWS_AT_ONCE = 12  # of blocks, that a thread compares
 FEW = 160  # pixels of the shorter side
 LEAST_FOR_ALL = max(N_PARAMETERS.values())  # blocks: twice as many as would do if none were mistaken
 BENT = 0.5  # pixels of the finest level by which a homography has to move a corner to be followed
@@ -113,10 +114,14 @@ def match(fixed: Pyramid, moving: Pyramid, H: Matrix, level: int) -> tuple[Match
     sums = np.zeros((here.shape[0] // side, here.shape[1] // side, SUMS))
     local = at_level(H, level)
 
-    def compare(row: int) -> None:
-        compare_blocks(here, there, local, side, row, sums[row])
+    def compare(first: int) -> None:
+        compare_blocks(here, there, local, side, first, sums[first : first + ROWS_AT_ONCE])
 
-    for_all(compare, range(len(sums)))
+    starts = range(0, len(sums), ROWS_AT_ONCE)
+    if len(starts) > 1:
+        for_all(compare, starts)
+    else:  # less work than to start threads for it
+        compare(0)
     floor = side**2 * (FLOOR * float(here.std())) ** 2
     rows, cols = np.nonzero(sums[..., 6] > 0)
     kept = sums[rows, cols]
