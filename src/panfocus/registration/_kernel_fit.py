@@ -35,7 +35,7 @@ def find_errors(
 def normal_equations(
     directions: Array, weighted: Array, errors: Array, weights: Array, matrix: Array, right: Array
 ) -> None:
-    """Put the sums of least squares: `directions` and `weighted` (p, 2, n), `errors` (2, n), `weights` (n)."""
+    """Put the sums of least squares of `directions`, `weighted` (p, 2, n), `errors` (2, n), `weights` (n)."""
     for p in range(len(right)):
         right[p] = _sum(weighted[p, 0], weighted[p, 1], errors[0], errors[1], weights)
         for q in range(p + 1):

@@ -17,6 +17,7 @@ POLES = (
 )
 AT_ONCE = 16  # rows
 EDGE = 0.05  # pixels beyond the middle of an outermost pixel that it still counts for, instead of a row less
+WIDE = 24  # values of a row that are added up at once: six pixels of up to four channels
 MARGIN = 24  # pixels beyond which what is there changes nothing: the larger root to this power is 2e-9
 
 
@@ -88,30 +89,42 @@ def _add(line: Array, factor: float, other: Array, out: Array) -> None:
         out[x] = line[x] + factor * other[x]
 
 
-@compiled()
-def _weights(t: float, out: Array) -> None:
-    """Put the quintic B-splines of the six pixels around a place, t beyond the third, into `out`."""
-    s = 1.0 - t
-    t2, s2 = t * t, s * s
-    out[0] = s2 * s2 * s / 120
-    out[5] = t2 * t2 * t / 120
-    out[2] = _near(t)
-    out[3] = _near(s)
-    out[1] = _far(1.0 + t)
-    out[4] = _far(1.0 + s)
+@compiled(fastmath={"contract"})
+def _find_places(H: Array, y: int, across: Array, down: Array) -> None:
+    """Put where H takes the pixels of a row."""
+    at_x, at_y, at_z = H[0, 1] * y + H[0, 2], H[1, 1] * y + H[1, 2], H[2, 1] * y + H[2, 2]
+    for x in range(len(across)):
+        z = H[2, 0] * x + at_z
+        across[x] = (H[0, 0] * x + at_x) / z
+        down[x] = (H[1, 0] * x + at_y) / z
 
 
-@compiled()
-def _near(d: float) -> float:
-    """B-spline at a distance of up to 1."""
-    d2 = d * d
-    return 0.55 + d2 * (-0.5 + d2 * (0.25 - d / 12))
+@compiled(fastmath={"contract"})
+def _find_pixels(places: Array, size: int, pixels: Array, beyond: Array) -> None:
+    """Put the pixel before each place, those outside moved to the end, and how far beyond it the place is."""
+    last = size - 1.0
+    for x in range(len(places)):
+        place = places[x] if places[x] > 0.0 else 0.0  # also where it is no number
+        place = place if place < last else last
+        pixels[x] = np.int32(place)
+        beyond[x] = place - pixels[x]
 
 
-@compiled()
-def _far(d: float) -> float:
-    """B-spline at a distance of 1 to 2."""
-    return 0.425 + d * (0.625 + d * (-1.75 + d * (1.25 + d * (-0.375 + d / 24))))
+@compiled(fastmath={"contract"})
+def _find_weights(beyond: Array, a: Array, b: Array, c: Array, d: Array, e: Array, f: Array) -> None:
+    """Put the quintic B-splines of the six pixels around each place, so far beyond the third."""
+    k = beyond.dtype.type(1 / 120)
+    k5, k10, k20, k26, k30, k50, k60, k66 = 5 * k, 10 * k, 20 * k, 26 * k, 30 * k, 50 * k, 60 * k, 66 * k
+    for x in range(len(beyond)):
+        t = beyond[x]
+        s = beyond.dtype.type(1) - t
+        t2, s2 = t * t, s * s
+        a[x] = s2 * s2 * s * k
+        b[x] = k26 + t * (t * (k20 + t * (k20 + t * (k5 * t - k20))) - k50)
+        c[x] = k66 + t2 * (t2 * (k30 - k10 * t) - k60)
+        d[x] = k66 + s2 * (s2 * (k30 - k10 * s) - k60)
+        e[x] = k26 + s * (s * (k20 + s * (k20 + s * (k5 * s - k20))) - k50)
+        f[x] = t2 * t2 * t * k
 
 
 @compiled()
@@ -144,7 +157,35 @@ def _extend(low: Array, high: Array, small: Array, large: Array) -> None:
 
 
 @compiled(fastmath={"contract"})
-def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would count
+def _add_rows(flat: Array, start: int, stride: int, weights: Array, out: Array) -> None:
+    """Add up six rows by their weights, from `start` on."""
+    for m in range(np.uintp(WIDE)):
+        out[m] = (
+            weights[0] * flat[start + m]
+            + weights[1] * flat[start + stride + m]
+            + weights[2] * flat[start + np.uintp(2) * stride + m]
+            + weights[3] * flat[start + np.uintp(3) * stride + m]
+            + weights[4] * flat[start + np.uintp(4) * stride + m]
+            + weights[5] * flat[start + np.uintp(5) * stride + m]
+        )
+
+
+@compiled(fastmath={"contract"})
+def _add_mirrored(
+    coefficients: Array, y: int, x: int, corner: Array, size: Array, weights: Array, out: Array
+) -> None:
+    """Add up six rows by their weights next to the frame's border, where it is mirrored."""
+    channels = coefficients.shape[2]
+    out[:] = 0
+    for i in range(6):
+        source = coefficients[mirror(y - 2 + i, size[0]) - corner[0]]
+        for j in range(6):
+            for c in range(channels):
+                out[j * channels + c] += weights[i] * source[mirror(x - 2 + j, size[1]) - corner[1], c]
+
+
+@compiled(fastmath={"contract"})
+def look_up(
     coefficients: Array,
     least: Array,
     most: Array,
@@ -161,47 +202,37 @@ def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would 
     Places beyond the outermost pixels are left as they are.
     """
     height, width, channels = coefficients.shape
-    flat = coefficients.reshape(height * width * channels)
-    across, down = np.empty(6, coefficients.dtype), np.empty(6, coefficients.dtype)
-    line = np.empty(6 * channels, coefficients.dtype)
+    flat = coefficients.reshape(coefficients.size)
+    n = out.shape[1]
+    places, pixels = np.empty((2, n), np.float64), np.empty((2, n), np.int32)
+    beyond, weights = np.empty((2, n), coefficients.dtype), np.empty((2, 6, n), coefficients.dtype)
+    down, line = np.empty(6, coefficients.dtype), np.empty(max(WIDE, 6 * channels), coefficients.dtype)
     top, left = corner
+    stride = np.uintp(width * channels)
     for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            z = H[2, 0] * x + H[2, 1] * y + H[2, 2]
-            at_x = (H[0, 0] * x + H[0, 1] * y + H[0, 2]) / z
-            at_y = (H[1, 0] * x + H[1, 1] * y + H[1, 2]) / z
+        _find_places(H, y, places[0], places[1])
+        for k in range(2):
+            _find_pixels(places[k], size[1 - k], pixels[k], beyond[k])
+            w = weights[k]
+            _find_weights(beyond[k], w[0], w[1], w[2], w[3], w[4], w[5])
+        for x in range(n):
+            at_x, at_y = places[0, x], places[1, x]
             if not (-EDGE <= at_x <= size[1] - 1 + EDGE and -EDGE <= at_y <= size[0] - 1 + EDGE):
                 continue
-            at_x, at_y = min(max(at_x, 0.0), size[1] - 1.0), min(max(at_y, 0.0), size[0] - 1.0)
-            near_x, near_y = int(at_x), int(at_y)
-            _weights(at_x - near_x, across)
-            _weights(at_y - near_y, down)
+            near_x, near_y = pixels[0, x], pixels[1, x]
             row, col = near_y - top, near_x - left
-            if 2 <= col < width - 3 and 2 <= row < height - 3:
-                start = np.uintp(((row - 2) * width + col - 2) * channels)
-                stride = np.uintp(width * channels)
-                for m in range(np.uintp(6 * channels)):
-                    line[m] = (
-                        down[0] * flat[start + m]
-                        + down[1] * flat[start + stride + m]
-                        + down[2] * flat[start + np.uintp(2) * stride + m]
-                        + down[3] * flat[start + np.uintp(3) * stride + m]
-                        + down[4] * flat[start + np.uintp(4) * stride + m]
-                        + down[5] * flat[start + np.uintp(5) * stride + m]
-                    )
-            else:  # next to the frame's border, where it is mirrored
-                line[:] = 0
-                for i in range(6):
-                    source = coefficients[mirror(near_y - 2 + i, size[0]) - top]
-                    for j in range(6):
-                        for c in range(channels):
-                            line[j * channels + c] += (
-                                down[i] * source[mirror(near_x - 2 + j, size[1]) - left, c]
-                            )
+            for i in range(6):
+                down[i] = weights[1, i, x]
+            start = ((row - 2) * width + col - 2) * channels
+            inside = 2 <= col < width - 3 and 2 <= row < height - 3
+            if inside and 6 * channels <= WIDE and start + 5 * width * channels + WIDE <= len(flat):
+                _add_rows(flat, np.uintp(start), stride, down, line)
+            else:
+                _add_mirrored(coefficients, near_y, near_x, corner, size, down, line)
             for c in range(channels):
-                total = across[0] * line[c]
+                total = weights[0, 0, x] * line[c]
                 for j in range(1, 6):
-                    total += across[j] * line[j * channels + c]
+                    total += weights[0, j, x] * line[j * channels + c]
                 if whole:
                     total = np.rint(total)
                 if total < least[row, col, c]:
