@@ -185,7 +185,7 @@ def _add_mirrored(
 
 
 @compiled(fastmath={"contract"})
-def look_up(
+def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would count
     coefficients: Array,
     least: Array,
     most: Array,
