@@ -10,9 +10,9 @@ pair itself, not warped, is taken off there.
 
 --stacks: real stacks, beside align_image_stack (Debian package hugin-tools). Residual: blocks of 96 pixels of
 neighbouring aligned frames, both blurred by 3 pixels, are matched by OpenCV's phase correlation; the median
-length of what is found, over blocks whose match is clear. Blocks overlap by three quarters: side by side only a
-dozen fit into a small pair, and the median is then that of where they happen to lie. Seconds are of the processor,
-all threads together, as others may use the machine.
+length of what is found, over blocks whose match is clear. Blocks overlap by three quarters: side by side
+only a dozen fit into a small pair, and the median is that of where they happen to lie. Seconds are of the
+processor, all threads together, as others may use the machine.
 """
 
 import argparse
