@@ -10,7 +10,7 @@ from panfocus._compile import compiled
 
 Array = NDArray[Any]
 
-BLOCK = 8  # pixels a side that are decided at once, where all are covered alike
+FEW = 4  # pixels a side of parts that are not quartered
 SLACK = 1e-6  # pixels: far more than distances are rounded by
 
 
@@ -30,16 +30,6 @@ def _distance_squared(row: float, col: float, line: Array, i: int) -> float:
 
 
 @compiled()
-def _nearest(row: float, col: float, line: Array, pieces: Array, distances: Array) -> float:
-    """Find how far a place is from each of the pieces; return the smallest."""
-    least = np.inf
-    for n in range(pieces.size):
-        distances[n] = math.sqrt(_distance_squared(row, col, line, pieces[n]))
-        least = min(least, distances[n])
-    return least
-
-
-@compiled()
 def is_near(line: Array, row: float, col: float, far: float) -> bool:
     """Tell whether a place may be within `far` of the line, and surely if it is."""
     for i in range(max(1, line.shape[0] - 1)):
@@ -49,49 +39,68 @@ def is_near(line: Array, row: float, col: float, far: float) -> bool:
 
 
 @compiled()
+def _cover(
+    line: Array,
+    pieces: Array,
+    top: int,
+    left: int,
+    part: tuple[int, int, int, int],
+    inner: float,
+    outer: float,
+    opacity: float,
+    out: Array,
+) -> bool:
+    """Do `cover` for a part of the rectangle, and for pieces of the line among which is the nearest."""
+    y0, y1, x0, x1 = part
+    middle_row, middle_col = top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2
+    distances = np.empty(pieces.size, np.float64)
+    for n in range(pieces.size):
+        distances[n] = math.sqrt(_distance_squared(middle_row, middle_col, line, pieces[n]))
+    least = distances.min()
+    half = math.hypot((y1 - 1 - y0) / 2, (x1 - 1 - x0) / 2) + SLACK
+    if least - half > outer:
+        out[y0:y1, x0:x1] = 0.0
+        return False
+    if least + half <= inner:
+        out[y0:y1, x0:x1] = opacity
+        return opacity > 0
+    near = pieces[distances <= least + 2 * half]
+    touched = False
+    if max(y1 - y0, x1 - x0) <= FEW:
+        for y in range(y0, y1):
+            for x in range(x0, x1):
+                squared = np.inf
+                for n in range(near.size):
+                    squared = min(squared, _distance_squared(top + y, left + x, line, near[n]))
+                distance = math.sqrt(squared)
+                if distance <= inner:
+                    out[y, x] = opacity
+                elif distance < outer:
+                    out[y, x] = opacity * ((outer - distance) / (outer - inner))
+                else:
+                    out[y, x] = 0.0
+                touched = touched or out[y, x] > 0
+        return touched
+    y, x = (y0 + y1 + 1) // 2, (x0 + x1 + 1) // 2
+    for quarter in ((y0, y, x0, x), (y0, y, x, x1), (y, y1, x0, x), (y, y1, x, x1)):
+        if quarter[0] < quarter[1] and quarter[2] < quarter[3]:
+            found = _cover(line, near, top, left, quarter, inner, outer, opacity, out)
+            touched = touched or found
+    return touched
+
+
+@compiled()
 def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity: float, out: Array) -> bool:
     """Write how much of each pixel of a rectangle is painted, 0 to 1; return whether any is.
 
     `line` (n, 2) are the points of the stroke, row and column. Up to `inner` from the line it is `opacity`,
-    from there it falls evenly to 0 at `outer`. Pieces of the line that are too far to count are left out,
-    block by block; what is found for a pixel does not depend on its rectangle or block.
+    from there it falls evenly to 0 at `outer`. The rectangle is quartered, again and again, until a part is
+    covered alike or small; pieces of the line that are too far to count are left out on the way. What is
+    found for a pixel does not depend on that.
     """
-    height, width = out.shape
-    every = np.arange(max(1, line.shape[0] - 1))
-    far = np.empty(every.size, np.float64)
-    _nearest(top + (height - 1) / 2, left + (width - 1) / 2, line, every, far)
-    reach = outer + math.hypot((height - 1) / 2, (width - 1) / 2) + SLACK
-    pieces = every[far <= reach]
-    out[:] = 0.0
-    if pieces.size == 0:
-        return False
-    distances = np.empty(pieces.size, np.float64)
-    touched = False
-    for y0 in range(0, height, BLOCK):
-        y1 = min(y0 + BLOCK, height)
-        for x0 in range(0, width, BLOCK):
-            x1 = min(x0 + BLOCK, width)
-            half = math.hypot((y1 - 1 - y0) / 2, (x1 - 1 - x0) / 2) + SLACK
-            least = _nearest(top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2, line, pieces, distances)
-            if least - half > outer:
-                continue
-            if least + half <= inner:
-                out[y0:y1, x0:x1] = opacity
-                touched = True
-                continue
-            near = pieces[distances <= least + 2 * half]
-            for y in range(y0, y1):
-                for x in range(x0, x1):
-                    squared = np.inf
-                    for n in range(near.size):
-                        squared = min(squared, _distance_squared(top + y, left + x, line, near[n]))
-                    distance = math.sqrt(squared)
-                    if distance <= inner:
-                        out[y, x] = opacity
-                    elif distance < outer:
-                        out[y, x] = opacity * ((outer - distance) / (outer - inner))
-                    touched = touched or out[y, x] > 0
-    return touched
+    pieces = np.arange(max(1, line.shape[0] - 1))
+    whole = (0, out.shape[0], 0, out.shape[1])
+    return bool(_cover(line, pieces, top, left, whole, inner, outer, opacity, out))
 
 
 @compiled()
