@@ -101,7 +101,7 @@ export function mount(panel, app) {
 
   /* The square that is cut out, on the picture. */
   function outline(context) {
-    if (!found || panel.hidden) return;
+    if (!found || panel.hidden) return false;
     const half = Number(size.value) / 2;
     const from = viewer.toScreen(found.row - half - 0.5, found.col - half - 0.5);
     const side = Math.max(2 * half * viewer.scale(), 8);
@@ -110,6 +110,7 @@ export function mount(panel, app) {
       context.strokeStyle = colour;
       context.strokeRect(from.x, from.y, side, side);
     }
+    return true;
   }
 }
 

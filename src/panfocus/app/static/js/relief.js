@@ -1,31 +1,31 @@
-/* Depth as a relief that can be turned: a mesh of the depth map under the fused picture, drawn by WebGL. */
+/* Depth as a relief that can be turned: what is seen and touched. It is fetched and drawn by relief/worker.js, so
+   that the page answers while a slow graphics card works. */
 
 import { element } from "./dom.js";
-import { createSurface } from "./relief/surface.js";
 
-const GRID = 256; // points of the mesh along the longer side
 const START = { turn: 0, tilt: 0.7, distance: 2.4, height: 0.3 };
 const TURN = 0.1; // by one press of an arrow key, in radians
 const LIMITS = { tilt: [-1.4, 1.4], distance: [1.2, 12], height: [-1, 1] };
+const NEEDED = "The relief needs WebGL 2, which this browser does not offer.";
 
 export function mount(panel, app) {
-  const note = element("p");
+  const note = element("p", {}, "The relief is shown once there is a result.");
   const canvas = element("canvas", {
     tabIndex: 0,
     role: "application",
     "aria-label": "Relief of the depth. Arrow keys turn it, plus and minus zoom, 0 resets it.",
   });
   const slider = element("input", { type: "range", min: -100, max: 100, step: 5 });
+  slider.addEventListener("input", () => move({ height: slider.value / 100 }));
   const reset = element("button", { type: "button", onclick: () => move(START) }, "Reset");
   const bar = element("div", { class: "choices" }, element("label", {}, "Height", slider), reset);
   panel.classList.add("relief");
   panel.append(note, canvas, bar);
 
-  let view = { ...START };
-  let surface = null;
+  const view = { ...START };
+  let worker = null;
   let shown = null; // the job whose relief is loaded or being loaded
   let visible = false;
-  let due = null;
 
   function move(changes) {
     for (const [name, value] of Object.entries(changes)) {
@@ -33,39 +33,39 @@ export function mount(panel, app) {
       view[name] = Math.min(most, Math.max(least, value));
     }
     slider.value = Math.round(view.height * 100);
-    due ??= requestAnimationFrame(() => {
-      due = null;
-      surface?.draw(view);
-    });
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.round(side * devicePixelRatio));
+    if (width && height) worker?.postMessage({ view, width, height });
   }
 
   function say(text) {
     note.textContent = text;
     note.hidden = !text;
     canvas.hidden = bar.hidden = Boolean(text);
+    if (!text) move({});
   }
 
-  async function load() {
+  function start() {
+    const drawn = canvas.transferControlToOffscreen();
+    worker = new Worker(new URL("./relief/worker.js", import.meta.url), { type: "module" });
+    worker.addEventListener("message", ({ data: { job, fault } }) => {
+      if (job === shown?.id) say(fault === "webgl" ? NEEDED : fault && `The relief cannot be shown: ${fault}`);
+    });
+    worker.postMessage({ canvas: drawn }, [drawn]);
+  }
+
+  function load() {
     const job = app.viewer.job();
-    if (!visible || job?.id === shown?.id) return;
+    if (!visible || (job?.id === shown?.id && job?.ended === shown?.ended)) return;
     shown = job;
     if (!job) return say("The relief is shown once there is a result.");
     if (!job.result.layers.includes("depth")) return say("This method gives no depth; another one does.");
+    if (!canvas.transferControlToOffscreen) return say(NEEDED);
+    if (!worker) start();
     say("Loading the relief …");
-    try {
-      const [depth, picture] = await Promise.all([depthOf(job), pictureOf(job)]);
-      if (shown !== job) return;
-      say("");
-      surface ??= createSurface(canvas, () => move({}));
-      if (!surface) return say("The relief needs WebGL 2, which this browser does not offer.");
-      surface.set(depth, picture);
-      move(START);
-    } catch (error) {
-      say(`The relief cannot be shown: ${error.message}`);
-    }
+    Object.assign(view, START);
+    worker.postMessage({ job: { id: job.id, ended: job.ended, result: { ...job.result, report: null } } });
   }
 
-  slider.addEventListener("input", () => move({ height: slider.value / 100 }));
   turnBy(canvas, () => view, move);
   new ResizeObserver(() => move({})).observe(canvas);
   new IntersectionObserver(([entry]) => {
@@ -73,7 +73,7 @@ export function mount(panel, app) {
     load();
   }).observe(panel);
   app.viewer.on("changed", load);
-  say("The relief is shown once there is a result.");
+  canvas.hidden = bar.hidden = true;
 }
 
 /* Drag, two fingers, wheel and keys. */
@@ -119,41 +119,4 @@ function turnBy(canvas, view, move) {
     event.preventDefault();
     move(change);
   });
-}
-
-/* The depth on a grid, 0..1 of its range; places without a depth lie at the bottom. */
-async function depthOf(job) {
-  const answer = await fetch(`/api/jobs/${encodeURIComponent(job.id)}/relief?side=${GRID}`);
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  const values = new Float32Array(await answer.arrayBuffer());
-  let [least, most] = [Infinity, -Infinity];
-  for (const value of values) {
-    if (value < least) least = value;
-    if (value > most) most = value;
-  }
-  const range = most - least || 1;
-  for (let i = 0; i < values.length; i++) {
-    values[i] = Number.isFinite(values[i]) ? (values[i] - least) / range : 0;
-  }
-  return { values, width: Number(answer.headers.get("X-Width")), height: Number(answer.headers.get("X-Height")) };
-}
-
-/* The fused picture, reduced until it is at most two tiles wide and high. */
-async function pictureOf(job) {
-  const { width, height, levels, tile } = job.result;
-  const halvings = Math.max(0, levels - 2);
-  const sides = [width, height].map((side) => Math.ceil(side / 2 ** halvings));
-  const canvas = new OffscreenCanvas(...sides);
-  const context = canvas.getContext("2d");
-  const counts = sides.map((side) => Math.ceil(side / tile));
-  const path = `/api/jobs/${encodeURIComponent(job.id)}/tiles/fused/${halvings}`;
-  await Promise.all(
-    Array.from({ length: counts[0] * counts[1] }, async (_, i) => {
-      const [col, row] = [i % counts[0], Math.floor(i / counts[0])];
-      const answer = await fetch(`${path}/${col}_${row}?v=${encodeURIComponent(job.ended)}`);
-      if (!answer.ok) throw new Error("the picture does not come");
-      context.drawImage(await createImageBitmap(await answer.blob()), col * tile, row * tile);
-    }),
-  );
-  return canvas;
 }

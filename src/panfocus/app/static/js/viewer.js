@@ -151,9 +151,10 @@ class Viewer {
     this.repaint();
   }
 
-  /* `paint(context, viewer)` draws above the picture whenever it moves; coordinates as of toScreen. */
+  /* `paint(context, viewer)` draws above the picture whenever it moves; coordinates as of toScreen. It may return
+     false to say that it has drawn nothing. */
   addPainter(paint) {
-    const bound = (context) => this.shown.job && paint(context, this);
+    const bound = (context) => Boolean(this.shown.job) && paint(context, this);
     for (const pane of Object.values(this.panes)) pane.painters.add(bound);
     this.repaint();
     return () => {

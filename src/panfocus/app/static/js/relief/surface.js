@@ -1,6 +1,6 @@
 /* A surface over a grid of heights, covered by a picture: WebGL 2 and nothing else.
 
-   The grid lies in the plane z = 0, its longer side from -1 to 1, heights towards the eye. */
+   The grid lies in the plane z = 0, its longer side from -1 to 1; what is deeper lies farther from the eye. */
 
 const VERTEX = `#version 300 es
 in vec2 place; // 0..1 from the left and from the top
@@ -12,7 +12,7 @@ out vec2 at;
 out vec3 point;
 void main() {
   at = place;
-  point = vec3((2.0 * place.x - 1.0) * extent.x, (1.0 - 2.0 * place.y) * extent.y, height * (depth - 0.5));
+  point = vec3((2.0 * place.x - 1.0) * extent.x, (1.0 - 2.0 * place.y) * extent.y, height * (0.5 - depth));
   gl_Position = camera * vec4(point, 1.0);
 }`;
 
@@ -49,10 +49,9 @@ export function createSurface(canvas, redraw) {
       if (made) free(gl, made);
       made = upload(gl, depth, picture);
     },
-    draw({ turn, tilt, distance, height }) {
+    draw({ view: { turn, tilt, distance, height }, ...size }) {
       if (!made || gl.isContextLost()) return;
-      canvas.width = Math.round(canvas.clientWidth * devicePixelRatio);
-      canvas.height = Math.round(canvas.clientHeight * devicePixelRatio);
+      if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0.33, 0.33, 0.33, 1);
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);

@@ -115,14 +115,15 @@ export class Pane {
       this.due = null;
       const ratio = devicePixelRatio;
       const context = this.canvas.getContext("2d");
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.clearRect(0, 0, this.canvas.width, this.canvas.height);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      if (!this.canvas.hidden) context.clearRect(0, 0, this.element.clientWidth, this.element.clientHeight);
+      let painted = false;
       for (const paint of this.painters) {
         context.save();
-        paint(context);
+        if (paint(context) !== false) painted = true;
         context.restore();
       }
+      this.canvas.hidden = !painted; // an empty canvas over the picture would cost as much as a full one
     });
   }
 
