@@ -58,7 +58,7 @@ async def _remove(request: Request) -> Response:
     for job in app.store.jobs.all():
         if job["stack"] == stack["id"]:
             await app.jobs.remove(job["id"])
-    app.stacks.remove(stack["id"])
+    await app.stacks.remove(stack["id"])
     return Response(status_code=204)
 
 

@@ -152,9 +152,9 @@ class Stacks:
             stack["in_natural_order"] = False
         self.changed(stack)
 
-    def remove(self, name: str) -> None:
+    async def remove(self, name: str) -> None:
         """Remove a stack; files that were opened in place stay."""
-        self._store.stacks.remove(name)
+        await asyncio.to_thread(self._store.stacks.remove, name)  # gigabytes take their time
         self._events.tell({"kind": "gone", "id": name})
 
     def changed(self, stack: Stack) -> None:

@@ -39,12 +39,12 @@ def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
 
 
 def _copies(frames: list[dict[str, Any]]) -> list[str]:
-    firsts: dict[str, str] = {}
+    firsts: dict[str, int] = {}
     warnings = []
-    for frame in frames:
-        first = firsts.setdefault(frame["digest"], frame["name"])
-        if first != frame["name"]:
-            warnings.append(f"{frame['name']} has the same pixels as {first}.")
+    for k, frame in enumerate(frames):
+        first = firsts.setdefault(frame["digest"], k)
+        if first != k:
+            warnings.append(f"{frame['name']} has the same pixels as {frames[first]['name']}.")
     return warnings
 
 
