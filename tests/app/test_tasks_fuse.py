@@ -8,18 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
 from panfocus.app.command import command_line
 from panfocus.app.tasks import estimate, export, fuse
+from panfocus.app.tasks.telling import LiveMap
 from panfocus.cli import main
 from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.ramp import coloured
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 from panfocus.job.kept import Kept
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request, plain, restored
+from panfocus.methods import FusionResult
 
 N = 3
 
@@ -131,8 +135,9 @@ def test_what_is_kept_is_what_was_fused(tmp_path, frames):
         assert labels.shape == votes.shape[1:] == (150, 180)
         # What the live map shows at the end, at full size as the frames are small, are the labels.
         live = read_image(folder / "live.png")
+        np.testing.assert_array_equal(live[..., :3], coloured(labels[...] / (N - 1)))
         shares = np.bincount(labels[...].ravel(), minlength=N) / labels[...].size
-    assert live.shape == (150, 180, 4)
+    assert (live[..., 3] == 255).all()
     assert result["report"]["frame_shares"] == pytest.approx(list(shares), abs=1e-6)
     assert result["layers"] == [
         "fused", "frame-0", "frame-1", "frame-2", "labels", "depth", "confidence", "never_in_focus",
@@ -173,6 +178,43 @@ def test_slabs_are_exported_as_the_command_line_writes_them(tmp_path, frames, mo
     assert names == ["f-slab-01.tif", "f-slab-02.tif", "f.png", "l.png"]
     for name in names:
         assert (folder / "exports" / name).read_bytes() == (tmp_path / "typed" / name).read_bytes()
+
+
+def test_pages_of_a_microscope_are_exported_as_the_command_line_does(tmp_path, frames, monkeypatch):
+    path = tmp_path / "cells.ome.tif"
+    planes = np.rint(4000 * frames[..., :2]).astype(np.uint16).transpose(0, 3, 1, 2)  # slices, channels
+    sizes = {"PhysicalSizeX": 0.5, "PhysicalSizeY": 0.5, "PhysicalSizeZ": 2.0}
+    tifffile.imwrite(path, planes, ome=True, metadata={"axes": "ZCYX", **sizes})
+    folder, request, result, _ = fused(tmp_path, [path], align="off")
+    assert result["names"] == [f"cells.ome.tif, page {k}" for k in (1, 2, 3)]
+    assert result["dtype"] == "uint16"
+    names = {"image": Path("f.tif"), "depth": Path("d.png")}
+    exported(folder, request, Outputs(**{kind: folder / "exports" / name for kind, name in names.items()}))
+    typed(
+        command_line(dataclasses.replace(request, outputs=Outputs(**names))), tmp_path / "typed", monkeypatch
+    )
+    for name in names.values():
+        assert (folder / "exports" / name).read_bytes() == (tmp_path / "typed" / name).read_bytes()
+
+
+def test_a_large_live_map_is_made_smaller_and_grows(tmp_path):
+    labels = np.arange(2500 * 1203).reshape(2500, 1203) % 7
+    told = []
+    live = LiveMap(tmp_path / "live.png", (7, *labels.shape, 3), told.append)
+    for top in range(0, 2500, 500):
+        for left in range(0, 1203, 401):
+            rows, cols = slice(top, min(top + 500, 2500)), slice(left, left + 401)
+            if top < 2000:
+                live.watch(rows, cols, FusionResult(image=labels[rows, cols], labels=labels[rows, cols]))
+    live.finish()
+    picture = read_image(tmp_path / "live.png")
+    assert picture.shape == (834, 401, 4)  # every third pixel
+    np.testing.assert_array_equal(
+        picture[..., 3], np.where(np.arange(834) * 3 < 2000, 255, 0)[:, None] * np.ones(401)
+    )
+    shown = labels[::3, ::3]
+    np.testing.assert_array_equal(picture[:667, :, :3], coloured(shown[:667] / 6))
+    assert [event["version"] for event in told] == list(range(1, len(told) + 1))
 
 
 def test_a_map_that_the_method_does_not_give_is_refused(tmp_path, frames):

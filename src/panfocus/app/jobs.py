@@ -114,6 +114,8 @@ class Jobs:
             self._end(job, "cancelled")
         elif job["state"] == "running":
             self._unwanted.add(job["id"])
+            job |= {"stage": "cancelling", "done": 0.0}
+            self._tell(job)
             if self._worker and self._running == job["id"]:
                 self._worker.interrupt()
                 asyncio.get_running_loop().call_later(SECONDS_TO_CANCEL, self._worker.kill)
@@ -184,7 +186,7 @@ class Jobs:
 
     def _hear(self, job: Job, event: Job) -> None:
         match event:
-            case {"event": "progress", "stage": stage, "done": done}:
+            case {"event": "progress", "stage": stage, "done": done} if job["id"] not in self._unwanted:
                 job |= {"stage": stage, "done": done}
             case {"event": "said", "text": text}:
                 job["said"].append(text)

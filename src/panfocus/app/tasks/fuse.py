@@ -34,6 +34,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         check_room(KeptArrays(folder / ARRAYS), job.source.like_frames)
         live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
         with carried_out(job, teller, watch=live.watch) as fusion:
+            live.finish()
             result = _keep(job, fusion, folder, teller)
             summarise(teller, job, fusion.stack, fusion.result.report)
     return result

@@ -77,6 +77,7 @@ class LiveMap:
         self._tell = tell
         self._version = 0
         self._written_at = 0.0
+        self._pending = False  # something that the written picture does not show
 
     def watch(self, rows: slice, cols: slice, part: Any) -> None:
         """Add a part of the result; some methods give no labels."""
@@ -87,11 +88,16 @@ class LiveMap:
         shown = part.labels[first[0] :: step, first[1] :: step]
         top, left = (rows.start + first[0]) // step, (cols.start + first[1]) // step
         place = slice(top, top + shown.shape[0]), slice(left, left + shown.shape[1])
-        self._labels[place], self._decided[place] = shown, True
+        self._labels[place], self._decided[place], self._pending = shown, True, True
         if time.monotonic() - self._written_at >= SECONDS_BETWEEN_PICTURES:
-            self.write()
+            self._write()
 
-    def write(self) -> None:
+    def finish(self) -> None:
+        """Show all that has come."""
+        if self._pending:
+            self._write()
+
+    def _write(self) -> None:
         """Write the picture as it is now, and tell."""
         import numpy as np
 
@@ -104,4 +110,5 @@ class LiveMap:
         write_files({self._path: encode_png(picture)}, force=True)
         self._written_at = time.monotonic()
         self._version += 1
+        self._pending = False
         self._tell({"event": "live", "version": self._version})
