@@ -90,6 +90,8 @@ def test_an_array_has_its_name_only_when_it_is_complete(tmp_path):
         raise ZeroDivisionError
     with kept.array("fused") as array:
         np.testing.assert_array_equal(array[:], np.ones((2, 2), np.uint8))
+    with pytest.raises(OSError, match="of another file"), kept.create("fused", (3, 3), np.uint8):
+        raise OSError("of another file")  # is not taken for one of writing
     assert [path.name for path in tmp_path.iterdir()] == ["fused.npy"]
 
 

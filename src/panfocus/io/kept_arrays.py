@@ -55,14 +55,11 @@ class KeptArray:
         spans, shape = self._place(key)
         part = np.ascontiguousarray(np.broadcast_to(np.asarray(values, self.dtype), shape))
         runs, length = self._runs(spans)
-        try:
-            with self._one_at_a_time:
-                for offset, run in zip(runs, _rows(part, length), strict=True):
-                    self._file.seek(offset)
-                    self._file.write(run)
-                self._file.flush()  # for those who read it
-        except OSError as error:
-            raise _not_written(self._path, error) from error
+        with _errors_of_writing(self._path), self._one_at_a_time:
+            for offset, run in zip(runs, _rows(part, length), strict=True):
+                self._file.seek(offset)
+                self._file.write(run)
+            self._file.flush()  # for those who read it
 
     def close(self) -> None:
         """Give the file back; nothing can be read any more."""
@@ -132,25 +129,22 @@ class KeptArrays:
         If the block ends by an error there is nothing, or the older one.
         """
         path, kind = self._path(name), np.dtype(dtype)
-        self.check_room(math.prod(shape) * kind.itemsize)
+        size = math.prod(shape) * kind.itemsize
+        self.check_room(size)
         remove_abandoned(self.folder)
-        temporary, file = new_temporary(self.folder)
-        array = None
+        with _errors_of_writing(path):
+            temporary, file = new_temporary(self.folder)
         try:
-            try:
+            with _errors_of_writing(path):
                 header = {"shape": shape, "fortran_order": False, "descr": np.lib.format.dtype_to_descr(kind)}
                 np.lib.format.write_array_header_1_0(file, header)
-                file.truncate(file.tell() + math.prod(shape) * kind.itemsize)
-                array = KeptArray(path, file, shape, kind)
-                yield array
+                file.truncate(file.tell() + size)
+            yield KeptArray(path, file, shape, kind)
+            with _errors_of_writing(path):
                 settle(file)
                 if sys.platform == "win32":  # where no open file is renamed
-                    array.close()
+                    file.close()
                 temporary.replace(path)
-            except FileError:
-                raise
-            except OSError as error:
-                raise _not_written(path, error) from error
         finally:
             temporary.unlink(missing_ok=True)
             with suppress(OSError):
@@ -201,5 +195,10 @@ def _rows(part: NDArray[Any], length: int) -> NDArray[Any]:
     return part.reshape(-1, length) if length else part.reshape(0, 0)
 
 
-def _not_written(path: Path, error: OSError) -> FileError:
-    return FileError(f"{path}: cannot write there ({error.strerror or error}); make room")
+@contextmanager
+def _errors_of_writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileError(f"{path}: cannot write there ({reason}); make room, or use another folder") from error
