@@ -39,54 +39,15 @@ def is_near(line: Array, row: float, col: float, far: float) -> bool:
 
 
 @compiled()
-def _cover(
-    line: Array,
-    pieces: Array,
-    top: int,
-    left: int,
-    part: tuple[int, int, int, int],
-    inner: float,
-    outer: float,
-    opacity: float,
-    out: Array,
-) -> bool:
-    """Do `cover` for a part of the rectangle, and for pieces of the line among which is the nearest."""
-    y0, y1, x0, x1 = part
-    middle_row, middle_col = top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2
-    distances = np.empty(pieces.size, np.float64)
+def _falling(row: float, col: float, line: Array, pieces: Array, inner: float, outer: float) -> float:
+    """Return 1 up to `inner` from the nearest piece, 0 from `outer` on, and what falls evenly in between."""
+    squared = np.inf
     for n in range(pieces.size):
-        distances[n] = math.sqrt(_distance_squared(middle_row, middle_col, line, pieces[n]))
-    least = distances.min()
-    half = math.hypot((y1 - 1 - y0) / 2, (x1 - 1 - x0) / 2) + SLACK
-    if least - half > outer:
-        out[y0:y1, x0:x1] = 0.0
-        return False
-    if least + half <= inner:
-        out[y0:y1, x0:x1] = opacity
-        return opacity > 0
-    near = pieces[distances <= least + 2 * half]
-    touched = False
-    if max(y1 - y0, x1 - x0) <= FEW:
-        for y in range(y0, y1):
-            for x in range(x0, x1):
-                squared = np.inf
-                for n in range(near.size):
-                    squared = min(squared, _distance_squared(top + y, left + x, line, near[n]))
-                distance = math.sqrt(squared)
-                if distance <= inner:
-                    out[y, x] = opacity
-                elif distance < outer:
-                    out[y, x] = opacity * ((outer - distance) / (outer - inner))
-                else:
-                    out[y, x] = 0.0
-                touched = touched or out[y, x] > 0
-        return touched
-    y, x = (y0 + y1 + 1) // 2, (x0 + x1 + 1) // 2
-    for quarter in ((y0, y, x0, x), (y0, y, x, x1), (y, y1, x0, x), (y, y1, x, x1)):
-        if quarter[0] < quarter[1] and quarter[2] < quarter[3]:
-            found = _cover(line, near, top, left, quarter, inner, outer, opacity, out)
-            touched = touched or found
-    return touched
+        squared = min(squared, _distance_squared(row, col, line, pieces[n]))
+    distance = math.sqrt(squared)
+    if distance <= inner:
+        return 1.0
+    return (outer - distance) / (outer - inner) if distance < outer else 0.0
 
 
 @compiled()
@@ -98,9 +59,35 @@ def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity:
     covered alike or small; pieces of the line that are too far to count are left out on the way. What is
     found for a pixel does not depend on that.
     """
-    pieces = np.arange(max(1, line.shape[0] - 1))
-    whole = (0, out.shape[0], 0, out.shape[1])
-    return bool(_cover(line, pieces, top, left, whole, inner, outer, opacity, out))
+    touched = False
+    waiting = [((0, out.shape[0], 0, out.shape[1]), np.arange(max(1, line.shape[0] - 1)))]
+    while waiting:  # a function that calls itself crashes when numba finds it compiled by an earlier run
+        (y0, y1, x0, x1), pieces = waiting.pop()
+        middle_row, middle_col = top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2
+        distances = np.empty(pieces.size, np.float64)
+        for n in range(pieces.size):
+            distances[n] = math.sqrt(_distance_squared(middle_row, middle_col, line, pieces[n]))
+        least = distances.min()
+        half = math.hypot((y1 - 1 - y0) / 2, (x1 - 1 - x0) / 2) + SLACK
+        if least - half > outer:
+            out[y0:y1, x0:x1] = 0.0
+            continue
+        if least + half <= inner:
+            out[y0:y1, x0:x1] = opacity
+            touched = touched or opacity > 0
+            continue
+        near = pieces[distances <= least + 2 * half]
+        if max(y1 - y0, x1 - x0) <= FEW:
+            for y in range(y0, y1):
+                for x in range(x0, x1):
+                    out[y, x] = opacity * _falling(top + y, left + x, line, near, inner, outer)
+                    touched = touched or out[y, x] > 0
+            continue
+        y, x = (y0 + y1 + 1) // 2, (x0 + x1 + 1) // 2
+        for part in ((y0, y, x0, x), (y0, y, x, x1), (y, y1, x0, x), (y, y1, x, x1)):
+            if part[0] < part[1] and part[2] < part[3]:
+                waiting.append((part, near))
+    return touched
 
 
 @compiled()
