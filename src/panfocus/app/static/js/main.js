@@ -169,6 +169,9 @@ function mountStage() {
     byId("welcome").hidden = stack !== null;
     byId("workspace").hidden = stack === null;
     byId("workspace").dataset.stage = done ? "picture" : (job ? "progress" : "none");
+    // Until there is something to watch, the frames have the room of the picture.
+    const room = byId(job ? "side" : "picture-area");
+    if (byId("frames").parentElement !== room) room.append(byId("frames"));
     byId("viewer").hidden = !done;
     byId("tools").hidden = !done;
     byId("progress").hidden = Boolean(done);

@@ -60,7 +60,7 @@ export function mount(root, app) {
     const shown = app.job();
     job.hidden = shown === null;
     hint.hidden = shown !== null;
-    setText(hint, shown ? "" : "The fused picture will be seen here. Press Fuse: the settings are good as they are.");
+    setText(hint, shown ? "" : "Press Fuse when the frames are those you want. The settings need no change.");
     if (shown === null) return;
     const running = shown.state === "running";
     const waiting = now.jobs.filter((one) => one.state === "running" || one.state === "queued");
