@@ -46,7 +46,7 @@ import { mount as mountInspect } from "/static/js/inspect.js";
 import { mount as mountRelief } from "/static/js/relief.js";
 const state = { jobs: await (await fetch("/pretended.json")).json() };
 const listeners = new Set();
-const app = { state: { get: () => state, on: (fn) => listeners.add(fn) } };
+const app = { jobs: state.jobs, state: { get: () => state, on: (fn) => listeners.add(fn) } };
 app.announce = (text) => { app.said = text; };
 app.changed = () => listeners.forEach((fn) => fn(state));
 app.viewer = createViewer(document.getElementById("viewer"), app);

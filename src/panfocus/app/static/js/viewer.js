@@ -41,10 +41,12 @@ class Viewer {
     room.classList.add("viewer");
     room.append(this.stage);
     const moved = (pane) => this.#moved(pane);
+    const led = (pane) => (this.leader = pane);
     this.panes = {
-      main: new Pane(main, moved, (pane) => pane.fit(true)),
-      beside: new Pane(beside, moved, (pane) => pane.follow(this.panes.main)),
+      main: new Pane(main, { moved, led, opened: (pane) => pane.fit(true) }),
+      beside: new Pane(beside, { moved, led, opened: (pane) => pane.follow(this.panes.main) }),
     };
+    this.leader = this.panes.main; // of two panes side by side; the other follows
     main.append(this.captions.main, this.captions.compared);
     beside.append(this.captions.beside);
     this.divider = createDivider(main, (position) => this.compare(this.shown.compared, position));
@@ -213,30 +215,28 @@ class Viewer {
     this.#emit("changed", this);
   }
 
-  /* The shown job has news (strokes from another tab, say), or is gone. */
+  /* Jobs have news: strokes from another tab, one to compare with, or the shown one is gone. */
   #followState() {
-    if (!this.shown.job) return;
-    const job = this.app.state.get().jobs?.find(({ id }) => id === this.shown.job.id);
-    if (!job?.result) {
+    const { shown } = this;
+    const { jobs } = this.app.state.get();
+    if (!shown.job || jobs === this.jobs) return;
+    this.jobs = jobs;
+    shown.job = jobs.find(({ id }) => id === shown.job.id) ?? null;
+    if (!shown.job?.result) {
       this.show(null);
       return;
     }
-    const retouched = job.retouch?.version;
-    if (retouched !== this.shown.job.retouch?.version) this.layers.versions.delete(`${job.id}/retouched`);
-    if (job === this.shown.job) return;
-    this.shown.job = job;
+    for (const name of ["compared", "beside"]) if (!this.layers.tiles(shown[name])) shown[name] = null;
     this.#arrange();
   }
 
   #moved(pane) {
-    const { main, beside } = this.panes ?? {};
-    if (!beside) return;
-    if (this.shown.beside && beside.slots.base.item && !this.following) {
-      this.following = true;
+    if (!this.controls) return; // the viewer is being made
+    if (this.shown.beside && pane === this.leader) {
+      const { main, beside } = this.panes;
       (pane === main ? beside : main).follow(pane);
-      this.following = false;
     }
-    this.controls?.tell();
+    this.controls.tell();
     this.#emit("changed", this);
   }
 

@@ -57,8 +57,9 @@ export class Layers {
   tiles(reference) {
     const { job, layer } = this.#resolve(reference);
     if (!job?.result) return null;
-    const known = this.versions.get(`${job.id}/${layer}`);
-    return tilesOf(job, layer, known ?? (layer === "retouched" ? job.retouch?.version : job.ended) ?? 0);
+    // Versions rise: what was just painted may be known here before the job tells it, or the other way round.
+    const known = this.versions.get(`${job.id}/${layer}`) ?? 0;
+    return tilesOf(job, layer, layer === "retouched" ? Math.max(known, job.retouch?.version ?? 0) : known || job.ended);
   }
 
   caption(reference) {

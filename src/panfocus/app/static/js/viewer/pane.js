@@ -8,9 +8,10 @@ import { openSeadragon, still, tileSource } from "./deepzoom.js";
 const SLOTS = ["base", "compared", "overlay"];
 
 export class Pane {
-  /* `changed(pane)`: the view has moved; `opened(pane)`: a picture of another size has come. */
-  constructor(element, changed, opened) {
-    Object.assign(this, { element, changed, opened });
+  /* `moved(pane)`: the view has; `led(pane)`: somebody has moved it, not another pane; `opened(pane)`: a picture
+     of another size has come. */
+  constructor(element, { moved, led, opened }) {
+    Object.assign(this, { element, moved, led, opened });
     this.slots = Object.fromEntries(SLOTS.map((name) => [name, { source: null, item: null, old: null }]));
     this.painters = new Set();
     this.fitted = true; // and stays so when the pane's size changes, until somebody zooms or pans
@@ -18,7 +19,7 @@ export class Pane {
     this.osd = openSeadragon(element);
     this.osd.addHandler("viewport-change", () => this.#moved());
     for (const gesture of ["canvas-drag", "canvas-scroll", "canvas-pinch"]) {
-      this.osd.addHandler(gesture, () => (this.fitted = false));
+      this.osd.addHandler(gesture, (event) => event.preventDefaultAction || this.#lead());
     }
     this.canvas = document.createElement("canvas");
     this.canvas.className = "painted";
@@ -74,24 +75,24 @@ export class Pane {
   }
 
   fit(atOnce = still()) {
-    this.fitted = true;
+    this.#lead(true);
     this.osd.viewport.goHome(atOnce);
   }
 
   zoomTo(scale, place = null) {
-    this.fitted = false;
+    this.#lead();
     this.osd.viewport.zoomTo(this.#zoom(scale), place && this.#point(place.row, place.col), still());
     this.osd.viewport.applyConstraints();
   }
 
   centre(row, col, atOnce = still()) {
-    this.fitted = false;
+    this.#lead();
     this.osd.viewport.panTo(this.#point(row, col), atOnce);
   }
 
   /* Move the view by parts of its width and height. */
   pan(right, down) {
-    this.fitted = false;
+    this.#lead();
     const { width, height } = this.osd.viewport.getBounds();
     this.osd.viewport.panBy(new OpenSeadragon.Point(right * width, down * height), still());
     this.osd.viewport.applyConstraints();
@@ -125,6 +126,11 @@ export class Pane {
       }
       this.canvas.hidden = !painted; // an empty canvas over the picture would cost as much as a full one
     });
+  }
+
+  #lead(fitted = false) {
+    this.fitted = fitted;
+    this.led(this);
   }
 
   #zoom(scale) {
@@ -184,7 +190,7 @@ export class Pane {
     if (smooth !== this.smooth) this.osd.drawer.setImageSmoothingEnabled((this.smooth = smooth));
     this.#clip();
     this.repaint();
-    this.changed(this);
+    this.moved(this);
   }
 
   #resized() {

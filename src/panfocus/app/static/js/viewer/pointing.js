@@ -71,7 +71,8 @@ export function listen(stage, viewer) {
 /* While a tool is set, drags are its own; without one a click chooses a place. */
 function leaveToTools(osd, viewer) {
   for (const name of ["canvas-drag", "canvas-drag-end"]) {
-    osd.addHandler(name, (event) => (event.preventDefaultAction = Boolean(viewer.tool)));
+    const before = 1; // those who ask whether the view moves
+    osd.addHandler(name, (event) => (event.preventDefaultAction = Boolean(viewer.tool)), null, before);
   }
   osd.addHandler("canvas-click", ({ quick, originalEvent: { clientX, clientY } }) => {
     if (quick && !viewer.tool) viewer.choosePlace(viewer.toImage(clientX, clientY));
