@@ -1,12 +1,11 @@
 """Who is let in, and what may be opened and written: against a real server on a real port."""
 
 import asyncio
-import socket
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from app_server import tree, wait
+from app_server import headers_of, raw, tree, wait
 
 
 @pytest.fixture
@@ -14,32 +13,6 @@ def stranger(server):
     """A client without the token."""
     with httpx.Client(base_url=server.url) as client:
         yield client
-
-
-def raw(server, *lines, body=b"", then_close=False):
-    """Send a request as it stands, and return the answer's first line and all of it."""
-    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port), timeout=20) as connection:
-        connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-        if then_close:
-            return "", ""
-        answer = b""
-        while piece := connection.recv(1 << 16):
-            answer += piece
-            head, end, rest = answer.partition(b"\r\n\r\n")
-            if end and len(rest) >= content_length(head):
-                break
-    text = answer.decode(errors="replace")
-    return text.partition("\r\n")[0], text
-
-
-def content_length(head):
-    sizes = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-    return int(sizes[0].split(b":")[1]) if sizes else 0
-
-
-def headers_of(server, *more):
-    host = urlsplit(server.url).netloc
-    return [f"Host: {host}", f"Authorization: Bearer {server.token}", *more]
 
 
 def new_stack(server):
