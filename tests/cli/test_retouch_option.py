@@ -71,7 +71,8 @@ def test_threads_and_frames_on_disk_change_no_bit(strokes_file, fuse, monkeypatc
 def test_a_report_holds_the_digest_and_is_redone(strokes_file, fuse, run):
     assert fuse("-o", "fused.png", "--retouch", "strokes.json", "--report", "report.json").code == 0
     told = json.loads(Path("report.json").read_bytes())["retouch"]
-    assert told == {"path": str(strokes_file), "sha256": sha256(strokes_file.read_bytes()).hexdigest()}
+    assert told["path"] == str(strokes_file)
+    assert told["sha256"] == sha256(strokes_file.read_bytes()).hexdigest()
     assert run("fuse", "--from-report", "report.json", "-o", "again.png").code == 0
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     ran = run("fuse", "--from-report", "report.json", "-o", "third.png", "--retouch", "strokes.json")
