@@ -1,4 +1,4 @@
-// Requests to the server. All give the JSON answer, or throw an ApiError whose message is one line for the user.
+// Requests to the server. All give the JSON answer, or throw an ApiError whose message is for the user.
 
 export class ApiError extends Error {
   constructor(message, status) {
@@ -39,7 +39,7 @@ export const put = (path, body) => request("PUT", path, body);
 export const patch = (path, body) => request("PATCH", path, body);
 export const remove = (path) => request("DELETE", path);
 
-/** Send one file to a stack; `sent(bytes)` is called as it goes. Done by XMLHttpRequest, as fetch tells no progress. */
+/** Send one file to a stack; `sent(bytes)` is called as it goes, which fetch could not tell. */
 export function upload(stackId, file, sent, signal) {
   return new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest();
@@ -49,7 +49,8 @@ export function upload(stackId, file, sent, signal) {
       if (xhr.status < 300) resolve(JSON.parse(xhr.responseText));
       else reject(new ApiError(messageIn(xhr.responseText, xhr.status), xhr.status));
     };
-    xhr.onerror = () => reject(new ApiError(`${file.name} could not be sent: the server does not answer.`, 0));
+    xhr.onerror = () =>
+      reject(new ApiError(`${file.name} could not be sent: the server does not answer.`, 0));
     xhr.onabort = () => reject(new DOMException("stopped", "AbortError"));
     signal?.addEventListener("abort", () => xhr.abort());
     xhr.send(file);

@@ -42,14 +42,22 @@ export function debounced(fn, wait) {
 
 /** A button that copies the text that `text()` gives, and says so. */
 export function copyButton(text, app, label = "Copy") {
-  return element("button", { type: "button", class: "plain small", onclick: async () => {
-    try {
-      await navigator.clipboard.writeText(text());
-      app.announce("Copied.");
-    } catch {
-      app.announce("The browser does not allow copying here: select the text and copy it.");
-    }
-  } }, label);
+  return element(
+    "button",
+    {
+      type: "button",
+      class: "plain small",
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text());
+          app.announce("Copied.");
+        } catch {
+          app.announce("The browser does not allow copying here: select the text and copy it.");
+        }
+      },
+    },
+    label,
+  );
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];

@@ -20,7 +20,12 @@ export function formOf(fields, dictionaries, valueOf, changed) {
     const label = element("label", { for: id }, labelOf(field.name));
     const help = element("p", { class: "help", id: `${id}-help` }, field.help);
     const tick = input.type === "checkbox";
-    return element("div", { class: tick ? "field tick" : "field" }, ...(tick ? [input, label] : [label, input]), help);
+    return element(
+      "div",
+      { class: tick ? "field tick" : "field" },
+      ...(tick ? [input, label] : [label, input]),
+      help,
+    );
   });
 }
 
@@ -31,30 +36,55 @@ function labelOf(name) {
 
 function inputFor(field, dictionaries, value, changed) {
   if (field.kind === "boolean" && field.default !== null) {
-    return element("input", { type: "checkbox", checked: value === true, onchange: (event) => changed(event.target.checked) });
+    return element("input", {
+      type: "checkbox",
+      checked: value === true,
+      onchange: (event) => changed(event.target.checked),
+    });
   }
-  if (field.kind === "boolean") return choice(["yes", "no"], value === null ? null : (value ? "yes" : "no"), (text) => changed(text && text === "yes"), "automatic");
-  if (field.kind === "choice") return choice(field.choices, value, changed, field.default === null ? "automatic" : null);
-  if (field.kind === "dictionary") return choice(dictionaries, value, changed, "the one that comes with panfocus");
+  if (field.kind === "boolean")
+    return choice(
+      ["yes", "no"],
+      value === null ? null : value ? "yes" : "no",
+      (text) => changed(text && text === "yes"),
+      "automatic",
+    );
+  if (field.kind === "choice")
+    return choice(field.choices, value, changed, field.default === null ? "automatic" : null);
+  if (field.kind === "dictionary")
+    return choice(dictionaries, value, changed, "the one that comes with panfocus");
   if (field.kind === "number" || field.kind === "integer") {
     const input = element("input", {
-      type: "number", step: field.kind === "integer" ? "1" : "any", placeholder: "automatic", value: value ?? "",
-      onchange: () => { if (input.checkValidity()) changed(input.value === "" ? null : Number(input.value)); else input.reportValidity(); },
+      type: "number",
+      step: field.kind === "integer" ? "1" : "any",
+      placeholder: "automatic",
+      value: value ?? "",
+      onchange: () => {
+        if (input.checkValidity()) changed(input.value === "" ? null : Number(input.value));
+        else input.reportValidity();
+      },
     });
     if (field.min !== undefined) input.min = field.min;
     if (field.max !== undefined) input.max = field.max;
     return input;
   }
-  return element("input", { type: "text", placeholder: "automatic", value: value ?? "", spellcheck: false,
-    onchange: (event) => changed(event.target.value.trim() || null) });
+  return element("input", {
+    type: "text",
+    placeholder: "automatic",
+    value: value ?? "",
+    spellcheck: false,
+    onchange: (event) => changed(event.target.value.trim() || null),
+  });
 }
 
 /** A select; `none` is the text of an entry that stands for null, if there is one. */
 function choice(entries, value, changed, none) {
-  const select = element("select", { onchange: () => {
-    const at = select.selectedIndex - (none === null ? 0 : 1);
-    changed(at < 0 ? null : entries[at]);
-  } });
+  const select = element("select", {
+    onchange: () => {
+      const at = select.selectedIndex - (none === null ? 0 : 1);
+      changed(at < 0 ? null : entries[at]);
+    },
+  });
   if (none !== null) select.append(element("option", {}, none));
   for (const entry of entries) select.append(element("option", { selected: entry === value }, String(entry)));
   return select;

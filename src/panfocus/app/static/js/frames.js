@@ -1,7 +1,7 @@
 // The frames of the open stack: thumbnails with focus scores, order, which are used, what is wrong with them.
-import { element, setLines, setText, sizeText } from "./dom.js";
+import { element, setText } from "./dom.js";
 import { chooserButtons } from "./intake.js";
-import { removeStack } from "./welcome.js";
+import { mountStackHead } from "./stack_head.js";
 
 const FRAME_TYPE = "application/x-panfocus-frame";
 
@@ -11,8 +11,10 @@ export function mount(root, app) {
   const count = element("span", { class: "quiet" });
   const add = element("div", { class: "row" }, ...chooserButtons(app, () => app.stack()?.id ?? null));
   root.append(
-    element("div", { class: "row" }, element("h3", { id: "frames-title" }, "Frames"), count), list,
-    element("details", { class: "more" }, element("summary", {}, "Add frames"), add));
+    element("div", { class: "row" }, element("h3", { id: "frames-title" }, "Frames"), count),
+    list,
+    element("details", { class: "more" }, element("summary", {}, "Add frames"), add),
+  );
   const rows = [];
   let carried = null; // the place of the frame that is being dragged
 
@@ -22,7 +24,10 @@ export function mount(root, app) {
     last = last.then(async () => {
       const stack = app.stack();
       try {
-        app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${stack.id}`, bodyFor(stack.frames)) });
+        app.accept({
+          kind: "stack",
+          stack: await app.api.patch(`/api/stacks/${stack.id}`, bodyFor(stack.frames)),
+        });
       } catch (error) {
         app.complain(error);
         draw(app.stack()); // a box that was ticked shows again what holds
@@ -45,44 +50,75 @@ export function mount(root, app) {
   }
 
   function exclude(frame, out) {
-    return change((frames) => ({ excluded: frames.flatMap((other, i) => ((other.key === frame.key ? out : other.excluded) ? [i] : [])) }));
+    return change((frames) => ({
+      excluded: frames.flatMap((other, i) => ((other.key === frame.key ? out : other.excluded) ? [i] : [])),
+    }));
   }
 
   function newRow(place) {
     const row = {
-      picture: element("img", { alt: "", loading: "lazy", decoding: "async", width: 96, height: 72, draggable: false }),
+      picture: element("img", {
+        alt: "",
+        loading: "lazy",
+        decoding: "async",
+        width: 96,
+        height: 72,
+        draggable: false,
+      }),
       name: element("span", { class: "frame-name" }),
       facts: element("span", { class: "quiet" }),
       score: element("meter", { min: 0, max: 1 }),
       error: element("span", { class: "fault" }),
-      use: element("input", { type: "checkbox", onchange: (event) => exclude(row.frame, !event.target.checked) }),
-      up: element("button", { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from - 1, "up") }, "↑"),
-      down: element("button", { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from + 1, "down") }, "↓"),
+      use: element("input", {
+        type: "checkbox",
+        onchange: (event) => exclude(row.frame, !event.target.checked),
+      }),
+      up: element(
+        "button",
+        { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from - 1, "up") },
+        "↑",
+      ),
+      down: element(
+        "button",
+        { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from + 1, "down") },
+        "↓",
+      ),
       shown: null,
     };
-    row.node = element("li", {
-      class: "frame", draggable: true,
-      ondragstart: (event) => {
-        carried = place;
-        event.dataTransfer.setData(FRAME_TYPE, String(place));
-        event.dataTransfer.effectAllowed = "move";
+    row.node = element(
+      "li",
+      {
+        class: "frame",
+        draggable: true,
+        ondragstart: (event) => {
+          carried = place;
+          event.dataTransfer.setData(FRAME_TYPE, String(place));
+          event.dataTransfer.effectAllowed = "move";
+        },
+        ondragover: (event) => {
+          if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
+          event.preventDefault();
+          row.node.classList.toggle("before", place < carried);
+          row.node.classList.toggle("after", place > carried);
+        },
+        ondragleave: () => row.node.classList.remove("before", "after"),
+        ondrop: (event) => {
+          row.node.classList.remove("before", "after");
+          if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
+          event.preventDefault();
+          move(app.stack().frames[carried], () => place, null);
+        },
       },
-      ondragover: (event) => {
-        if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
-        event.preventDefault();
-        row.node.classList.toggle("before", place < carried);
-        row.node.classList.toggle("after", place > carried);
-      },
-      ondragleave: () => row.node.classList.remove("before", "after"),
-      ondrop: (event) => {
-        row.node.classList.remove("before", "after");
-        if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
-        event.preventDefault();
-        move(app.stack().frames[carried], () => place, null);
-      },
-    },
-    row.picture, element("div", { class: "frame-text" }, row.name, row.facts, row.score, row.error),
-    element("div", { class: "frame-actions" }, element("label", { class: "use" }, row.use, "Use"), row.up, row.down));
+      row.picture,
+      element("div", { class: "frame-text" }, row.name, row.facts, row.score, row.error),
+      element(
+        "div",
+        { class: "frame-actions" },
+        element("label", { class: "use" }, row.use, "Use"),
+        row.up,
+        row.down,
+      ),
+    );
     return row;
   }
 
@@ -148,44 +184,4 @@ function factsOf(frame) {
   const depth = { uint8: "8 bit", uint16: "16 bit", float32: "float" }[frame.dtype] ?? frame.dtype;
   const pages = frame.pages > 1 ? `${frame.pages} pages, ` : "";
   return `${pages}${frame.width} × ${frame.height}, ${depth}`;
-}
-
-/** Name, warnings and what is being sent; gives the function that draws it. */
-function mountStackHead(root, app) {
-  const title = element("h2", { id: "stack-title" });
-  const source = element("p", { class: "quiet path" });
-  const warnings = element("ul", { class: "warnings", "aria-label": "Warnings" });
-  const sending = element("progress", { max: 1, "aria-label": "Files sent" });
-  const sent = element("span", {});
-  const stop = element("button", { type: "button", class: "plain small", onclick: () => app.state.get().uploads[app.stack().id]?.stop() }, "Stop");
-  const upload = element("div", { class: "upload", hidden: true }, sending, element("div", { class: "row" }, sent, element("span", { class: "spread" }), stop));
-  const rename = async () => {
-    const name = prompt("Name of the stack:", app.stack().name)?.trim();
-    if (!name) return;
-    try {
-      app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${app.stack().id}`, { name }) });
-    } catch (error) {
-      app.complain(error);
-    }
-  };
-  root.append(title, source, upload, warnings, element("div", { class: "row" },
-    element("button", { type: "button", class: "plain small", onclick: rename }, "Rename"),
-    element("button", { type: "button", class: "plain small", onclick: () => removeStack(app, app.stack()) }, "Delete stack")));
-  return (stack) => {
-    if (stack === null) return;
-    setText(title, stack.name);
-    setText(source, stack.folder ?? "");
-    source.hidden = !stack.folder;
-    setLines(warnings, stack.warnings);
-    const going = app.state.get().uploads[stack.id];
-    upload.hidden = !going && !stack.receiving;
-    stop.hidden = !going;
-    if (going) {
-      sending.value = going.total ? going.sent / going.total : 0;
-      setText(sent, `${going.done} of ${going.files} files sent, ${sizeText(going.sent)} of ${sizeText(going.total)}`);
-    } else if (stack.receiving) {
-      sending.removeAttribute("value");
-      setText(sent, "Another page is sending files.");
-    }
-  };
 }

@@ -3,9 +3,10 @@ import { element, sizeText } from "./dom.js";
 
 const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** All files of a drop, and of folders in it (not of folders in those): {name, files, folders that are left out}. */
+/** All files of a drop, and of folders in it but not below: {name, files, folders that are left out}. */
 export async function filesOfDrop(transfer) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // before any await
+  // The entries are there only until the first await.
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const loose = [...transfer.files];
   if (entries.length === 0) return { name: null, files: loose, folders: [] };
   const files = [];
@@ -20,7 +21,8 @@ async function collect(entry, files, folders) {
     return;
   }
   const reader = entry.createReader();
-  for (;;) { // a reader gives its entries in batches, at last an empty one
+  for (;;) {
+    // a reader gives its entries in batches, at last an empty one
     const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (batch.length === 0) return;
     for (const inner of batch) {
@@ -32,11 +34,13 @@ async function collect(entry, files, folders) {
 
 /** The same of what a chooser of files or of a folder gives, which tells all that lies below a folder. */
 function filesOfChooser(chosen) {
-  const parts = (file) => file.webkitRelativePath.split("/"); // folder, file, or one empty text for a loose file
+  const parts = (file) => file.webkitRelativePath.split("/"); // one empty text for a loose file
   return {
     name: (chosen.length && parts(chosen[0])[0]) || null,
     files: chosen.filter((file) => parts(file).length <= 2),
-    folders: [...new Set(chosen.filter((file) => parts(file).length > 2).map((file) => `${parts(file)[1]}/`))],
+    folders: [
+      ...new Set(chosen.filter((file) => parts(file).length > 2).map((file) => `${parts(file)[1]}/`)),
+    ],
   };
 }
 
@@ -50,14 +54,24 @@ export async function sendFiles(app, found, stackId = null) {
   await app.loaded;
   const { endings, file_bytes: most } = app.state.get().limits;
   const images = found.files.filter((file) => isImage(file, endings));
-  const left = found.files.filter((file) => !images.includes(file)).map((file) => file.name).concat(found.folders);
+  const left = found.files
+    .filter((file) => !images.includes(file))
+    .map((file) => file.name)
+    .concat(found.folders);
   const large = images.filter((file) => most && file.size > most);
-  const files = images.filter((file) => !large.includes(file)).sort((a, b) => natural.compare(a.name, b.name));
+  const files = images
+    .filter((file) => !large.includes(file))
+    .sort((a, b) => natural.compare(a.name, b.name));
   for (const file of large) {
-    app.complain(`${file.name} has ${sizeText(file.size)}, more than the ${sizeText(most)} allowed `
-      + "(panfocus app --max-upload). Open its folder on this computer instead.");
+    app.complain(
+      `${file.name} has ${sizeText(file.size)}, more than the ${sizeText(most)} allowed ` +
+        "(panfocus app --max-upload). Open its folder on this computer instead.",
+    );
   }
-  if (left.length) app.complain(`Left out, as they are no images of this folder: ${left.slice(0, 5).join(", ")}${left.length > 5 ? ` and ${left.length - 5} more` : ""}.`);
+  if (left.length) {
+    const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
+    app.complain(`Left out, as they are no images of this folder: ${left.slice(0, 5).join(", ")}${more}.`);
+  }
   if (files.length === 0) {
     if (!left.length && !large.length) app.complain("There are no files in this.");
     return;
@@ -82,7 +96,12 @@ async function sendAll(app, id, files) {
   const total = files.reduce((sum, file) => sum + file.size, 0);
   let before = 0;
   const show = (done, sent) => {
-    app.state.set({ uploads: { ...app.state.get().uploads, [id]: { done, files: files.length, sent, total, stop: () => stopper.abort() } } });
+    app.state.set({
+      uploads: {
+        ...app.state.get().uploads,
+        [id]: { done, files: files.length, sent, total, stop: () => stopper.abort() },
+      },
+    });
   };
   for (const [at, file] of files.entries()) {
     show(at, before);
@@ -99,26 +118,39 @@ async function sendAll(app, id, files) {
   if (!stopper.signal.aborted) app.announce(`${files.length} files sent.`);
 }
 
-/** Two buttons, for files and for a folder, that open the browser's own choosers. `stackId()` null: a new stack. */
+/** Buttons for files and for a folder that open the browser's own choosers. `stackId()` null: a new stack. */
 export function chooserButtons(app, stackId, main = "") {
   const button = (label, folder) => {
-    const input = element("input", { type: "file", multiple: true, class: "unseen", tabIndex: -1, "aria-hidden": "true", onchange: async () => {
-      const found = filesOfChooser([...input.files]);
-      input.value = "";
-      if (found.files.length) await sendFiles(app, found, stackId()).catch(app.complain);
-    } });
+    const input = element("input", {
+      type: "file",
+      multiple: true,
+      class: "unseen",
+      tabIndex: -1,
+      "aria-hidden": "true",
+      onchange: async () => {
+        const found = filesOfChooser([...input.files]);
+        input.value = "";
+        if (found.files.length) await sendFiles(app, found, stackId()).catch(app.complain);
+      },
+    });
     if (folder) input.webkitdirectory = true;
-    return [element("button", { type: "button", class: folder ? "" : main, onclick: () => input.click() }, label), input];
+    return [
+      element("button", { type: "button", class: folder ? "" : main, onclick: () => input.click() }, label),
+      input,
+    ];
   };
   return [...button("Choose files", false), ...button("Choose a folder", true)];
 }
 
-/** Files dropped anywhere: on the frames of the open stack they are added to it, elsewhere they make a new one. */
+/** Files dropped on the frames of the open stack are added to it, elsewhere they make a new one. */
 export function acceptDrops(app, veil) {
   let depth = 0;
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  const target = (event) => (event.target.closest?.("#frames") && app.stack()?.folder === null ? app.stack().id : null);
-  const show = (on) => { veil.hidden = !on; };
+  const target = (event) =>
+    event.target.closest?.("#frames") && app.stack()?.folder === null ? app.stack().id : null;
+  const show = (on) => {
+    veil.hidden = !on;
+  };
   window.addEventListener("dragenter", (event) => {
     if (!hasFiles(event)) return;
     depth += 1;
@@ -141,6 +173,8 @@ export function acceptDrops(app, veil) {
     depth = 0;
     show(false);
     const stackId = target(event);
-    filesOfDrop(event.dataTransfer).then((found) => sendFiles(app, found, stackId)).catch(app.complain);
+    filesOfDrop(event.dataTransfer)
+      .then((found) => sendFiles(app, found, stackId))
+      .catch(app.complain);
   });
 }

@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { element } from "./dom.js";
 import { mount as mountFrames } from "./frames.js";
 import { mount as mountProgress } from "./progress.js";
+import { mount as mountResults } from "./results.js";
 import { mount as mountSettings } from "./settings.js";
 import { applyEvent, createState, EMPTY, followEvents } from "./state.js";
 import { mount as mountWelcome } from "./welcome.js";
@@ -53,15 +54,21 @@ function newestJob(stackId) {
 function announce(text) {
   const line = byId("announcer");
   line.textContent = "";
-  setTimeout(() => { line.textContent = text; }, 50); // the same words twice are said twice
+  setTimeout(() => {
+    line.textContent = text;
+  }, 50); // the same words twice are said twice
 }
 
 /** Show an error, or something that must be read, until it is put away. */
 function complain(problem) {
   const text = problem?.message ?? String(problem);
   if (problem?.name === "AbortError") return;
-  const notice = element("div", { class: "notice" }, element("p", {}, text),
-    element("button", { type: "button", class: "plain small", onclick: () => notice.remove() }, "Close"));
+  const notice = element(
+    "div",
+    { class: "notice" },
+    element("p", {}, text),
+    element("button", { type: "button", class: "plain small", onclick: () => notice.remove() }, "Close"),
+  );
   byId("notices").append(notice);
 }
 
@@ -79,7 +86,8 @@ function mountTabs() {
       if (step === undefined) return;
       event.preventDefault();
       const at = tabs.indexOf(tab);
-      const next = Math.abs(step) === 1 ? (at + step + tabs.length) % tabs.length : (step < 0 ? 0 : tabs.length - 1);
+      const next =
+        Math.abs(step) === 1 ? (at + step + tabs.length) % tabs.length : step < 0 ? 0 : tabs.length - 1;
       tabs[next].focus();
       openTool(tabs[next].dataset.tool);
     });
@@ -113,9 +121,11 @@ function mountHead() {
   state.on((now, before) => {
     if (now.connected !== before.connected || now.fault !== before.fault) {
       byId("offline").hidden = now.connected;
-      byId("offline").textContent = now.fault || "The server does not answer. This page goes on by itself when it is back.";
+      byId("offline").textContent =
+        now.fault || "The server does not answer. This page goes on by itself when it is back.";
     }
-    if (now.stacks === before.stacks && now.selected === before.selected && now.loaded === before.loaded) return;
+    if (now.stacks === before.stacks && now.selected === before.selected && now.loaded === before.loaded)
+      return;
     byId("stack-choice").hidden = now.stacks.length === 0;
     byId("new-stack").hidden = now.selected.stack === null;
     const wanted = [["", "Choose a stack"], ...now.stacks.map((stack) => [stack.id, stack.name])];
@@ -161,14 +171,15 @@ function mountStage() {
       byId("welcome").hidden = selected.stack !== null; // the start page need not wait for the server
       return;
     }
-    if (selected.stack && !app.stack()) select(null, null); // deleted, here or in another tab
+    if (selected.stack && !app.stack())
+      select(null, null); // deleted, here or in another tab
     else if (selected.stack && !app.job()) select(selected.stack);
     const stack = app.stack();
     const job = app.job();
     const done = job?.kind === "fuse" && job.state === "done" && job.result;
     byId("welcome").hidden = stack !== null;
     byId("workspace").hidden = stack === null;
-    byId("workspace").dataset.stage = done ? "picture" : (job ? "progress" : "none");
+    byId("workspace").dataset.stage = done ? "picture" : job ? "progress" : "none";
     // Until there is something to watch, the frames have the room of the picture.
     const room = byId(job ? "side" : "picture-area");
     if (byId("frames").parentElement !== room) room.append(byId("frames"));
@@ -188,7 +199,13 @@ async function mountModule(name, target, start) {
     await start(await import(`./${name}.js`));
   } catch (error) {
     console.error(error);
-    target.append(element("p", { class: "quiet" }, `This part of the page could not be loaded (${name}). Reload the page to try again.`));
+    target.append(
+      element(
+        "p",
+        { class: "quiet" },
+        `This part of the page could not be loaded (${name}). Reload the page to try again.`,
+      ),
+    );
   }
 }
 
@@ -198,6 +215,7 @@ mountStage();
 mountWelcome(byId("welcome"), app);
 mountSettings(byId("settings"), app);
 mountFrames(byId("frames"), app);
+mountResults(byId("results"), app);
 mountProgress(byId("progress"), app);
 state.set({});
 app.events = followEvents(state);
@@ -207,7 +225,9 @@ window.addEventListener("hashchange", async () => {
   select(stack, job);
 });
 
-await mountModule("viewer", byId("viewer"), ({ createViewer }) => { app.viewer = createViewer(byId("viewer"), app); });
+await mountModule("viewer", byId("viewer"), ({ createViewer }) => {
+  app.viewer = createViewer(byId("viewer"), app);
+});
 for (const [tool, module] of Object.entries(PANELS)) {
   const panel = byId(`panel-${tool}`);
   await mountModule(module, panel, ({ mount }) => mount(panel, app));

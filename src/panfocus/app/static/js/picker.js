@@ -6,10 +6,26 @@ export function openPicker(app) {
   const place = element("p", { class: "path", id: "picker-path" });
   const list = element("ul", { class: "picker-list" });
   const open = element("button", { type: "button", class: "main", disabled: true, onclick: make }, "Open");
-  const dialog = element("dialog", { class: "picker", "aria-labelledby": "picker-title", onclose: () => { dialog.remove(); following(); } },
-    element("h2", { id: "picker-title" }, "Open on this computer"), place, list,
-    element("div", { class: "row end" },
-      element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"), open));
+  const dialog = element(
+    "dialog",
+    {
+      class: "picker",
+      "aria-labelledby": "picker-title",
+      onclose: () => {
+        dialog.remove();
+        following();
+      },
+    },
+    element("h2", { id: "picker-title" }, "Open on this computer"),
+    place,
+    list,
+    element(
+      "div",
+      { class: "row end" },
+      element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"),
+      open,
+    ),
+  );
   document.body.append(dialog);
   dialog.showModal();
   let shown = null;
@@ -24,7 +40,11 @@ export function openPicker(app) {
   }
 
   function folderButton(label, path) {
-    return element("li", {}, element("button", { type: "button", class: "plain folder", onclick: () => go(path) }, label));
+    return element(
+      "li",
+      {},
+      element("button", { type: "button", class: "plain folder", onclick: () => go(path) }, label),
+    );
   }
 
   async function go(path) {
@@ -36,14 +56,35 @@ export function openPicker(app) {
     }
     place.textContent = shown.path;
     const { roots } = app.state.get();
-    const up = shown.parent !== null ? folderButton("Up one folder", shown.parent)
-      : (roots.length > 1 ? element("li", {}, element("button", { type: "button", class: "plain folder", onclick: start }, "Other folders")) : null);
-    list.replaceChildren(...[up,
-      ...shown.folders.map((name) => folderButton(`${name}/`, join(name))),
-      ...shown.files.map(({ name, bytes }) => element("li", {}, element("label", {},
-        element("input", { type: "checkbox", checked: true, value: name, onchange: count }),
-        element("span", { class: "grow" }, name), element("span", { class: "quiet" }, sizeText(bytes))))),
-    ].filter(Boolean));
+    const up =
+      shown.parent !== null
+        ? folderButton("Up one folder", shown.parent)
+        : roots.length > 1
+          ? element(
+              "li",
+              {},
+              element("button", { type: "button", class: "plain folder", onclick: start }, "Other folders"),
+            )
+          : null;
+    list.replaceChildren(
+      ...[
+        up,
+        ...shown.folders.map((name) => folderButton(`${name}/`, join(name))),
+        ...shown.files.map(({ name, bytes }) =>
+          element(
+            "li",
+            {},
+            element(
+              "label",
+              {},
+              element("input", { type: "checkbox", checked: true, value: name, onchange: count }),
+              element("span", { class: "grow" }, name),
+              element("span", { class: "quiet" }, sizeText(bytes)),
+            ),
+          ),
+        ),
+      ].filter(Boolean),
+    );
     if (!list.children.length) list.append(element("li", { class: "quiet" }, "No folders or images here."));
     count();
     list.querySelector("button, input")?.focus();
@@ -55,7 +96,9 @@ export function openPicker(app) {
       go(roots[0]);
       return;
     }
-    place.textContent = roots.length ? "Folders that panfocus app was given:" : "The server is getting ready …";
+    place.textContent = roots.length
+      ? "Folders that panfocus app was given:"
+      : "The server is getting ready …";
     list.replaceChildren(...roots.map((root) => folderButton(root, root)));
     count();
   }
@@ -65,7 +108,10 @@ export function openPicker(app) {
     const all = names.length === shown.files.length;
     open.disabled = true;
     try {
-      const stack = await app.api.post("/api/stacks", all ? { folder: shown.path } : { files: names.map(join) });
+      const stack = await app.api.post(
+        "/api/stacks",
+        all ? { folder: shown.path } : { files: names.map(join) },
+      );
       app.accept({ kind: "stack", stack });
       dialog.close();
       app.select(stack.id);
@@ -75,6 +121,8 @@ export function openPicker(app) {
     }
   }
 
-  const following = app.state.on((now, before) => { if (now.loaded && !before.loaded) start(); });
+  const following = app.state.on((now, before) => {
+    if (now.loaded && !before.loaded) start();
+  });
   start();
 }

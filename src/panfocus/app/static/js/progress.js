@@ -1,29 +1,61 @@
-// The fusions of the open stack: those waiting, the one running with its growing decision map, and the results.
+// The selected fusion while it waits or runs, with its growing decision map, and if it failed.
 import { element, secondsText, setLines, setText } from "./dom.js";
 
 const STAGES = {
-  read: "Reading the frames", check: "Checking the frames", align: "Aligning the frames", resample: "Moving the frames into place",
-  fuse: "Deciding what is sharp", refine: "Refining the picture", keep: "Keeping the result",
+  read: "Reading the frames",
+  check: "Checking the frames",
+  align: "Aligning the frames",
+  resample: "Moving the frames into place",
+  fuse: "Deciding what is sharp",
+  refine: "Refining the picture",
+  keep: "Keeping the result",
 };
-const WORDS = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
+export const WORDS = {
+  queued: "waiting",
+  running: "running",
+  done: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+};
 
 export function mount(root, app) {
-  mountResults(document.getElementById("results"), app);
   const title = element("h3", { tabIndex: -1 });
   const stage = element("p", { class: "stage-name" });
   const bar = element("progress", { max: 1, "aria-label": "Progress of the fusion" });
   const elapsed = element("p", { class: "quiet" });
-  const cancel = element("button", { type: "button", id: "cancel", onclick: () => act(app, "cancel") }, "Cancel");
-  const again = element("button", { type: "button", class: "main", onclick: () => act(app, "again") }, "Run again");
+  const cancel = element(
+    "button",
+    { type: "button", id: "cancel", onclick: () => act(app, "cancel") },
+    "Cancel",
+  );
+  const again = element(
+    "button",
+    { type: "button", class: "main", onclick: () => act(app, "again") },
+    "Run again",
+  );
   const fault = element("p", { class: "fault", role: "alert" });
   const below = element("img", { alt: "", class: "live-below" });
   const map = element("img", { alt: "", class: "live-map" });
-  const picture = element("figure", { class: "live" }, element("div", { class: "live-box" }, below, map),
-    element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."));
+  const picture = element(
+    "figure",
+    { class: "live" },
+    element("div", { class: "live-box" }, below, map),
+    element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."),
+  );
   const said = element("ul", { class: "said" });
   const hint = element("p", { class: "hint" });
-  const job = element("div", { class: "job" }, title, stage, bar, elapsed, fault,
-    element("div", { class: "row" }, cancel, again), picture, said);
+  const job = element(
+    "div",
+    { class: "job" },
+    title,
+    stage,
+    bar,
+    elapsed,
+    fault,
+    element("div", { class: "row" }, cancel, again),
+    picture,
+    said,
+  );
   root.append(hint, job);
   let live = "";
 
@@ -45,18 +77,33 @@ export function mount(root, app) {
     }
     const next = new Image(); // decoded out of sight, so that the map does not flicker
     next.src = wanted;
-    next.decode().then(() => { if (live === wanted) map.src = wanted; }, () => {});
+    next.decode().then(
+      () => {
+        if (live === wanted) map.src = wanted;
+      },
+      () => {},
+    );
   }
 
   function showElapsed() {
     const now = app.job();
     elapsed.hidden = now?.state !== "running" || !now.started;
-    if (!elapsed.hidden) setText(elapsed, `Running for ${secondsText(Math.max(Math.round(Date.now() / 1000 - now.started), 0))}`);
+    if (!elapsed.hidden)
+      setText(
+        elapsed,
+        `Running for ${secondsText(Math.max(Math.round(Date.now() / 1000 - now.started), 0))}`,
+      );
   }
   setInterval(showElapsed, 1000);
 
   app.state.on((now, before) => {
-    if (now.jobs === before.jobs && now.selected === before.selected && now.stacks === before.stacks && now.loaded === before.loaded) return;
+    if (
+      now.jobs === before.jobs &&
+      now.selected === before.selected &&
+      now.stacks === before.stacks &&
+      now.loaded === before.loaded
+    )
+      return;
     const shown = app.job();
     job.hidden = shown === null;
     hint.hidden = shown !== null;
@@ -64,8 +111,20 @@ export function mount(root, app) {
     if (shown === null) return;
     const running = shown.state === "running";
     const waiting = now.jobs.filter((one) => one.state === "running" || one.state === "queued");
-    setText(title, { queued: "Waiting for its turn", running: "Fusing", failed: "The fusion failed", cancelled: "The fusion was cancelled", done: "Done" }[shown.state]);
-    const ahead = Math.max(waiting.findIndex((one) => one.id === shown.id), 0);
+    setText(
+      title,
+      {
+        queued: "Waiting for its turn",
+        running: "Fusing",
+        failed: "The fusion failed",
+        cancelled: "The fusion was cancelled",
+        done: "Done",
+      }[shown.state],
+    );
+    const ahead = Math.max(
+      waiting.findIndex((one) => one.id === shown.id),
+      0,
+    );
     setText(stage, running ? stageText(shown) : shown.state === "queued" ? `${ahead} before it` : "");
     setBar(bar, shown);
     showElapsed();
@@ -75,7 +134,8 @@ export function mount(root, app) {
     drawLive(shown);
     setLines(said, [...shown.warnings, ...shown.said]);
     const old = before.jobs.find((one) => one.id === shown.id);
-    if (old && old.state !== shown.state) app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
+    if (old && old.state !== shown.state)
+      app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
   });
 }
 
@@ -85,13 +145,13 @@ function stageText(job) {
 }
 
 /** Where a stage has not told how far it is the bar says that something is at work, and no more. */
-function setBar(bar, job) {
+export function setBar(bar, job) {
   bar.hidden = job.state !== "running";
   if (job.done > 0 && job.done < 1) bar.value = job.done;
   else bar.removeAttribute("value");
 }
 
-async function act(app, what, job = app.job()) {
+export async function act(app, what, job = app.job()) {
   try {
     const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
     app.accept({ kind: "job", job: changed });
@@ -99,78 +159,4 @@ async function act(app, what, job = app.job()) {
   } catch (error) {
     app.complain(error);
   }
-}
-
-/** The list of this stack's fusions, and a line for what runs in other stacks. */
-function mountResults(root, app) {
-  const list = element("ul", { class: "results" });
-  const elsewhere = element("p", { class: "quiet" });
-  const report = element("ul", { class: "warnings", "aria-label": "Said about this result" });
-  const lines = element("ul", { class: "said" });
-  const notes = element("details", { class: "more" }, element("summary", {}, "What was done"), lines);
-  root.append(element("h3", { id: "results-title" }, "Results"), list, report, notes, elsewhere);
-
-  async function remove(job) {
-    try {
-      await app.api.remove(`/api/jobs/${job.id}`);
-      app.accept({ kind: "gone", id: job.id });
-    } catch (error) {
-      app.complain(error);
-    }
-  }
-
-  const rows = new Map();
-
-  function newRow(id) {
-    const current = () => app.state.get().jobs.find((job) => job.id === id);
-    const row = {
-      name: element("span", {}),
-      facts: element("small", {}),
-      bar: element("progress", { max: 1 }),
-      stop: element("button", { type: "button", class: "plain small", onclick: () => act(app, "cancel", current()) }, "Cancel"),
-      remove: element("button", { type: "button", class: "plain small", onclick: () => remove(current()) }, "Delete"),
-    };
-    row.open = element("button", { type: "button", class: "plain grow", onclick: () => app.select(current().stack, id) }, row.name, row.facts);
-    row.node = element("li", {}, row.open, row.stop, row.remove, row.bar);
-    return row;
-  }
-
-  function drawRow(row, job, place, selected) {
-    const going = job.state === "running" || job.state === "queued";
-    setText(row.name, `${place + 1}. ${job.options?.method ?? app.state.get().methods[0]?.name ?? "fusion"}`);
-    const time = job.state === "done" && job.result?.seconds ? ` in ${secondsText(job.result.seconds)}` : "";
-    setText(row.facts, `${WORDS[job.state]}${time}`);
-    row.open.setAttribute("aria-current", String(job.id === selected));
-    setBar(row.bar, job);
-    row.bar.setAttribute("aria-label", `Progress of fusion ${place + 1}`);
-    row.stop.hidden = !going;
-    row.stop.setAttribute("aria-label", `Cancel fusion ${place + 1}`);
-    row.remove.hidden = going;
-    row.remove.setAttribute("aria-label", `Delete fusion ${place + 1}`);
-  }
-
-  app.state.on((now, before) => {
-    if (now.jobs === before.jobs && now.selected === before.selected && now.methods === before.methods) return;
-    const jobs = now.jobs.filter((job) => job.stack === now.selected.stack && job.kind === "fuse");
-    for (const [id, row] of rows) {
-      if (jobs.some((job) => job.id === id)) continue;
-      row.node.remove();
-      rows.delete(id);
-    }
-    for (const [place, job] of jobs.entries()) {
-      if (!rows.has(job.id)) {
-        rows.set(job.id, newRow(job.id));
-        list.append(rows.get(job.id).node);
-      }
-      drawRow(rows.get(job.id), job, place, now.selected.job);
-    }
-    const others = now.jobs.filter((job) => (job.state === "running" || job.state === "queued") && !jobs.includes(job));
-    setText(elsewhere, others.length ? `${others.length} more in other stacks or learning.` : "");
-    const shown = app.job();
-    const ended = shown?.state === "done" ? shown : { warnings: [], said: [] };
-    setLines(report, ended.warnings);
-    setLines(lines, ended.said);
-    notes.hidden = ended.said.length === 0;
-    root.hidden = jobs.length === 0 && others.length === 0;
-  });
 }

@@ -1,27 +1,55 @@
-// The Fuse button with an estimate beside it; the settings, in forms made of what the server tells of the methods.
+// The Fuse button with an estimate; the settings, in forms made of what the server tells of the methods.
 import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
 import { formOf } from "./forms.js";
 
 export function mount(root, app) {
   const fuse = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
   const estimate = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
-  const warnings = element("ul", { class: "warnings", "aria-label": "Warnings for this fusion", hidden: true });
-  const method = element("select", { id: "method", "aria-describedby": "method-summary", onchange: () => useMethod(method.value) });
+  const warnings = element("ul", {
+    class: "warnings",
+    "aria-label": "Warnings for this fusion",
+    hidden: true,
+  });
+  const method = element("select", {
+    id: "method",
+    "aria-describedby": "method-summary",
+    onchange: () => useMethod(method.value),
+  });
   const summary = element("p", { class: "help", id: "method-summary" });
   const fields = element("div", {});
   const options = element("div", {});
-  const reset = element("button", { type: "button", class: "plain small", onclick: () => fill({}) }, "Back to the defaults");
+  const reset = element(
+    "button",
+    { type: "button", class: "plain small", onclick: () => fill({}) },
+    "Back to the defaults",
+  );
   const changed = element("span", { class: "quiet" });
   const command = element("code", { class: "command", tabIndex: 0, "aria-label": "Command line" });
   fuse.setAttribute("aria-describedby", "estimate");
   root.append(
-    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"), fuse, estimate, warnings,
-    element("details", { class: "more", id: "settings-details" }, element("summary", {}, "Settings ", changed),
+    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"),
+    fuse,
+    estimate,
+    warnings,
+    element(
+      "details",
+      { class: "more", id: "settings-details" },
+      element("summary", {}, "Settings ", changed),
       element("div", { class: "field" }, element("label", { for: "method" }, "Method"), method, summary),
       fields,
-      element("h4", {}, "Frames and result"), options, reset),
-    element("details", { class: "more" }, element("summary", {}, "Command line"),
-      element("p", { class: "help" }, "The same fusion, to run in a terminal:"), command, copyButton(() => command.textContent, app)));
+      element("h4", {}, "Frames and result"),
+      options,
+      reset,
+    ),
+    element(
+      "details",
+      { class: "more" },
+      element("summary", {}, "Command line"),
+      element("p", { class: "help" }, "The same fusion, to run in a terminal:"),
+      command,
+      copyButton(() => command.textContent, app),
+    ),
+  );
 
   let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
   let asking = null;
@@ -42,19 +70,33 @@ export function mount(root, app) {
     if (!current) return;
     method.value = current.name;
     setText(summary, current.summary);
-    fields.replaceChildren(...formOf(current.fields, dictionaries, (field) => (field.kind === "dictionary" ? chosen.dictionary : chosen.settings?.[field.name]), (field, value) => {
-      if (field.kind === "dictionary") put(chosen, "dictionary", value);
-      else {
-        chosen.settings ??= {};
-        put(chosen.settings, field.name, value);
-        if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
-      }
-      touched();
-    }));
-    options.replaceChildren(...formOf(known, dictionaries, (field) => chosen[field.name], (field, value) => {
-      put(chosen, field.name, value);
-      touched();
-    }));
+    fields.replaceChildren(
+      ...formOf(
+        current.fields,
+        dictionaries,
+        (field) => (field.kind === "dictionary" ? chosen.dictionary : chosen.settings?.[field.name]),
+        (field, value) => {
+          if (field.kind === "dictionary") put(chosen, "dictionary", value);
+          else {
+            chosen.settings ??= {};
+            put(chosen.settings, field.name, value);
+            if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
+          }
+          touched();
+        },
+      ),
+    );
+    options.replaceChildren(
+      ...formOf(
+        known,
+        dictionaries,
+        (field) => chosen[field.name],
+        (field, value) => {
+          put(chosen, field.name, value);
+          touched();
+        },
+      ),
+    );
     touched();
   }
 
@@ -68,7 +110,8 @@ export function mount(root, app) {
   function readiness() {
     const stack = app.stack();
     if (!stack) return { text: "", ready: false };
-    if (app.state.get().uploads[stack.id] || stack.receiving) return { text: "Files are being sent …", ready: false };
+    if (app.state.get().uploads[stack.id] || stack.receiving)
+      return { text: "Files are being sent …", ready: false };
     const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad");
     const waiting = used.filter((frame) => frame.state !== "ready").length;
     if (waiting) return { text: `${waiting} of ${used.length} frames are still being read …`, ready: false };
@@ -97,8 +140,14 @@ export function mount(root, app) {
     estimate.classList.toggle("fault", Boolean(answer.error));
     if (answer.error) setText(estimate, answer.error);
     else {
-      const time = answer.seconds === null ? "" : `${answer.seconds < 5 ? "A few seconds" : `About ${secondsText(answer.seconds)}`}, `;
-      setText(estimate, `${time}${sizeText(answer.memory)} of memory. ${answer.n_frames} frames of ${answer.width} × ${answer.height}.`);
+      const time =
+        answer.seconds === null
+          ? ""
+          : `${answer.seconds < 5 ? "A few seconds" : `About ${secondsText(answer.seconds)}`}, `;
+      setText(
+        estimate,
+        `${time}${sizeText(answer.memory)} of memory. ${answer.n_frames} frames of ${answer.width} × ${answer.height}.`,
+      );
     }
     setText(command, answer.command ?? "");
     const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
@@ -126,7 +175,9 @@ export function mount(root, app) {
 
   /** The options that the stack was last fused with, so that a reload or another tab shows the same. */
   function lastOptions() {
-    const jobs = app.state.get().jobs.filter((job) => job.stack === app.state.get().selected.stack && job.kind === "fuse");
+    const jobs = app.state
+      .get()
+      .jobs.filter((job) => job.stack === app.state.get().selected.stack && job.kind === "fuse");
     return jobs.at(-1)?.options ?? {};
   }
 
@@ -139,8 +190,14 @@ export function mount(root, app) {
   let shownFrames = null;
   app.state.on((now, before) => {
     const stackChanged = now.selected.stack !== before.selected.stack;
-    if (stackChanged || now.methods !== before.methods && !same(now.methods, before.methods) || now.loaded !== before.loaded) fill(lastOptions());
-    else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries)) fill(chosen);
+    if (
+      stackChanged ||
+      (now.methods !== before.methods && !same(now.methods, before.methods)) ||
+      now.loaded !== before.loaded
+    )
+      fill(lastOptions());
+    else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries))
+      fill(chosen);
     const { text, ready } = readiness();
     fuseable = ready;
     fuse.disabled = !ready;

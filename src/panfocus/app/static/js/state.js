@@ -33,8 +33,20 @@ function tell(listener, now, before) {
 }
 
 export const EMPTY = {
-  version: "", stacks: [], jobs: [], methods: [], options: [], dictionaries: [], roots: [], limits: {},
-  selected: { stack: null, job: null }, uploads: {}, tool: "look", connected: true, fault: "", loaded: false,
+  version: "",
+  stacks: [],
+  jobs: [],
+  methods: [],
+  options: [],
+  dictionaries: [],
+  roots: [],
+  limits: {},
+  selected: { stack: null, job: null },
+  uploads: {},
+  tool: "look",
+  connected: true,
+  fault: "",
+  loaded: false,
 };
 
 /** The list with `item` in the place of the one with its id, or at the end. */
@@ -58,14 +70,14 @@ export function applyEvent(state, message) {
 }
 
 /**
- * Follow the server's events. After every (re)connection the whole state is read anew, so nothing that was missed
- * stays unknown. `on(listener)` gives each message.
+ * Follow the server's events. After every (re)connection the whole state is read anew: nothing stays unknown.
+ * `on(listener)` gives each message.
  */
 export function followEvents(state) {
   const listeners = new Set();
   let source = null;
   let retry = 0;
-  const readings = new Set(); // for each reading of the state, the messages that came meanwhile: they are newer
+  const readings = new Set(); // for each reading of the state the messages that came meanwhile, which are newer
 
   async function readAll() {
     const meanwhile = [];
@@ -73,7 +85,13 @@ export function followEvents(state) {
     try {
       const read = await get("/api/state");
       const oldFirst = (a, b) => (a.created < b.created ? -1 : Number(a.created > b.created));
-      state.set({ ...read, stacks: read.stacks.sort(oldFirst), jobs: read.jobs.sort(oldFirst), connected: true, loaded: true });
+      state.set({
+        ...read,
+        stacks: read.stacks.sort(oldFirst),
+        jobs: read.jobs.sort(oldFirst),
+        connected: true,
+        loaded: true,
+      });
       for (const message of meanwhile) applyEvent(state, message);
     } catch (error) {
       state.set({ connected: false, fault: error.status ? error.message : "" });

@@ -5,36 +5,90 @@ import { openPicker } from "./picker.js";
 
 export function mount(root, app) {
   const earlier = element("ul", { class: "earlier" });
-  const earlierPart = element("section", { "aria-labelledby": "earlier-title", hidden: true },
-    element("h3", { id: "earlier-title" }, "Earlier stacks"), earlier);
+  const earlierPart = element(
+    "section",
+    { "aria-labelledby": "earlier-title", hidden: true },
+    element("h3", { id: "earlier-title" }, "Earlier stacks"),
+    earlier,
+  );
   root.append(
-    element("div", { class: "drop-zone" },
+    element(
+      "div",
+      { class: "drop-zone" },
       element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photographs of a focus stack here"),
-      element("p", { class: "lead" }, "Files or a folder. panfocus joins their sharp parts into one picture, here on your computer."),
-      element("div", { class: "row centre" }, ...chooserButtons(app, () => null, "main"),
-        element("button", { type: "button", id: "pick-here", onclick: () => openPicker(app) }, "Open on this computer")),
-      element("p", { class: "quiet" }, "“Open on this computer” reads the files where they are, without a copy.")),
-    earlierPart);
+      element(
+        "p",
+        { class: "lead" },
+        "Files or a folder. panfocus joins their sharp parts into one picture, here on your computer.",
+      ),
+      element(
+        "div",
+        { class: "row centre" },
+        ...chooserButtons(app, () => null, "main"),
+        element(
+          "button",
+          { type: "button", id: "pick-here", onclick: () => openPicker(app) },
+          "Open on this computer",
+        ),
+      ),
+      element(
+        "p",
+        { class: "quiet" },
+        "“Open on this computer” reads the files where they are, without a copy.",
+      ),
+    ),
+    earlierPart,
+  );
   acceptDrops(app, document.getElementById("drop-veil"));
 
   let shown = "";
   app.state.on((now, before) => {
     if (now.stacks === before.stacks) return;
-    const known = JSON.stringify(now.stacks.map((stack) => [stack.id, stack.name, stack.frames.length, stack.frames[0]?.state]));
+    const known = JSON.stringify(
+      now.stacks.map((stack) => [stack.id, stack.name, stack.frames.length, stack.frames[0]?.state]),
+    );
     if (known === shown) return;
     shown = known;
     earlierPart.hidden = now.stacks.length === 0;
-    earlier.replaceChildren(...now.stacks.toReversed().map((stack) => element("li", {},
-      element("button", { type: "button", class: "plain grow", onclick: () => app.select(stack.id) },
-        element("img", { src: `/api/stacks/${stack.id}/thumbnails/${stack.frames[0]?.key ?? 0}`, alt: "", loading: "lazy", width: 64, height: 48 }),
-        element("span", {}, stack.name, element("small", {}, ` ${stack.frames.length} frames`))),
-      element("button", { type: "button", class: "plain small", "aria-label": `Delete ${stack.name}`, onclick: () => removeStack(app, stack) }, "Delete"))));
+    earlier.replaceChildren(
+      ...now.stacks.toReversed().map((stack) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            { type: "button", class: "plain grow", onclick: () => app.select(stack.id) },
+            element("img", {
+              src: `/api/stacks/${stack.id}/thumbnails/${stack.frames[0]?.key ?? 0}`,
+              alt: "",
+              loading: "lazy",
+              width: 64,
+              height: 48,
+            }),
+            element("span", {}, stack.name, element("small", {}, ` ${stack.frames.length} frames`)),
+          ),
+          element(
+            "button",
+            {
+              type: "button",
+              class: "plain small",
+              "aria-label": `Delete ${stack.name}`,
+              onclick: () => removeStack(app, stack),
+            },
+            "Delete",
+          ),
+        ),
+      ),
+    );
   });
 }
 
 /** Delete a stack after asking. */
 export async function removeStack(app, stack) {
-  const kept = stack.folder !== null ? "The photographs themselves stay where they are." : "The copies of its photographs that panfocus holds go too.";
+  const kept =
+    stack.folder !== null
+      ? "The photographs themselves stay where they are."
+      : "The copies of its photographs that panfocus holds go too.";
   if (!confirm(`Delete the stack “${stack.name}” with its results? ${kept}`)) return;
   try {
     await app.api.remove(`/api/stacks/${stack.id}`);

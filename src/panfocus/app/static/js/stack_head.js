@@ -1,0 +1,68 @@
+// The head of the open stack: its name and place, what is being sent to it, and warnings.
+import { element, setLines, setText, sizeText } from "./dom.js";
+import { removeStack } from "./welcome.js";
+
+/** Name, warnings and what is being sent; gives the function that draws it. */
+export function mountStackHead(root, app) {
+  const title = element("h2", { id: "stack-title" });
+  const source = element("p", { class: "quiet path" });
+  const warnings = element("ul", { class: "warnings", "aria-label": "Warnings" });
+  const sending = element("progress", { max: 1, "aria-label": "Files sent" });
+  const sent = element("span", {});
+  const stop = element(
+    "button",
+    { type: "button", class: "plain small", onclick: () => app.state.get().uploads[app.stack().id]?.stop() },
+    "Stop",
+  );
+  const upload = element(
+    "div",
+    { class: "upload", hidden: true },
+    sending,
+    element("div", { class: "row" }, sent, element("span", { class: "spread" }), stop),
+  );
+  const rename = async () => {
+    const name = prompt("Name of the stack:", app.stack().name)?.trim();
+    if (!name) return;
+    try {
+      app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${app.stack().id}`, { name }) });
+    } catch (error) {
+      app.complain(error);
+    }
+  };
+  root.append(
+    title,
+    source,
+    upload,
+    warnings,
+    element(
+      "div",
+      { class: "row" },
+      element("button", { type: "button", class: "plain small", onclick: rename }, "Rename"),
+      element(
+        "button",
+        { type: "button", class: "plain small", onclick: () => removeStack(app, app.stack()) },
+        "Delete stack",
+      ),
+    ),
+  );
+  return (stack) => {
+    if (stack === null) return;
+    setText(title, stack.name);
+    setText(source, stack.folder ?? "");
+    source.hidden = !stack.folder;
+    setLines(warnings, stack.warnings);
+    const going = app.state.get().uploads[stack.id];
+    upload.hidden = !going && !stack.receiving;
+    stop.hidden = !going;
+    if (going) {
+      sending.value = going.total ? going.sent / going.total : 0;
+      setText(
+        sent,
+        `${going.done} of ${going.files} files sent, ${sizeText(going.sent)} of ${sizeText(going.total)}`,
+      );
+    } else if (stack.receiving) {
+      sending.removeAttribute("value");
+      setText(sent, "Another page is sending files.");
+    }
+  };
+}
