@@ -116,7 +116,7 @@ function mountHead() {
   mountTheme(byId("theme"));
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address keeps what is selected
-    (byId("fuse") ?? byId("main").querySelector("button"))?.focus();
+    (app.stack() ? byId("fuse") : byId("welcome").querySelector("button")).focus();
   });
   state.on((now, before) => {
     if (now.connected !== before.connected || now.fault !== before.fault) {
