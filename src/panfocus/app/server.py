@@ -33,6 +33,7 @@ from panfocus.app.answers import HANDLERS
 from panfocus.app.events import Events
 from panfocus.app.folders import Folders
 from panfocus.app.jobs import Jobs
+from panfocus.app.looking import Looker
 from panfocus.app.security import Guard
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
@@ -54,7 +55,8 @@ class App:
         self.events = Events()
         self.folders = Folders(roots)
         self.workers = Workers()
-        self.stacks = Stacks(self.store, self.events, self.workers)
+        self.stacks = Stacks(self.store, self.events)
+        self.looker = Looker(self.stacks, self.workers)
         self.uploads = Uploads(self.stacks, limits)
         self.jobs = Jobs(self)
 
@@ -63,12 +65,12 @@ class App:
         await self.workers.start()
         # The first page will ask for it, and wait: the methods are imported.
         self._preparing = asyncio.create_task(run_in_threadpool(forms.methods))
-        self.stacks.start()
+        self.looker.start()
         await self.jobs.start()
 
     async def stop(self) -> None:
         """End everything, child processes too."""
-        self.stacks.stop()
+        self.looker.stop()
         await self.jobs.stop()
         await self.workers.stop()
 

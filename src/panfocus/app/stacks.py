@@ -1,4 +1,4 @@
-"""Stacks of frames: files sent by the page or opened in place, their order, and what a first look tells."""
+"""Stacks of frames: files sent by the page or opened in place, their order, and which of them count."""
 
 import asyncio
 import shutil
@@ -9,12 +9,10 @@ from typing import Any
 from panfocus.app.answers import Refusal
 from panfocus.app.events import Events
 from panfocus.app.store import Store, now
-from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
-from panfocus.io.files import make_folder, remove_temporaries
+from panfocus.io.files import make_folder
 from panfocus.io.read import in_natural_order
 
 MOST_FRAMES = 2000  # of a stack
-_LOOK_SECONDS, _LOOK_BYTES_PER_SECOND = 60.0, 10e6  # a file may take so long, and so much for its size
 
 _PUBLIC = (
     "key",
@@ -35,32 +33,18 @@ Stack = dict[str, Any]
 
 
 class Stacks:
-    """All stacks; a task in the background looks at their frames, one after the other."""
+    """All stacks; `looking.Looker` waits for those that have changed."""
 
-    def __init__(self, store: Store, events: Events, workers: Workers) -> None:
+    def __init__(self, store: Store, events: Events) -> None:
         self._store = store
         self._events = events
-        self._workers = workers
         self._receiving: dict[str, int] = {}  # files under way, by stack
-        self._unchecked: set[str] = set()
-        self._work = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
+        self.unchecked = {stack["id"] for stack in self.all()}
+        self.any_changed = asyncio.Event()
 
-    def start(self) -> None:
-        """Look at what was not looked at when the server last ended."""
-        for stack in self._store.stacks.all():
-            remove_temporaries(self._store.stacks.folder(stack["id"]), below=True)
-            for frame in stack["frames"]:
-                if frame["state"] == "looking":
-                    frame["state"] = "waiting"
-            self._unchecked.add(stack["id"])
-        self._work.set()
-        self._looking = asyncio.create_task(self._look_at_all())
-
-    def stop(self) -> None:
-        """Look no further."""
-        if self._looking:
-            self._looking.cancel()
+    def all(self) -> list[Stack]:
+        """Return the stacks, oldest first."""
+        return self._store.stacks.all()
 
     def public(self, stack: Stack) -> dict[str, Any]:
         """Return a stack as pages see it."""
@@ -76,7 +60,7 @@ class Stacks:
     def paths(self, name: str) -> list[Path]:
         """Return the files of a stack in their order, without those that are excluded."""
         stack = self._store.stacks.get(name)
-        return [self._path(stack, frame) for frame in stack["frames"] if not frame["excluded"]]
+        return [self.path(stack, frame) for frame in stack["frames"] if not frame["excluded"]]
 
     def thumbnail(self, name: str, key: int) -> Path:
         """Return where the small picture of a frame is, or will be."""
@@ -121,7 +105,7 @@ class Stacks:
     def receiving(self, stack: Stack, change: int) -> None:
         """Count the files that are under way."""
         self._receiving[stack["id"]] = self._receiving.get(stack["id"], 0) + change
-        self._tell(stack)
+        self.tell(stack)
 
     def received(self, stack: Stack, name: str, size: int) -> None:
         """Add a file that has come."""
@@ -158,79 +142,26 @@ class Stacks:
         self._events.tell({"kind": "gone", "id": name})
 
     def changed(self, stack: Stack) -> None:
-        """Keep a stack as it is now, tell the pages, and look at it again."""
-        self._keep(stack)
-        self._unchecked.add(stack["id"])
-        self._work.set()
-
-    def _keep(self, stack: Stack) -> None:
+        """Keep a stack as it is now, tell the pages, and have it looked at again."""
         self._store.stacks.save(stack)
-        self._tell(stack)
+        self.tell(stack)
+        self.unchecked.add(stack["id"])
+        self.any_changed.set()
 
-    def _tell(self, stack: Stack) -> None:
-        if stack["id"] in self._store.stacks:  # it may have been removed while a file came
+    def seen(self, stack: Stack) -> None:
+        """Keep what a look has told, unless the stack was removed meanwhile."""
+        if stack["id"] in self._store.stacks:
+            self.tell(stack)
+            self._store.stacks.save(stack)
+
+    def tell(self, stack: Stack) -> None:
+        """Tell the pages of a stack, unless it was removed meanwhile."""
+        if stack["id"] in self._store.stacks:
             self._events.tell({"kind": "stack", "stack": self.public(stack)})
 
-    def _path(self, stack: Stack, frame: dict[str, Any]) -> Path:
+    def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
+        """Return where the file of a frame is."""
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
-
-    async def _look_at_all(self) -> None:
-        while True:
-            await self._work.wait()
-            self._work.clear()
-            while waiting := self._next_waiting():
-                await self._look(*waiting)
-            while self._unchecked and not self._next_waiting():
-                await self._check(self._unchecked.pop())
-
-    def _next_waiting(self) -> tuple[Stack, dict[str, Any]] | None:
-        """Find a frame to look at; the newest stack first, which somebody is looking at."""
-        for stack in reversed(self._store.stacks.all()):
-            for frame in stack["frames"]:
-                if frame["state"] == "waiting":
-                    return stack, frame
-        return None
-
-    async def _look(self, stack: Stack, frame: dict[str, Any]) -> None:
-        path = self._path(stack, frame)
-        frame["state"] = "looking"
-        self._tell(stack)
-        task = {
-            "task": "look",
-            "path": str(path),
-            "thumbnail": str(self.thumbnail(stack["id"], frame["key"])),
-        }
-        seconds = _LOOK_SECONDS + frame["bytes"] / _LOOK_BYTES_PER_SECOND
-        try:
-            frame |= await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
-        except (TaskFailed, TaskCancelled) as error:
-            text = str(error).replace(str(path), frame["name"])
-            named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
-            frame |= {"state": "bad", "error": named}
-        if stack["id"] in self._store.stacks:  # it may have been removed meanwhile
-            self._keep(stack)
-
-    async def _check(self, name: str) -> None:
-        if name not in self._store.stacks:
-            return
-        stack = self._store.stacks.get(name)
-        frames = [
-            {
-                "name": frame["name"],
-                "path": str(self._path(stack, frame)),
-                "thumbnail": str(self.thumbnail(name, frame["key"])),
-                "digest": frame["digest"],
-            }
-            for frame in stack["frames"]
-            if frame["state"] == "ready" and not frame["excluded"]
-        ]
-        try:
-            warnings = (await self._workers.quick({"task": "check", "frames": frames}))["warnings"]
-        except (TaskFailed, TaskCancelled) as error:
-            warnings = [f"Whether these frames belong together could not be checked: {error}"]
-        if warnings != stack["warnings"] and name in self._store.stacks:
-            stack["warnings"] = warnings
-            self._keep(stack)
 
     def room(self) -> int:
         """Bytes that are free on the disk of the work folder."""

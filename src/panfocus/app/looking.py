@@ -1,0 +1,98 @@
+"""A first look at every frame, and at whether those of a stack belong together, in the background."""
+
+import asyncio
+import logging
+from typing import Any
+
+from panfocus.app.stacks import Stack, Stacks
+from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
+from panfocus.errors import PanfocusError
+from panfocus.io.files import remove_temporaries
+
+logger = logging.getLogger(__name__)
+
+_SECONDS, _BYTES_PER_SECOND = 60.0, 10e6  # a file may take so long, and so much more for its size
+
+
+class Looker:
+    """Looks at frames that wait for it, one after the other."""
+
+    def __init__(self, stacks: Stacks, workers: Workers) -> None:
+        self._stacks = stacks
+        self._workers = workers
+        self._looking: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin with what was not looked at when the server last ended, and tidy up what that has left."""
+        for stack in self._stacks.all():
+            remove_temporaries(self._stacks.files_folder(stack["id"]))
+            for frame in stack["frames"]:
+                if frame["state"] == "looking":
+                    frame["state"] = "waiting"
+        self._stacks.any_changed.set()
+        self._looking = asyncio.create_task(self._look_at_all())
+
+    def stop(self) -> None:
+        """Look no further."""
+        if self._looking:
+            self._looking.cancel()
+
+    async def _look_at_all(self) -> None:
+        while True:
+            await self._stacks.any_changed.wait()
+            self._stacks.any_changed.clear()
+            while waiting := self._next_waiting():
+                await self._look(*waiting)
+            while self._stacks.unchecked and not self._next_waiting():
+                await self._check(self._stacks.unchecked.pop())
+
+    def _next_waiting(self) -> tuple[Stack, dict[str, Any]] | None:
+        """Find a frame to look at; the newest stack first, which somebody is looking at."""
+        for stack in reversed(self._stacks.all()):
+            for frame in stack["frames"]:
+                if frame["state"] == "waiting":
+                    return stack, frame
+        return None
+
+    async def _look(self, stack: Stack, frame: dict[str, Any]) -> None:
+        path = self._stacks.path(stack, frame)
+        frame["state"] = "looking"
+        self._stacks.tell(stack)
+        thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
+        task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
+        seconds = _SECONDS + frame["bytes"] / _BYTES_PER_SECOND
+        try:
+            frame |= await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
+        except (TaskFailed, TaskCancelled) as error:
+            text = str(error).replace(str(path), frame["name"])
+            named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
+            frame |= {"state": "bad", "error": named}
+        self._keep(stack)
+
+    async def _check(self, name: str) -> None:
+        stack = next((stack for stack in self._stacks.all() if stack["id"] == name), None)
+        if stack is None:
+            return
+        frames = [
+            {
+                "name": frame["name"],
+                "path": str(self._stacks.path(stack, frame)),
+                "thumbnail": str(self._stacks.thumbnail(name, frame["key"])),
+                "digest": frame["digest"],
+            }
+            for frame in stack["frames"]
+            if frame["state"] == "ready" and not frame["excluded"]
+        ]
+        try:
+            warnings = (await self._workers.quick({"task": "check", "frames": frames}))["warnings"]
+        except (TaskFailed, TaskCancelled) as error:
+            warnings = [f"Whether these frames belong together could not be checked: {error}"]
+        if warnings != stack["warnings"]:
+            stack["warnings"] = warnings
+            self._keep(stack)
+
+    def _keep(self, stack: Stack) -> None:
+        try:
+            self._stacks.seen(stack)
+        except PanfocusError as error:  # a full disk: what was seen is known until the server ends
+            logger.warning("%s", error)
