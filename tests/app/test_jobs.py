@@ -14,6 +14,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 from starlette.testclient import TestClient
 
+from panfocus.app import jobs
 from panfocus.app.server import App, application
 from panfocus.app.uploads import Limits
 from panfocus.cli import main
@@ -135,6 +136,7 @@ def test_retouching_is_exported_as_its_command_does_it(client, small, tmp_path, 
     strokes = {"panfocus_retouch": 1, "width": SIZE[1], "height": SIZE[0], "frames": 3, "strokes": [stroke]}
     assert client.put(f"/api/jobs/{job['id']}/retouch", json=strokes).status_code == 200
     told = client.post(f"/api/jobs/{job['id']}/export", json={"format": "png"}).json()
+    assert "files" in told, told
     picture, painting = (client.get(file["url"]).content for file in told["files"])
     folder = tmp_path / "typed"
     folder.mkdir()
@@ -194,6 +196,15 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     assert client.delete(f"/api/jobs/{second['id']}").status_code == 204
     assert not folder.exists()
     assert second["id"] not in [job["id"] for job in client.get("/api/state").json()["jobs"]]
+
+
+def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
+    monkeypatch.setattr(jobs, "SECONDS_TO_CANCEL", 0.2)
+    job = job_of(client, stack_of(client, photos / "large"), align="off", method="coupled")
+    os.kill(wait_until_under_way(client, job), signal.SIGSTOP)
+    assert client.post(f"/api/jobs/{job['id']}/cancel").json()["stage"] == "cancelling"
+    cancelled = wait(client, job, "cancelled", "failed")
+    assert (cancelled["state"], cancelled["error"]) == ("cancelled", None)
 
 
 def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):

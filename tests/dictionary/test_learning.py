@@ -187,6 +187,14 @@ def test_more_weight_on_a_level_represents_it_better(noisy):
     assert error_of_first(0.9) < error_of_first(0.5) < error_of_first(0.1)
 
 
+def test_every_round_is_shown_with_its_atoms(noisy):
+    seen = []
+    atoms, history = learn(noisy, watch=lambda done, atoms: seen.append((done, atoms)))
+    assert [done for done, _ in seen] == list(history)
+    np.testing.assert_array_equal(seen[-1][1], atoms)
+    assert not np.array_equal(seen[0][1], atoms)
+
+
 def test_progress_rises_to_one(noisy):
     seen = []
     learn(noisy, progress=lambda stage, done: seen.append((stage, done)))

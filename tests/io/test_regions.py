@@ -1,8 +1,12 @@
+import tomllib
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from panfocus.errors import FileError
-from panfocus.io.regions import read_regions
+from panfocus.io.regions import encode_regions, read_regions
 from panfocus.io.write import write_image
 
 REGION = {"focused": '"f.png"', "blurred": '"b.png"', "top": 2, "left": 3, "height": 5, "width": 7}
@@ -81,3 +85,16 @@ def test_files_that_list_no_region_are_refused(tmp_path, pair):
 def test_a_missing_frame_is_refused_by_name(tmp_path, pair):
     with pytest.raises(FileError, match=r"none\.png: no such file"):
         read_regions(toml(tmp_path, REGION | {"blurred": '"none.png"'}))
+
+
+@given(st.text(), st.text(), st.integers(0, 10**6))
+def test_encoded_regions_are_read_as_they_were(focused, blurred, number):
+    region = {"focused": focused, "blurred": blurred, "top": number, "left": 0, "height": 5, "width": 7}
+    text = encode_regions([region, region | {"left": 1}]).decode()
+    assert tomllib.loads(text) == {"region": [region, region | {"left": 1}]}  # the standard's own reader
+
+
+def test_a_name_that_is_no_text_is_refused():
+    region = {"focused": "a\udcff.png", "blurred": "b", "top": 0, "left": 0, "height": 5, "width": 7}
+    with pytest.raises(FileError, match="rename the file"):
+        encode_regions([region])

@@ -89,7 +89,12 @@ def encode_regions(regions: Iterable[Mapping[str, Any]]) -> bytes:
         )
         for region in regions
     )
-    return ("\n\n".join(tables) + "\n").encode()
+    text = "\n\n".join(tables) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        name = text[error.start : error.end].encode(errors="backslashreplace").decode()
+        raise FileError(f"a frame's name has {name} in it, which is no text; rename the file") from error
 
 
 def _toml(value: str | int) -> str:
