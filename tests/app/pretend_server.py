@@ -90,7 +90,7 @@ def picture(layer: str, rows: np.ndarray, cols: np.ndarray) -> bytes:
     pixels = np.empty((len(rows), len(cols), 3), np.uint8)
     pixels[..., 0] = cols * 250 // WIDTH
     pixels[..., 1] = (rows * 250 // HEIGHT)[:, None]
-    pixels[..., 2] = BLUE[layer]
+    pixels[..., 2] = BLUE.get(layer, 90)
     pixels[np.ix_(rows == MARK[0], cols == MARK[1])] = 255
     encoded = io.BytesIO()
     Image.fromarray(pixels).save(encoded, "png", compress_level=1)
@@ -150,6 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             described = place(int(query["row"]), int(query["col"]))
             return {"Content-Type": "application/json"}, json.dumps(described).encode()
         if found := re.fullmatch(r"/api/jobs/\w/crop/([\w-]+)", path):
+            self.server.cut.append(found[1])
             around = np.arange(int(query["size"])) - int(query["size"]) // 2
             rows = np.clip(int(query["row"]) + around, 0, HEIGHT - 1)
             cols = np.clip(int(query["col"]) + around, 0, WIDTH - 1)
@@ -166,17 +167,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class PretendServer(ThreadingHTTPServer):
-    """The server, which remembers the tiles asked for as (layer, level, version)."""
+    """The server, which remembers the tiles asked for as (layer, level, version), and the layers of crops."""
 
     daemon_threads = True
     asked: list[tuple[str, int, str | None]]
+    cut: list[str]
 
 
 @contextmanager
 def serving() -> Iterator[PretendServer]:
     """Serve on a free port of this computer."""
     server = PretendServer(("127.0.0.1", 0), _Handler)
-    server.asked = []
+    server.asked, server.cut = [], []
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

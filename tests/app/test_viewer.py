@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from PIL import Image
-from pretend_server import BLUE, HEIGHT, MARK, WIDTH, PretendServer, serving
+from pretend_server import BLUE, HEIGHT, MARK, WIDTH, PretendServer, place, serving
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -76,6 +76,7 @@ def page(opened):
 @pytest.fixture
 def server(serves) -> PretendServer:
     serves.asked.clear()
+    serves.cut.clear()
     return serves
 
 
@@ -346,6 +347,56 @@ def test_a_tool_gets_drags_and_keys_while_the_wheel_still_zooms(page):
     assert view(page, f"toImage({x}, {y})")["col"] > before["col"] + 20
 
 
+def test_a_second_finger_ends_the_stroke_and_zooms(page):
+    view(page, "zoom(1)")
+    settle(page)
+    page.evaluate(RECORDING_TOOL)
+    touch = page.context.new_cdp_session(page)
+    (x, y), apart = within(page, 0.5, 0.5), 40
+
+    def fingers(kind: str, *points: tuple[int, int]) -> None:
+        described = [{"x": px, "y": py, "id": number} for number, (px, py) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": described})
+
+    fingers("touchStart", (x - apart, y))
+    fingers("touchMove", (x - apart, y + 5))
+    fingers("touchStart", (x - apart, y + 5), (x + apart, y))
+    assert [kind for kind, *_ in page.evaluate("heard") if kind != "move"] == ["down", "up"]
+    strokes = len(page.evaluate("heard"))
+    for wider in range(10, 90, 20):
+        fingers("touchMove", (x - apart - wider, y + 5), (x + apart + wider, y))
+    fingers("touchEnd")
+    settle(page)
+    assert view(page, "scale()") > 1.3
+    assert len(page.evaluate("heard")) == strokes
+
+
+def test_of_a_hundred_frames_only_the_cuts_in_sight_are_fetched(page, server):
+    n = 100
+    page.evaluate(
+        """(n) => {
+            const { result } = app.jobs[0];
+            const names = Array.from({ length: n }, (_, k) => `${k}.tif`);
+            app.viewer.show({ ...app.jobs[0], id: "c", result: { ...result, names, n_frames: n } });
+        }""",
+        n,
+    )
+    frames = [{"name": f"{k}.tif", "weight": k == 70, "sharpness": k / n} for k in range(n)]
+    found = place(900, 900) | {"label": 70, "frames": frames}
+    page.route("**/api/jobs/c/place?*", lambda route: route.fulfill(json=found))
+    page.mouse.click(*within(page, 0.5, 0.5))
+    page.locator(".crops li").nth(n).wait_for(state="attached")
+    page.wait_for_load_state("networkidle")
+    assert page.locator(".crops li").count() == n + 1
+    assert 0 < len(server.cut) < n / 2
+    chooser(page, "Frames").select_option("weight")
+    assert (
+        page.locator(".crops .chosen").evaluate("(item) => [...item.parentElement.children].indexOf(item)")
+        == 1
+    )
+    chooser(page, "Frames").select_option("order")
+
+
 def test_without_a_mouse_a_place_is_found_and_looked_at(page):
     page.locator(".stage").focus()
     for key in ["c", "ArrowRight", "Shift+ArrowDown", "Enter"]:
@@ -363,7 +414,7 @@ def test_without_a_mouse_a_place_is_found_and_looked_at(page):
 
 def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     x, y = within(page, 0.6, 0.3)
-    place = view(page, f"toImage({x}, {y})")
+    chosen = view(page, f"toImage({x}, {y})")
     page.mouse.click(x, y)
     cuts = page.locator(".crops li")
     cuts.first.wait_for()
@@ -376,7 +427,7 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     cuts.nth(3).get_by_role("button").click()
     row, col, layer = seen(page, *within(page, 0.5, 0.5))
     assert layer == "frame-2"
-    assert (row, col) == pytest.approx((place["row"], place["col"]), abs=2 * COL_STEP)
+    assert (row, col) == pytest.approx((chosen["row"], chosen["col"]), abs=2 * COL_STEP)
 
 
 def test_the_relief_is_drawn_and_turned_by_keys_and_mouse(page):
