@@ -13,6 +13,7 @@ from starlette.routing import Route
 from panfocus.app.answers import Refusal
 from panfocus.app.jobs import EXPORTS
 from panfocus.app.tasks.learn import ATOMS
+from panfocus.job.learn import HELP
 
 if TYPE_CHECKING:
     from panfocus.app.server import App
@@ -29,6 +30,21 @@ SETTINGS = {
 MOST_REGIONS = 1000
 _PLACE = ("top", "left", "height", "width")
 _NAME = re.compile(r"\w[\w -]{0,59}")
+
+
+def fields() -> list[dict[str, Any]]:
+    """Describe the settings of learning, as forms.methods does those of methods."""
+    return [
+        {
+            "name": name,
+            "kind": "integer",
+            "default": default,
+            "min": least,
+            "max": most,
+            "help": HELP[name],
+        }
+        for name, (default, least, most) in SETTINGS.items()
+    ]
 
 
 def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class App:
             "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
             "methods": forms.methods(),
             "options": forms.options(),
+            "learning": learning.fields(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
             "limits": {

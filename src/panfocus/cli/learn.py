@@ -8,7 +8,7 @@ import typer
 
 from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console
 from panfocus.errors import FileError, InputError, usage_errors
-from panfocus.job.learn import check_holds_patch, cut_regions, said_course
+from panfocus.job.learn import HELP, check_holds_patch, cut_regions, said_course
 
 if TYPE_CHECKING:
     from panfocus._float import FloatArray
@@ -35,10 +35,10 @@ def learn(
         list[str] | None,
         typer.Option(help="Folder or file of sharp pictures; defocus is simulated, but not for --levels 1."),
     ] = None,
-    patch_size: Annotated[int, typer.Option(min=2, help="Side of the patches, in pixels.")] = 8,
-    atoms: Annotated[int, typer.Option(min=1, help="Atoms of each level.")] = 256,
-    max_atoms: Annotated[int, typer.Option(min=1, help="Most atoms in the code of one patch.")] = 5,
-    rounds: Annotated[int, typer.Option(min=1, help="Coding steps.")] = 10,
+    patch_size: Annotated[int, typer.Option(min=2, help=HELP["patch_size"])] = 8,
+    atoms: Annotated[int, typer.Option(min=1, help=HELP["atoms"])] = 256,
+    max_atoms: Annotated[int, typer.Option(min=1, help=HELP["max_atoms"])] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help=HELP["rounds"])] = 10,
     update_cycles: Annotated[
         int, typer.Option(min=1, help="Passes over the atoms after each coding step.")
     ] = 1,
@@ -46,14 +46,14 @@ def learn(
         Literal["samples", "dct"],
         typer.Option(help="Begin with training samples, or with overcomplete cosines."),
     ] = "samples",
-    samples: Annotated[int, typer.Option(min=1, help="Patches drawn at random from all pictures.")] = 30_000,
+    samples: Annotated[int, typer.Option(min=1, help=HELP["samples"])] = 30_000,
     levels: Annotated[
         int, typer.Option(min=1, help="Grades of focus; 1 (K-SVD) and more than 2 only with --images.")
     ] = 2,
     separate: Annotated[
         bool, typer.Option("--separate", help="Learn each level alone, by K-SVD, for comparison.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same dictionary.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help=HELP["seed"])] = 0,
     threads: Threads = None,
     force: Force = False,
     quiet: Quiet = False,

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
     Levels = list[list[FloatArray]]  # for each grade of focus, sharpest first, the same scenes
 
+# What the settings of learning mean, for the command line and for forms.
+HELP = {
+    "patch_size": "Side of the patches, in pixels.",
+    "atoms": "Atoms of each level.",
+    "max_atoms": "Most atoms in the code of one patch.",
+    "rounds": "Coding steps.",
+    "samples": "Patches drawn at random from all pictures.",
+    "seed": "The same seed gives the same dictionary.",
+}
+
 
 def cut_regions(regions: Path, patch_size: int) -> "tuple[Levels, str]":
     """Read the rectangles that a TOML file lists, in grey; return also what they are, in words."""

@@ -53,6 +53,12 @@ export class Pane {
     });
   }
 
+  /* Whether all that shall be seen has come. */
+  get loaded() {
+    const come = ({ source, arrived, item, old }) => !source || (arrived === source && item?.getFullyLoaded() && !old);
+    return Object.values(this.slots).every(come);
+  }
+
   get size() {
     const { width = 1, height = 1 } = this.slots.base.source ?? {};
     return { width, height };
@@ -149,6 +155,7 @@ export class Pane {
     this.#remove(slot, "old");
     slot.old = slot.item;
     slot.item = item;
+    slot.arrived = source;
     item.setOpacity(slot.opacity);
     // The picture before stays below until the new one is there: no flicker. Two overlays would add up.
     if (slot === this.slots.overlay || item.getFullyLoaded()) this.#remove(slot, "old");

@@ -1,0 +1,160 @@
+/* The strokes of a job: what is painted, what was taken back, and their way to the server. */
+
+import { get, put } from "../api.js";
+
+const RETRY = 3000; // ms until a server that did not answer is asked again
+const opened = new Map(); // by job: strokes that are on their way survive the choice of another job
+
+/* The strokes of a job; `report(problem)` is told once what goes wrong on their way. */
+export function strokesOf(job, report) {
+  if (!opened.has(job.id)) opened.set(job.id, new StrokeList(job, report));
+  return opened.get(job.id);
+}
+
+/* Wait until the server has all strokes of a job. */
+export async function saved(job) {
+  await opened.get(job.id)?.sending;
+}
+
+class StrokeList {
+  strokes = [];
+  loaded = false;
+  version = -1; // of what the server shows; it only rises
+  sending = null; // a promise while strokes are on their way
+  #past = []; // lists as they were before each change
+  #future = [];
+  #listeners = new Set();
+
+  constructor(job, report) {
+    this.report = report;
+    this.path = `/api/jobs/${encodeURIComponent(job.id)}/retouch`;
+    this.head = {
+      panfocus_retouch: 1,
+      width: job.result.width,
+      height: job.result.height,
+      frames: job.result.n_frames,
+    };
+  }
+
+  /* `listener(list)` is called after each change, and when the server has shown it. */
+  on(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /* Read what the server has at a version, unless it is known or changes of our own are on their way. */
+  async load(version) {
+    if (this.sending || version <= this.version) return;
+    const before = this.version;
+    this.version = version;
+    try {
+      const { strokes } = await get(this.path);
+      if (this.sending || this.version !== version) return; // newer ones are known
+      if (this.loaded && !same(strokes, this.strokes)) this.#remember();
+      Object.assign(this, { strokes, loaded: true });
+    } catch (error) {
+      this.report(error);
+      setTimeout(() => (this.version = Math.min(this.version, before)), RETRY);
+    }
+    this.#tell();
+  }
+
+  get canUndo() {
+    return this.#past.length > 0 || this.strokes.length > 0;
+  }
+
+  get canRedo() {
+    return this.#future.length > 0;
+  }
+
+  /* Put other strokes in the place of those that are there. */
+  change(strokes) {
+    this.#remember();
+    this.#show(strokes);
+  }
+
+  add(stroke) {
+    this.change([...this.strokes, stroke]);
+  }
+
+  undo() {
+    if (!this.canUndo) return;
+    this.#future.push(this.strokes);
+    this.#show(this.#past.pop() ?? this.strokes.slice(0, -1)); // after a reload: the last stroke
+  }
+
+  redo() {
+    if (!this.canRedo) return;
+    this.#past.push(this.strokes);
+    this.#show(this.#future.pop());
+  }
+
+  /* The strokes as `panfocus fuse --retouch` reads them. */
+  file() {
+    return { ...this.head, strokes: this.strokes };
+  }
+
+  /* Take the strokes of a file, if the server finds that they are for this picture. */
+  async take(data) {
+    await this.sending;
+    const answer = await put(this.path, data);
+    this.#remember();
+    Object.assign(this, { strokes: answer.strokes.strokes, version: answer.version });
+    this.#tell();
+  }
+
+  #remember() {
+    this.#past.push(this.strokes);
+    this.#future = [];
+  }
+
+  #show(strokes) {
+    this.strokes = strokes;
+    this.sending ??= this.#send().finally(() => {
+      this.sending = null;
+      this.#tell();
+    });
+    this.#tell();
+  }
+
+  /* Send until the server has what is painted here: one request at a time, the newest strokes. */
+  async #send() {
+    for (let sent = null; sent !== this.strokes; ) {
+      sent = this.strokes;
+      try {
+        const answer = await put(this.path, { ...this.head, strokes: sent });
+        this.version = answer.version;
+        // Found by the server, and kept: what is done again has the same bits.
+        sent.forEach((stroke, i) => Object.assign(stroke, { gain: answer.strokes.strokes[i].gain }));
+        for (const stroke of sent) delete stroke.match;
+        this.#tell();
+      } catch (error) {
+        if (error.status === 0) {
+          await new Promise((resolve) => setTimeout(resolve, RETRY)); // the server is away: the strokes wait
+          sent = null;
+          continue;
+        }
+        this.report(error);
+        if (this.strokes === sent) await this.#goBack();
+        return;
+      }
+    }
+  }
+
+  /* The server refuses what is painted here: show again what it has. */
+  async #goBack() {
+    this.#past = [];
+    this.#future = [];
+    try {
+      this.strokes = (await get(this.path)).strokes;
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  #tell() {
+    for (const listener of [...this.#listeners]) listener(this);
+  }
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
