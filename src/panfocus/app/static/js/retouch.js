@@ -47,14 +47,23 @@ export function mount(panel, app) {
   app.state.on(follow);
   viewer.on("changed", follow);
   document.addEventListener("keydown", (event) => {
-    if (panel.hidden || !strokes || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-    if (event.target.matches?.("input[type=text], input[type=number], textarea")) return;
+    if (panel.hidden || !strokes || event.defaultPrevented || event.altKey) return;
+    if (event.target.matches?.("input[type=text], input[type=number], select")) return; // keys of their own
+    if (event.ctrlKey || event.metaKey ? onControlKey(event) : onPlainKey(event)) event.preventDefault();
+  });
+
+  function onControlKey(event) {
     const key = event.key.toLowerCase();
-    if (key !== "z" && key !== "y") return;
-    event.preventDefault();
+    if (key !== "z" && key !== "y") return false;
     if (key === "y" || event.shiftKey) bringBack();
     else takeBack();
-  });
+    return true;
+  }
+
+  /* The hand on the mouse and the eye on the picture: keys of the brush mean it wherever the focus is. */
+  function onPlainKey(event) {
+    return brush.isSet && event.key !== " " && brush.onKey(event, viewer.cursor);
+  }
 
   /* Fit to the job that is shown and to the tool that is chosen. */
   function follow() {
