@@ -47,17 +47,17 @@ function inputFor(field, dictionaries, value, changed) {
       ["yes", "no"],
       value === null ? null : value ? "yes" : "no",
       (text) => changed(text && text === "yes"),
-      "automatic",
+      "default",
     );
   if (field.kind === "choice")
-    return choice(field.choices, value, changed, field.default === null ? "automatic" : null);
+    return choice(field.choices, value, changed, field.default === null ? "default" : null);
   if (field.kind === "dictionary")
-    return choice(dictionaries, value, changed, "the one that comes with panfocus");
+    return choice(dictionaries, value, changed, "shipped with panfocus");
   if (field.kind === "number" || field.kind === "integer") {
     const input = element("input", {
       type: "number",
       step: field.kind === "integer" ? "1" : "any",
-      placeholder: "automatic",
+      placeholder: "default",
       value: value ?? "",
       onchange: () => {
         if (input.checkValidity()) changed(input.value === "" ? null : Number(input.value));
@@ -70,7 +70,7 @@ function inputFor(field, dictionaries, value, changed) {
   }
   return element("input", {
     type: "text",
-    placeholder: "automatic",
+    placeholder: "default",
     value: value ?? "",
     spellcheck: false,
     onchange: (event) => changed(event.target.value.trim() || null),
