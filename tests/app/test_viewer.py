@@ -144,6 +144,18 @@ def test_one_pixel_is_a_sharp_square_where_it_belongs(page):
     assert abs(cols.min() - 20) <= 1
 
 
+@pytest.mark.parametrize("density", [1.5, 2])
+def test_one_to_one_is_one_pixel_of_a_dense_screen(browser, serves, density):
+    page = browser.new_page(viewport={"width": 900, "height": 900}, device_scale_factor=density)
+    page.goto(f"http://127.0.0.1:{serves.server_port}/")
+    page.wait_for_function("() => window.app")
+    view(page, f"goTo({MARK[0]}, {MARK[1]}, {1 / density})")
+    middle = np.rint(np.array(within(page, 0.5, 0.5)) * density).astype(int)
+    near = screen(page)[middle[1] - 9 : middle[1] + 9, middle[0] - 9 : middle[0] + 9]
+    assert (near == 255).all(axis=2).sum() == 1
+    page.close()
+
+
 def test_one_to_one_is_one_pixel_each_by_key_and_button(page):
     page.locator(".stage").focus()
     for key, scale in [("1", 1), ("2", 2), ("+", 3), ("-", 2)]:
