@@ -48,7 +48,7 @@ def by_the_equations(frames, noise):
     dark = min(np.percentile(gray, 0.1) for gray in grays)
     span = max(np.percentile(gray, 99.9) for gray in grays) - dark
     levels = [255 * (np.moveaxis(frame.astype(np.float64), 2, 0) - dark) / span for frame in frames]
-    of_pixels, of_surroundings = [], []
+    of_pixels, nearby, of_surroundings, shares_of_doubt = [], [], [], []
     for a, b in pairwise(levels):
         ab, ba = unexplained(a, b, noise) + 4, unexplained(b, a, noise) + 4
         witness = 4 * np.log(ab / ba)
@@ -57,9 +57,15 @@ def by_the_equations(frames, noise):
         wider, widest = (
             smoothed(narrow, np.sqrt(width**2 - 3**2), cut=2, step=step) for width, step in ((8, 3), (20, 6))
         )
-        share = 0.1 + 0.5 * doubt / (doubt + 1000)
+        shares_of_doubt.append(doubt / (doubt + 1000))
+        share = 0.1 + 0.5 * shares_of_doubt[-1]
         of_pixels.append(4 * np.log((ab + doubt) / (ba + doubt)) + share * (narrow + wider))
+        nearby.append(narrow + wider)
         of_surroundings.append(narrow + wider + widest)
+    nearby = np.rint(np.array(nearby) * 127 / 16) * 16 / 127
+    others = 1 - (chances(nearby / 2)[:-1] + chances(nearby / 2)[1:])
+    others[:, np.max(shares_of_doubt, axis=0) <= 51.5 / 255] = 0
+    of_pixels = (1 - others) * of_pixels + others * nearby
     weights = [0.9 * smoothed(p, 0.5, cut=3) + 0.1 * smoothed(p, 5, cut=2) for p in chances(of_pixels)]
     around = np.stack([smoothed(q, 15, cut=2, step=3) for q in chances(of_surroundings)])
     coupled = np.array(of_surroundings) + 4 * np.diff(around, axis=0)
@@ -71,6 +77,7 @@ def by_the_equations(frames, noise):
         for odds in (np.concatenate([ends, coupled]), np.concatenate([-coupled, ends]))
     )
     depth = np.clip(labels - 0.5 + rising / (rising + falling), 0, len(frames) - 1)
+    assert np.any(others > 0.5)
     return np.einsum("nhw,nhwc->hwc", weights, frames), labels, likely.max(axis=0), depth
 
 

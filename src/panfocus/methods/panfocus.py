@@ -62,6 +62,10 @@ BEYOND = 3.0
 # Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
 # and the wider window, so that it is not left to chance where its own odds say little; and more in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
+# Of more than two frames, a pixel in graver doubt than this, in 255ths, chooses only among those that its
+# surroundings consider: which of two bad explanations is the better one is chance, and it may be one of a
+# frame of quite another depth. What two windows gather is at most 2 MOST_LOG_ODDS: it is kept in bytes.
+GRAVE_DOUBT, NEAR_STEP = 51, 2 * MOST_LOG_ODDS / np.float32(127)
 # Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
 # is, by this width.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
@@ -247,6 +251,10 @@ class _Surveyed:
                 doubt[k][place] = np.rint(255 * odds.doubt[block.core])
 
         for_all(in_block, _blocks(tile, self._odds_reach))
+        several = len(frames) > 2
+        if several:
+            grave = np.max(doubt, axis=0) > GRAVE_DOUBT
+            nears = doubt.view(np.int8)  # in its place, where it has been used
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -254,8 +262,16 @@ class _Surveyed:
                 near = narrow_k[rows] + filtered_rows(narrow_k, GATHER_MORE, rows)
                 of_pixels[k, rows] += (SHARE + SHARE_IN_DOUBT / 255 * doubt[k, rows]) * near
                 of_surroundings[k, rows] = near + filtered_rows(narrow_k, GATHER_MOST, rows)
+                if several:
+                    nears[k, rows] = np.rint(near / NEAR_STEP)
 
             for_all(in_rows, _bands(narrow_k.shape))
+        if several:
+
+            def restrain(rows: slice) -> None:
+                _restrain(of_pixels[:, rows], nears[:, rows], grave[rows])
+
+            for_all(restrain, _bands(of_pixels.shape))
 
     def _picture(
         self, frames: Frames, tile: Tile, chances: FloatArray, kept_votes: IntArray | None
@@ -340,6 +356,17 @@ def _decided(
     for_all(couple, _bands(shape))
     for_all(decide, _bands((n, *shape)))
     return labels, confidence, depth
+
+
+def _restrain(of_pixels: FloatArray, nears: IntArray, grave: NDArray[np.bool_]) -> None:
+    """Change log odds (n - 1, h, w) of pixels in grave doubt: between frames that are none here, as nearby.
+
+    `nears` are log odds of the places around, in steps.
+    """
+    odds = nears[:, grave] * NEAR_STEP
+    chances = probabilities(odds[:, None] / 2)[:, 0]  # two windows see the same evidence
+    others = 1 - (chances[:-1] + chances[1:])  # probability of a third frame, for every two neighbours
+    of_pixels[:, grave] += others * (odds - of_pixels[:, grave])
 
 
 def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
