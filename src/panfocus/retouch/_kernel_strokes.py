@@ -86,7 +86,7 @@ def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity:
         y, x = (y0 + y1 + 1) // 2, (x0 + x1 + 1) // 2
         for part in ((y0, y, x0, x), (y0, y, x, x1), (y, y1, x0, x), (y, y1, x, x1)):
             if part[0] < part[1] and part[2] < part[3]:
-                waiting.append((part, near))
+                waiting.append((part, near))  # noqa: PERF401  # numba knows no generators here
     return touched
 
 
