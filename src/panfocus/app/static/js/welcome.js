@@ -45,7 +45,7 @@ export function mount(root, app) {
   app.state.on((now, before) => {
     if (now.stacks === before.stacks) return;
     const known = JSON.stringify(
-      now.stacks.map((stack) => [stack.id, stack.name, stack.frames.length, stack.frames[0]?.state]),
+      now.stacks.map((stack) => [stack.id, stack.name, stack.frames.length, thumbnailOf(stack)]),
     );
     if (known === shown) return;
     shown = known;
@@ -59,7 +59,7 @@ export function mount(root, app) {
             "button",
             { type: "button", class: "plain grow", onclick: () => app.select(stack.id) },
             element("img", {
-              src: `/api/stacks/${stack.id}/thumbnails/${stack.frames[0]?.key ?? 0}`,
+              src: thumbnailOf(stack),
               alt: "",
               loading: "lazy",
               width: 64,
@@ -95,4 +95,9 @@ export async function removeStack(app, stack) {
   } catch (error) {
     app.complain(error);
   }
+}
+
+function thumbnailOf(stack) {
+  const ready = stack.frames.find((frame) => frame.state === "ready");
+  return ready ? `/api/stacks/${stack.id}/thumbnails/${ready.key}` : undefined;
 }
