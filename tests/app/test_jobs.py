@@ -184,6 +184,10 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     client.post(f"/api/jobs/{first['id']}/cancel")
     assert wait(client, first, "cancelled", "done")["state"] == "cancelled"
     assert time.monotonic() - began < 9  # it listened: it need not be killed
+    left = client.app_state.store.jobs.folder(first["id"])
+    while (left / "live.png").exists():
+        time.sleep(0.02)
+    assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
 
     os.kill(wait_until_under_way(client, second), signal.SIGKILL)
     assert "killed by signal 9" in wait(client, second, "failed")["error"]

@@ -34,7 +34,7 @@ _FRESH = {
     "result": None,
     "retouch": None,
 }
-_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, "atoms.png", "retouch.json")  # files that a new start removes
+_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, "atoms.png", "retouch.json")  # what a run leaves
 
 
 class Jobs:
@@ -126,10 +126,6 @@ class Jobs:
             raise Refusal(
                 409, f"this job is {job['state']}; only one that failed or was cancelled begins anew"
             )
-        folder = self._jobs.folder(job["id"])
-        for name in _OF_A_RUN:
-            shutil.rmtree(folder / name, ignore_errors=True)
-            (folder / name).unlink(missing_ok=True)
         job |= _FRESH | {"said": [], "warnings": []}
         if "learning" in job:
             job["learning"] = {"objective": [], "atoms_version": 0}
@@ -146,7 +142,7 @@ class Jobs:
             if self._worker:
                 self._worker.kill()
             await self._idle.wait()
-        self._jobs.remove(name)
+        await asyncio.to_thread(self._jobs.remove, name)  # gigabytes take their time
         self._app.events.tell({"kind": "gone", "id": name})
 
     async def _run_all(self) -> None:
@@ -161,7 +157,9 @@ class Jobs:
         self._idle.clear()
         job |= {"state": "running", "started": now()}
         self.changed(job)
+        folder = self._jobs.folder(job["id"])
         try:
+            await asyncio.to_thread(_clear, folder)  # of an earlier run
             self._worker = await self._app.workers.long()
             if job["id"] in self._unwanted:
                 raise TaskCancelled
@@ -183,6 +181,8 @@ class Jobs:
             self._idle.set()
             if worker:
                 await worker.close()
+        if job["state"] != "done":
+            await asyncio.to_thread(_clear, folder)
 
     def _hear(self, job: Job, event: Job) -> None:
         match event:
@@ -210,3 +210,11 @@ class Jobs:
 
     def _tell(self, job: Job) -> None:
         self._app.events.tell({"kind": "job", "job": self.public(job)})
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a run has left in the folder of its job."""
+    for name in _OF_A_RUN:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        if (folder / name).is_file():
+            (folder / name).unlink()
