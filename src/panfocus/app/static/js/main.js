@@ -230,6 +230,7 @@ await mountModule("viewer", byId("viewer"), ({ createViewer }) => {
 });
 for (const [tool, module] of Object.entries(PANELS)) {
   const panel = byId(`panel-${tool}`);
+  await new Promise((resolve) => setTimeout(resolve)); // a task for each: none is long
   await mountModule(module, panel, ({ mount }) => mount(panel, app));
 }
 state.set({}); // the viewer is there now: show what is selected
