@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Job = dict[str, Any]
 
 MOST_QUEUED = 200
-SECONDS_TO_CANCEL = 10.0  # after which a process that does not listen is killed
+SECONDS_TO_CANCEL = 3.0  # after which a process that does not listen, in the middle of a tile, is killed
 STOPPED = "the server was stopped while this ran; start it again"
 EXPORTS = "exports"
 _FRESH = {
