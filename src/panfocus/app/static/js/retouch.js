@@ -33,8 +33,8 @@ export function mount(panel, app) {
   panel.append(
     element("p", { class: "help" }, "Paint over a place of the result with a frame that shows it better."),
     element("div", { class: "row" }, painting, undo, redo),
-    form.element,
     said,
+    form.element,
     list.element,
     element("details", {}, element("summary", {}, "Keys"), keyTable()),
   );
