@@ -22,7 +22,6 @@ from panfocus.app import (
     events,
     exports,
     folders,
-    forms,
     job_routes,
     learning,
     retouching,
@@ -40,6 +39,7 @@ from panfocus.app.store import Store
 from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.workers import Workers
 from panfocus.io.read import INPUT_SUFFIXES
+from panfocus.job import forms
 
 _WITH_ROUTES = (events, folders, stack_routes, job_routes, views, retouching, exports, learning)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"

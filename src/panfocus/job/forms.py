@@ -1,4 +1,4 @@
-"""What can be set, as plain data that the page makes forms of: the methods' own fields, and the options."""
+"""What can be set, as plain data that front ends make forms of: the methods' own fields, and the options."""
 
 import dataclasses
 import typing
@@ -30,7 +30,7 @@ def methods() -> list[Form]:
 
 @cache
 def options() -> list[Form]:
-    """Describe the options of a fusion that a page offers, in the words of the command line."""
+    """Describe the options of a fusion that a form offers, in the words of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.registration import BORDERS, CHOICES
