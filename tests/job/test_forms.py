@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.main import get_command
 
-from panfocus.job import forms
 from panfocus.cli.app import app as command
 from panfocus.errors import InputError
+from panfocus.job import forms
 from panfocus.methods import get_method, method_names, parse_settings, setting_names
 
 
