@@ -217,6 +217,27 @@ def test_without_a_mouse_strokes_are_painted_and_frames_chosen(page, serves, job
     expect(page.get_by_role("radio", name="Frame 3: frame-3.png")).to_be_checked()
 
 
+def test_a_frame_is_picked_by_a_click_and_shown_beside(page, serves, job):
+    open_tool(page, "Retouch")
+    beside = page.get_by_label("Show the frame beside the result")
+    beside.check()
+    page.wait_for_function(LOADED)
+    page.get_by_role("button", name="Pick the sharpest by a click").click()
+    page.mouse.click(*point(page, 45, 60))  # where frame 2 is sharp
+    expect(page.get_by_role("radio", name="Frame 2: frame-2.png")).to_be_checked()
+    expect(page.locator(".pane.beside .caption")).to_have_text("Frame 2: frame-2.png")
+    assert strokes(serves, job) == []  # that click paints nothing
+    page.get_by_role("combobox", name="Compare with").select_option("")
+    expect(beside).not_to_be_checked()
+    page.get_by_role("button", name="Brush").click()  # off: a drag moves the picture
+    page.evaluate("() => panfocus.viewer.zoom(8)")
+    page.wait_for_function(LOADED)
+    before = point(page, 45, 60)
+    drag(page, (45, 60), (45, 50))
+    assert point(page, 45, 60)[0] < before[0] - 20
+    assert strokes(serves, job) == []
+
+
 def test_strokes_are_there_after_a_reload_and_in_another_tab(page, context, serves, job):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))

@@ -20,7 +20,7 @@ const KEYS = [
 export function mount(panel, app) {
   const { viewer } = app;
   const brush = new Brush(viewer, { painted, pick, changed: () => form.update() });
-  const form = createBrushForm(brush, beside);
+  const form = createBrushForm(brush);
   const list = createStrokeList(app, () => strokes);
   const undo = button("Undo", "Ctrl+Z", () => takeBack());
   const redo = button("Redo", "Ctrl+Shift+Z", () => bringBack());
@@ -134,10 +134,6 @@ export function mount(panel, app) {
     } catch (error) {
       app.complain(error);
     }
-  }
-
-  function beside(frame) {
-    viewer.sideBySide(frame === null ? null : `frame-${frame}`);
   }
 }
 

@@ -6,8 +6,8 @@ import { nameOf } from "../viewer/layers.js";
 const percent = (value) => `${Math.round(100 * value)} %`;
 const pixels = (size) => `${size < 10 ? size.toFixed(1) : Math.round(size)} pixels`;
 
-/* `beside(frame)` shows the frame beside the picture, or with null none. */
-export function createBrushForm(brush, beside) {
+export function createBrushForm(brush) {
+  const { viewer } = brush;
   const frames = element("div", { class: "sources" });
   const pick = element("button", { type: "button", title: "Then click on a place of the picture (B)", onclick: () => brush.set({ picking: !brush.picking }) }, "Pick the sharpest by a click");
   // Sizes from 1 to 2000 on one slider: equal steps are equal factors.
@@ -17,9 +17,9 @@ export function createBrushForm(brush, beside) {
     slider("Opacity", "opacity", (part) => 100 * part, (at) => at / 100, 100, percent),
   ];
   const match = tick("Match the brightness", () => brush.set({ match: match.input.checked }));
-  const side = tick("Show the frame beside the result", () => beside(side.input.checked ? brush.frame : null));
+  const side = tick("Show the frame beside the result", () => showBeside(side.input.checked));
   let job = null;
-  let shown = null; // the frame beside
+  let beside = null; // the layer that was put there from here
 
   function slider(text, name, toSlider, fromSlider, max, told) {
     const input = element("input", { type: "range", min: 0, max, step: 1, id: `brush-${name}`, oninput: () => brush.set({ [name]: fromSlider(Number(input.value)) }) });
@@ -41,7 +41,8 @@ export function createBrushForm(brush, beside) {
       chosen.checked = true;
       chosen.closest("label").scrollIntoView({ block: "nearest" });
     }
-    if (side.input.checked && shown !== brush.frame) beside((shown = brush.frame));
+    if (beside && beside !== `frame-${brush.frame}`) showBeside(true);
+    side.input.checked = beside !== null;
   }
 
   /* Offer the frames of a job. */
@@ -62,13 +63,20 @@ export function createBrushForm(brush, beside) {
     return element("label", {}, input, image, element("span", {}, nameOf(of, `frame-${k}`)));
   }
 
-  /* End what is shown beside the picture when the tool is left. */
+  /* Show the brush's frame beside the picture, or end that. */
   function showBeside(wanted) {
-    if (side.input.checked === wanted) return;
+    const ended = beside;
+    beside = wanted ? `frame-${brush.frame}` : null;
+    if (wanted) viewer.sideBySide(beside);
+    else if (ended && viewer.shown.beside === ended) viewer.sideBySide(null);
     side.input.checked = wanted;
-    beside(wanted ? brush.frame : null);
-    shown = wanted ? brush.frame : null;
   }
+
+  viewer.on("changed", () => {
+    if (beside === null || viewer.shown.beside === beside) return;
+    beside = null; // something else was chosen above the picture
+    side.input.checked = false;
+  });
 
   update();
   return {

@@ -14,28 +14,11 @@ export class Preview {
 
   /* Draw strokes over the picture; `context` is that of a painter. */
   paint(context, job, strokes) {
-    const { canvas } = context;
-    const sheet = this.#sheet;
-    const ratio = devicePixelRatio;
-    for (const stroke of strokes) {
-      if (sheet.width !== canvas.width || sheet.height !== canvas.height) {
-        Object.assign(sheet, { width: canvas.width, height: canvas.height });
-      }
-      const brush = sheet.getContext("2d");
-      brush.setTransform(1, 0, 0, 1, 0, 0);
-      brush.globalCompositeOperation = "source-over";
-      brush.clearRect(0, 0, sheet.width, sheet.height);
-      brush.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.#mask(brush, stroke);
-      brush.globalCompositeOperation = "source-in";
-      brush.imageSmoothingEnabled = this.viewer.scale() * ratio < 0.999;
-      this.#fill(brush, job, stroke);
-      context.save();
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.globalAlpha = stroke.opacity;
-      context.drawImage(sheet, 0, 0);
-      context.restore();
+    const { width, height } = context.canvas;
+    for (const sheet of [this.#sheet, this.#frame]) {
+      if (sheet.width !== width || sheet.height !== height) Object.assign(sheet, { width, height });
     }
+    for (const stroke of strokes) this.#paintOne(context, job, stroke);
   }
 
   /* Ask for the tiles below a brush before it is pressed. */
@@ -43,52 +26,77 @@ export class Preview {
     for (const part of this.#parts(job, stroke)) this.#tile(part.url);
   }
 
+  #paintOne(context, job, stroke) {
+    const part = this.#extent(context.canvas, stroke);
+    if (!part) return;
+    const brush = this.#begin(this.#sheet, part);
+    this.#mask(brush, stroke);
+    this.#fill(this.#begin(this.#frame, part), part, job, stroke);
+    brush.globalCompositeOperation = "source-in";
+    brush.setTransform(1, 0, 0, 1, 0, 0);
+    brush.drawImage(this.#frame, ...part, ...part);
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.globalAlpha = stroke.opacity;
+    context.drawImage(this.#sheet, ...part, ...part);
+    context.restore();
+  }
+
+  /* What a stroke reaches of a canvas: left, top, width and height, in its pixels. */
+  #extent(canvas, { points, radius }) {
+    const from = this.viewer.toScreen(least(points, 0) - radius, least(points, 1) - radius);
+    const to = this.viewer.toScreen(most(points, 0) + radius, most(points, 1) + radius);
+    const edge = (value, size) => Math.min(size, Math.max(0, Math.round(value * devicePixelRatio)));
+    const [left, top] = [edge(from.x - 2, canvas.width), edge(from.y - 2, canvas.height)];
+    const [width, height] = [edge(to.x + 2, canvas.width) - left, edge(to.y + 2, canvas.height) - top];
+    return width > 0 && height > 0 ? [left, top, width, height] : null;
+  }
+
+  /* An empty part of a sheet, to be drawn on in the pixels of the page. */
+  #begin(sheet, part) {
+    const context = sheet.getContext("2d");
+    context.reset();
+    context.beginPath();
+    context.rect(...part);
+    context.clip();
+    context.scale(devicePixelRatio, devicePixelRatio);
+    return context;
+  }
+
   /* How much of the frame is painted, as alpha: wide rings below narrow ones add up to an even slope. */
   #mask(brush, { points, radius, hardness }) {
     const scale = this.viewer.scale();
+    const origin = this.viewer.toScreen(0, 0);
     const soft = (1 - hardness) * radius * scale > 1;
     const rings = soft ? RINGS : 1;
+    const line = new Path2D();
+    const [[row, col]] = points;
+    line.moveTo(origin.x + col * scale - 0.01, origin.y + row * scale); // one of no length would not be drawn
+    for (const [y, x] of points) line.lineTo(origin.x + x * scale, origin.y + y * scale);
     brush.lineCap = "round";
     brush.lineJoin = "round";
-    let reached = 0;
     for (let i = 1; i <= rings; i += 1) {
-      const wanted = i / rings;
-      brush.globalAlpha = 1 - (1 - wanted) / (1 - reached);
-      reached = wanted;
+      brush.globalAlpha = 1 - (1 - i / rings) / (1 - (i - 1) / rings);
       const part = soft ? hardness + (1 - hardness) * (1 - (i - 0.5) / rings) : 1;
       brush.lineWidth = Math.max(2 * radius * part * scale, 1);
-      brush.beginPath();
-      points.forEach(([row, col], at) => {
-        const { x, y } = this.viewer.toScreen(row, col);
-        if (at === 0) brush.moveTo(x - 0.01, y); // a line of no length would not be drawn
-        brush.lineTo(x, y);
-      });
-      brush.stroke();
+      brush.stroke(line);
     }
     brush.globalAlpha = 1;
   }
 
-  /* Fill what is masked with the frame. `source-in` takes the rest away, so all goes through one picture. */
-  #fill(brush, job, stroke) {
-    const whole = this.#frame;
-    const { width, height } = brush.canvas;
-    if (whole.width !== width || whole.height !== height) Object.assign(whole, { width, height });
-    const context = whole.getContext("2d");
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = "#8ab4ff66"; // where a tile has not come yet: a trace
-    context.clearRect(0, 0, width, height);
-    context.fillRect(0, 0, width, height);
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.imageSmoothingEnabled = brush.imageSmoothingEnabled;
+  /* The frame, and a trace where a tile of it has not come yet. */
+  #fill(context, part, job, stroke) {
+    const scale = this.viewer.scale();
+    context.fillStyle = "#8ab4ff66";
+    context.fillRect(...part.map((value) => value / devicePixelRatio));
+    context.imageSmoothingEnabled = scale * devicePixelRatio < 0.999;
     for (const { url, top, left, side } of this.#parts(job, stroke)) {
       const tile = this.#tile(url);
-      if (!tile.complete || !tile.naturalWidth) continue;
+      if (!tile.bitmap) continue;
       const from = this.viewer.toScreen(top - 0.5, left - 0.5);
-      const factor = side * this.viewer.scale();
-      context.drawImage(tile, from.x, from.y, tile.naturalWidth * factor, tile.naturalHeight * factor);
+      const { width, height } = tile.bitmap;
+      context.drawImage(tile.bitmap, from.x, from.y, width * side * scale, height * side * scale);
     }
-    brush.setTransform(1, 0, 0, 1, 0, 0);
-    brush.drawImage(whole, 0, 0);
   }
 
   /* The tiles that a stroke touches where it is seen, at the level that the screen needs. */
@@ -101,9 +109,8 @@ export class Preview {
     const { x, y } = this.viewer.toScreen(0, 0);
     const scale = this.viewer.scale();
     const span = (at, from, to, length) => {
-      const values = points.map((point) => point[at]);
-      const first = Math.max(0, from, Math.min(...values) - radius);
-      const last = Math.min(length - 1, to, Math.max(...values) + radius);
+      const first = Math.max(0, from, least(points, at) - radius);
+      const last = Math.min(length - 1, to, most(points, at) + radius);
       const found = [];
       for (let k = Math.floor(first / step); k * step <= last; k += 1) found.push(k);
       return found;
@@ -117,17 +124,28 @@ export class Preview {
     );
   }
 
+  /* A tile, whose bitmap comes later: decoded aside, so that the page goes on meanwhile. */
   #tile(url) {
-    let tile = this.#tiles.get(url);
-    if (tile) {
-      this.#tiles.delete(url);
-    } else {
-      tile = new Image();
-      tile.onload = () => this.viewer.repaint();
-      tile.src = url;
-    }
+    const tile = this.#tiles.get(url) ?? this.#fetched(url);
+    this.#tiles.delete(url);
     this.#tiles.set(url, tile);
     if (this.#tiles.size > MOST_TILES) this.#tiles.delete(this.#tiles.keys().next().value);
     return tile;
   }
+
+  #fetched(url) {
+    const tile = { bitmap: null };
+    fetch(url)
+      .then((answer) => answer.blob())
+      .then(createImageBitmap)
+      .then((bitmap) => {
+        tile.bitmap = bitmap;
+        this.viewer.repaint();
+      })
+      .catch(() => this.#tiles.delete(url)); // asked for again when it is needed again
+    return tile;
+  }
 }
+
+const least = (points, at) => points.reduce((value, point) => Math.min(value, point[at]), Infinity);
+const most = (points, at) => points.reduce((value, point) => Math.max(value, point[at]), -Infinity);
