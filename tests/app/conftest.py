@@ -1,7 +1,9 @@
-"""One server for all tests that do not mind what others have left in it."""
+"""A server for all tests that do not mind what others have left in it, and a browser."""
 
+import os
 import shutil
 
+import page_steps
 import pytest
 import small_stacks
 from app_server import running_server
@@ -18,3 +20,13 @@ def server(tmp_path_factory):
     (root / "way out").symlink_to(place / "outside")
     with running_server(place / "work", root, "--port", "0", "--max-upload", "2MB") as running:
         yield running
+
+
+@pytest.fixture(scope="module")  # not longer: asyncio cannot be used beside it
+def chromium():
+    """Debian's chromium without a window, driven by Playwright."""
+    if not shutil.which("chromium"):
+        reason = "no browser; on Debian: apt-get install chromium"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    with page_steps.browser() as launched:
+        yield launched

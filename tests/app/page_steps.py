@@ -1,0 +1,147 @@
+"""What a user does on the page, step by step: for tests of the whole way and for pictures of the docs."""
+
+import base64
+import os
+import shutil
+from contextlib import contextmanager
+
+DROP = """([files, target]) => {
+    const transfer = new DataTransfer();
+    for (const [name, data] of files) {
+        const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+        transfer.items.add(new File([bytes], name));
+    }
+    for (const kind of ["dragenter", "dragover", "drop"]) {
+        const event = new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true });
+        document.querySelector(target).dispatchEvent(event);
+    }
+}"""
+SETTLED = """() => panfocus.viewer?.job() && Object.values(panfocus.viewer.panes)
+    .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
+FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
+
+
+@contextmanager
+def browser():
+    """Start Debian's chromium without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        launched = started.chromium.launch(
+            executable_path=os.fspath(shutil.which("chromium")),
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+        )
+        yield launched
+        launched.close()
+
+
+class Visit:
+    """A user at the page: what is done is counted, what goes wrong is heard."""
+
+    def __init__(self, chromium, address, *, width=1280, height=800, **how):
+        self.context = chromium.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce", **how
+        )
+        self.complaints = []
+        self.asked = []
+        self.actions = 0
+        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        self.context.on("console", self._hear)
+        self.context.on("requestfailed", self._note_failure)
+        self.context.on("response", self._note_answer)
+        self.page = self.new_tab(address)
+
+    def new_tab(self, address):
+        page = self.context.new_page()
+        page.set_default_timeout(20_000)
+        page.goto(address)
+        return page
+
+    def drop(self, paths, target="#main"):
+        """Drop files on the page."""
+        self.actions += 1
+        files = [(path.name, base64.b64encode(path.read_bytes()).decode()) for path in paths]
+        self.page.evaluate(DROP, [files, target])
+
+    def click(self, role, name):
+        self.actions += 1
+        self.page.get_by_role(role, name=name, exact=True).click()
+
+    def choose(self, label, entry):
+        self.actions += 1
+        self.page.get_by_label(label, exact=True).select_option(entry)
+
+    def open_part(self, name):
+        """Unfold what is folded under a line."""
+        self.actions += 1
+        self.page.locator("summary", has_text=name).locator("visible=true").click()
+
+    def see_result(self):
+        """Wait until the fusion is done and all of its picture that shall be seen has come."""
+        self.page.locator("#viewer").wait_for(timeout=FOR_LONG)
+        self.settle()
+
+    def settle(self):
+        for _ in range(2):  # what was asked for begins with the next frame; what ends is drawn with the next
+            self.page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            self.page.wait_for_function(SETTLED)
+
+    def point_of(self, row, col):
+        """Return where in the window a pixel of the picture is."""
+        x, y = self.page.evaluate(
+            """([row, col]) => {
+                const { x, y } = panfocus.viewer.toScreen(row, col);
+                const { left, top } = panfocus.viewer.panes.main.element.getBoundingClientRect();
+                return [left + x, top + y];
+            }""",
+            [row, col],
+        )
+        return x, y
+
+    def look_at(self, row, col):
+        """Click on a place."""
+        self.actions += 1
+        self.page.mouse.click(*self.point_of(row, col))
+
+    def drag(self, *places):
+        """Press on the first place (row, col), move over the others, let go on the last."""
+        self.actions += 1
+        points = [self.point_of(*place) for place in places]
+        self.page.mouse.move(*points[0])
+        self.page.mouse.down()
+        for point in points[1:]:
+            self.page.mouse.move(*point, steps=4)
+        self.page.mouse.up()
+
+    def save(self, to, n=1):
+        """Press what saves, and return the files that the browser was given."""
+        self.actions += 1
+        saved = []
+        save = self.page.locator("#panel-export button[type=submit]")
+        for i in range(n):
+            with self.page.expect_download(timeout=FOR_LONG) as coming:
+                if i == 0:
+                    save.click()
+            saved.append(coming.value)
+        paths = [to / download.suggested_filename for download in saved]
+        for download, path in zip(saved, paths, strict=True):
+            download.save_as(path)
+        return paths
+
+    def close(self):
+        self.context.close()
+
+    def _hear(self, line):
+        if line.type == "error":
+            self.complaints.append(f"{line.text} {line.location['url']}")
+
+    def _note_failure(self, request):
+        if request.failure != "net::ERR_ABORTED":  # the page itself has left it
+            self.complaints.append(f"{request.url} {request.failure}")
+
+    def _note_answer(self, answer):
+        self.asked.append(answer.url)
+        if answer.status >= 400:
+            self.complaints.append(f"{answer.status} {answer.url}")

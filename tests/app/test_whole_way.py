@@ -1,0 +1,271 @@
+"""The whole way in a real browser: from files that are dropped to files that are saved, and all between.
+
+One server and one browser for all. What the page complains of in its console fails the test, and so does any
+request that fails.
+"""
+
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import small_stacks
+from app_server import running_server, wait
+from page_steps import FOR_LONG, Visit
+from PIL import Image
+
+from panfocus.io.read import read_image
+
+SIZE = (520, 620)  # more than a tile
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    return small_stacks.write(tmp_path_factory.mktemp("frames"), n=3, size=SIZE)
+
+
+@pytest.fixture(scope="module")
+def serves(tmp_path_factory):
+    place = tmp_path_factory.mktemp("whole")
+    (place / "pictures").mkdir()
+    with running_server(place / "work", place / "pictures") as running:
+        yield running
+
+
+@pytest.fixture
+def expect(chromium):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
+    return expect
+
+
+@pytest.fixture
+def visit(chromium, serves):
+    begun = Visit(chromium, serves.address)
+    yield begun
+    begun.close()
+    assert begun.complaints == []
+
+
+@pytest.fixture(scope="module")
+def fused(serves, frames):
+    """The stack as it was sent, and a fusion of it that is done."""
+    stack = serves.client.post("/api/stacks", json={"name": "fused before"}).json()["id"]
+    for path in frames:
+        serves.client.put(
+            f"/api/stacks/{stack}/files/{path.name}", content=path.read_bytes()
+        ).raise_for_status()
+    serves.seen(stack)
+    job = serves.client.post("/api/jobs", json={"stack": stack, "options": {}}).json()["id"]
+    assert job_of(serves, job, "done")["state"] == "done"
+    return f"{serves.url}/#stack={stack}&job={job}", job
+
+
+def job_of(serves, job, *states):
+    """Return a job once it is in one of these states."""
+    for _ in wait(FOR_LONG / 1000):
+        (found,) = (each for each in serves.state()["jobs"] if each["id"] == job)
+        if found["state"] in states:
+            return found
+    raise AssertionError(found)
+
+
+def run(command, folder):
+    """Run a command as the page shows it, in a folder."""
+    program, *words = shlex.split(command)
+    assert program == "panfocus"
+    subprocess.run([sys.executable, "-m", "panfocus", *words], cwd=folder, check=True, capture_output=True)
+
+
+def opened(visit, address, tool=None):
+    visit.page.goto(address)
+    visit.page.reload()
+    visit.see_result()
+    if tool:
+        visit.click("tab", tool)
+    return visit.page
+
+
+def picture(serves, job, layer="retouched"):
+    answer = serves.client.get(f"/api/jobs/{job}/crop/{layer}", params={"row": 256, "col": 256, "size": 512})
+    return np.asarray(Image.open(io.BytesIO(answer.content)))
+
+
+def test_from_start_to_a_saved_picture_in_at_most_five_actions_and_as_the_command_writes_it(
+    visit, frames, expect, tmp_path
+):
+    visit.drop(frames)
+    visit.click("button", "Fuse")
+    visit.see_result()
+    visit.click("tab", "Export")
+    (saved,) = visit.save(tmp_path)
+    assert visit.actions <= 5
+    assert read_image(saved).shape == (*SIZE, 3)
+    command = visit.page.locator("#panel-export .command").inner_text()
+    (tmp_path / "again").mkdir()
+    run(command, tmp_path / "again")
+    assert (tmp_path / "again" / saved.name).read_bytes() == saved.read_bytes()
+
+
+def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, fused, serves, expect):
+    page = opened(visit, fused[0])
+    visit.open_part("Settings")
+    visit.choose("Method", "coupled")
+    other = visit.new_tab(page.url)
+    page.locator("#fuse").click()
+    expect(page.locator(".results > li")).to_have_count(2)
+    stage = page.locator(".stage-name")
+    expect(stage).to_contain_text(re.compile("Deciding what is sharp"), timeout=FOR_LONG)
+    maps = page.locator(".live-map")
+    expect(maps).to_have_attribute("src", re.compile("live.png"))
+    job = page.url.partition("job=")[2]
+    first = live_map(serves, maps.get_attribute("src"))
+
+    page.reload()  # in the middle
+    assert page.url.endswith(job)
+    expect(page.get_by_role("heading", name="Fusing")).to_be_visible()
+    page.wait_for_function(
+        "before => ![before, null].includes(document.querySelector('.live-map').getAttribute('src'))",
+        arg=maps.get_attribute("src"),
+    )
+    later = live_map(serves, maps.get_attribute("src"))
+    assert 0 < np.count_nonzero(first[..., 3]) < np.count_nonzero(later[..., 3])
+
+    expect(other.locator(".results > li")).to_have_count(2)
+    for tab in (page, other):
+        expect(tab.locator(".results > li").nth(1)).to_contain_text("done in", timeout=FOR_LONG)
+    visit.see_result()
+    assert page.evaluate("panfocus.viewer.job().id") == job
+    assert other.evaluate("panfocus.viewer.job().id") == fused[1]  # what is looked at stays
+
+
+def live_map(serves, src):
+    answer = serves.client.get(src)
+    return np.asarray(Image.open(io.BytesIO(answer.content)).convert("RGBA"))
+
+
+def test_a_fusion_is_cancelled_and_can_be_run_again(visit, fused, serves, expect):
+    page = opened(visit, fused[0])
+    visit.open_part("Settings")
+    visit.choose("Method", "coupled")
+    page.locator("#fuse").click()
+    expect(page.locator("#cancel")).to_be_visible()
+    page.locator("#cancel").click()
+    expect(page.get_by_role("heading", name="The fusion was cancelled")).to_be_visible()
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    job = page.url.partition("job=")[2]
+    assert job_of(serves, job, "cancelled")["result"] is None
+
+
+def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
+    page = opened(visit, fused[0])
+    visit.click("button", "2:1")
+    visit.settle()
+    expect(page.locator(".viewer-line")).to_contain_text("200 %")
+    assert any("/tiles/fused/0/" in url for url in visit.asked)
+    visit.choose("Compare with", "frame-1")
+    visit.settle()
+    assert any("/tiles/frame-1/0/" in url for url in visit.asked)
+    divider = page.get_by_role("slider", name=re.compile("ompar|ivider"))
+    before = float(divider.get_attribute("aria-valuenow"))
+    divider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert float(divider.get_attribute("aria-valuenow")) > before
+    box = page.locator(".divider").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 150, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    assert float(divider.get_attribute("aria-valuenow")) < before
+
+    visit.choose("Map over it", "labels")
+    visit.settle()
+    assert any("/tiles/labels/" in url for url in visit.asked)
+
+
+def test_a_place_is_inspected_in_all_frames(visit, fused, expect):
+    page = opened(visit, fused[0])
+    visit.look_at(260, 310)  # the middle band, sharp in the second frame
+    panel = page.locator("#panel-look")
+    expect(panel).to_contain_text("row 260, column 310")
+    expect(panel.locator(".crops li")).to_have_count(4)
+    expect(panel.locator(".crops .chosen")).to_contain_text("frame-2.png")
+    for cut in panel.locator(".crops img").all():
+        cut.scroll_into_view_if_needed()
+        expect(cut).to_have_js_property("naturalWidth", 64)
+
+
+def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
+    visit, fused, serves, expect, tmp_path
+):
+    address, job = fused
+    other = visit.new_tab(address)
+    page = opened(visit, address, "Retouch")
+    page.get_by_role("radio").nth(0).check()
+    page.get_by_role("slider", name="Hardness").press("End")
+    visit.drag((150, 260), (300, 260))
+    saved = page.locator("#panel-retouch").get_by_text("All strokes are saved")
+    expect(saved).to_be_visible()
+    painted = picture(serves, job)
+    below = picture(serves, job, "fused")
+    frame = picture(serves, job, "frame-0")
+    changed = (painted != below).any(axis=2)
+    assert changed[200, 256] and not changed[400].any() and not changed[:, :150].any()
+    assert (painted[changed] == frame[changed]).all()  # a hard brush: the frame's own pixels
+
+    page.keyboard.press("Control+z")
+    expect(page.locator("summary", has_text="Strokes (0)")).to_be_visible()
+    for _ in wait(10):
+        if (picture(serves, job) == below).all():
+            break
+    assert (picture(serves, job) == below).all()
+    page.keyboard.press("Control+Shift+z")
+    expect(saved).to_be_visible()
+    for _ in wait(10):
+        if (picture(serves, job) == painted).all():
+            break
+    assert (picture(serves, job) == painted).all()
+
+    other.get_by_role("tab", name="Retouch").click()
+    expect(other.locator("summary", has_text="Strokes (1)")).to_be_visible()
+
+    visit.click("tab", "Export")
+    page.get_by_label("Format").select_option("TIFF")
+    page.get_by_label("Depth", exact=True).check()
+    page.get_by_role("checkbox", name="Labels").check()
+    files = visit.save(tmp_path, n=4)
+    command = page.locator("#panel-export .command").inner_text()
+    again = tmp_path / "again"
+    again.mkdir()
+    (strokes,) = (path for path in files if path.suffix == ".json")
+    assert len(json.loads(strokes.read_text())["strokes"]) == 1
+    (again / strokes.name).write_bytes(strokes.read_bytes())
+    run(command, again)
+    for path in files:
+        assert (again / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused, expect):
+    page = opened(visit, fused[0], "Learn")
+    visit.drag((100, 30), (400, 180))
+    expect(page.get_by_label("Focused in")).to_have_value("0")
+    visit.drag((100, 240), (400, 380))
+    expect(page.get_by_label("Focused in").nth(1)).to_have_value("1")
+    visit.open_part("Settings of learning")
+    for name, value in {"Atoms": 16, "Rounds": 3, "Samples": 400}.items():
+        page.locator("#panel-learn").get_by_label(name, exact=True).fill(str(value))
+    page.get_by_label("Name", exact=True).fill("of bands")
+    page.get_by_role("button", name="Learn a dictionary").click()
+    panel = page.locator("#panel-learn")
+    expect(panel).to_contain_text(re.compile("Round 3 of 3: objective"), timeout=FOR_LONG)
+    expect(panel.locator(".plot circle")).to_have_count(3)
+    expect(panel.locator(".atoms")).not_to_have_js_property("naturalWidth", 0)
+    page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_label("Dictionary", exact=True)).to_have_value("of bands")
+    expect(page.get_by_label("Method", exact=True)).to_have_value("coupled")
