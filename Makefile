@@ -48,5 +48,5 @@ exiftool:
 	touch $@
 
 .venv/installed-all: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app,dask]'
 	touch $@

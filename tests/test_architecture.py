@@ -28,6 +28,7 @@ BASE = (
     "_filters",
     "_checks",
     "_threads",
+    "_processes",
 )
 STAGES = (
     "registration",
@@ -47,7 +48,7 @@ STAGES = (
 )
 COMPARE = "compare"  # a front end to those below it, whose own doors are these two:
 DOORS = ("cli", "reproduce")
-FRONT_ENDS = (*DOORS, "app", "napari_plugin", COMPARE)
+FRONT_ENDS = (*DOORS, "app", "napari_plugin", "batch", COMPARE)
 
 BELOW_JOBS = (*BASE, *STAGES, "methods", "pipeline", "slabs", "execute", "io", "show")
 
@@ -65,11 +66,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "io": set(BASE),
     "show": {*BASE, "gray", "focus", "methods", "io.ramp"},
     "job": {*BELOW_JOBS},
+    "cluster": set(BASE),
     **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},
 }
+MAY_IMPORT["batch"].add("cluster")
 for door in DOORS:
     MAY_IMPORT[door].add(COMPARE)
-MAY_IMPORT["cli"] |= {"reproduce", "app"}  # whose commands it holds
+MAY_IMPORT["cli"] |= {"reproduce", "app", "batch"}  # whose commands it holds
 
 # A part's private modules are its own. Exceptions: (who, whose), and why.
 PRIVATE_EXCEPTIONS = {

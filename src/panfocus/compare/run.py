@@ -21,14 +21,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from panfocus._processes import Lost, in_processes
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.compare.checks import check_inputs
 from panfocus.compare.entries import Entry, file_name
-from panfocus.compare.processes import in_processes
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike, score_pictures
-from panfocus.errors import FileError
+from panfocus.errors import FileError, PanfocusError
 from panfocus.io.files import Content, digest, make_folder, read_json, write_files
 from panfocus.io.raster import decode_jpeg, encode_jpeg
 from panfocus.io.read import read_single, read_stack
@@ -164,7 +164,14 @@ def _performed(
     else:
         threads = max(1, available_cores() // workers)  # each process takes its share of the cores
         work = partial(_make_by_threads, threads)
-        yield from in_processes(work, tasks, workers, on_leaving=on_leaving)
+        with closing(in_processes(work, tasks, workers, on_leaving=on_leaving)) as finished:
+            for place, outcome in finished:
+                if isinstance(outcome, Lost):
+                    raise PanfocusError(
+                        "a worker process was ended from outside, perhaps for lack of memory; "
+                        "start again with fewer --workers, finished results are kept"
+                    )
+                yield place, outcome
 
 
 def _make_by_threads(threads: int, job: Job, fingerprint: str) -> Outcome:

@@ -13,8 +13,8 @@ LOCK = ".panfocus.lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep other runs of panfocus out of a folder while the block lasts.
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Keep other runs of panfocus out of a folder while the block lasts; `wait` for one that is there.
 
     The system gives the lock back however this process ends. On Windows, which has none of the kind, nothing
     is kept out.
@@ -22,7 +22,7 @@ def locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    file = _take(folder)
+    file = _take(folder, wait=wait)
     try:
         yield
     finally:
@@ -54,14 +54,14 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _take(folder: Path) -> TextIO:
+def _take(folder: Path, *, wait: bool) -> TextIO:
     import fcntl
 
     path = folder / LOCK
     while True:
         try:
             file = path.open("a")
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.close()
             raise FileError(
