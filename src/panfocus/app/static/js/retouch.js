@@ -96,12 +96,13 @@ export function mount(panel, app) {
     redo.disabled = !strokes?.canRedo;
     setText(said, strokes?.sending ? "Saving …" : strokes?.strokes.length ? "All strokes are saved." : "");
     list.draw(strokes, job);
+    brush.keepPreviews(strokes?.strokes ?? []);
     if (!strokes || strokes.version <= shown) return;
     shown = strokes.version;
     viewer.refresh("retouched", shown);
     const layer = strokes.strokes.length ? "retouched" : "fused";
     if (viewer.layer() !== layer) viewer.show(viewer.job(), layer);
-    brush.replaced(strokes.strokes);
+    brush.endPreviews(strokes.served);
   }
 
   function painted(stroke) {
@@ -111,7 +112,6 @@ export function mount(panel, app) {
 
   function takeBack() {
     strokes.undo();
-    brush.replaced(strokes.strokes);
     app.announce(`Undone. Strokes: ${strokes.strokes.length}.`);
   }
 

@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT, EDGE] = [320, 130, 12];
 export function createCourse() {
   const text = element("p", {});
   const plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img" });
-  const atoms = element("img", { class: "atoms", alt: "Atoms: each focused one beside its blurred one" });
+  const atoms = element("img", { class: "atoms", alt: "The atoms: above the focused and the blurred ones, below in pairs" });
   const whole = element("div", { class: "tool-part" }, text, plot, atoms);
   let shown = "";
 

@@ -93,15 +93,19 @@ export class Brush {
     return true;
   }
 
-  /* The picture is asked for anew: keep the preview of strokes until it has come. */
-  async replaced(strokes) {
-    const shown = this.#fresh.filter((stroke) => strokes.includes(stroke));
-    this.#fresh = [...shown];
+  /* Preview none but these: the others were taken back, or refused. */
+  keepPreviews(strokes) {
+    this.#fresh = this.#fresh.filter((stroke) => strokes.includes(stroke));
+    this.viewer.repaint();
+  }
+
+  /* The picture with these strokes was asked for: their previews end when it has come. */
+  async endPreviews(strokes) {
     const { main } = this.viewer.panes;
     for (const end = performance.now() + PATIENCE; !main.loaded && performance.now() < end; ) {
       await new Promise(requestAnimationFrame);
     }
-    this.#fresh = this.#fresh.filter((stroke) => !shown.includes(stroke));
+    this.#fresh = this.#fresh.filter((stroke) => !strokes.includes(stroke));
     this.viewer.repaint();
   }
 

@@ -18,6 +18,7 @@ export async function saved(job) {
 
 class StrokeList {
   strokes = [];
+  served = []; // those that the server shows, at `version`
   loaded = false;
   version = -1; // of what the server shows; it only rises
   sending = null; // a promise while strokes are on their way
@@ -123,7 +124,7 @@ class StrokeList {
       sent = this.strokes;
       try {
         const answer = await put(this.path, { ...this.head, strokes: sent });
-        this.version = answer.version;
+        Object.assign(this, { version: answer.version, served: sent });
         // Found by the server, and kept: what is done again has the same bits.
         sent.forEach((stroke, i) => Object.assign(stroke, { gain: answer.strokes.strokes[i].gain }));
         for (const stroke of sent) delete stroke.match;
