@@ -1,0 +1,93 @@
+"""Writing OME-Zarr, NGFF 0.5: the store with all its levels first, then, by many processes, its chunks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panfocus.io._errors import errors_that_name
+from panfocus.io.ome_zarr import Axis, import_zarr, open_array
+
+_VERSION = "0.5"
+
+
+@dataclass(frozen=True)
+class NewImage:
+    """An image that is to be written: rows and columns are its last two axes."""
+
+    axes: tuple[Axis, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    side: int  # of its chunks, in pixels
+    n_levels: int = 1
+    centred: bool = True  # a pixel of a smaller level lies amid those it was made of; else on the first
+    name: str = "fused"
+    omero: Mapping[str, Any] | None = None
+    about: Mapping[str, Any] | None = None  # what made it, as plain data
+
+    def level_shape(self, level: int) -> tuple[int, ...]:
+        """Return the lengths of a level's axes."""
+        height, width = (-(-length >> level) for length in self.shape[-2:])
+        return (*self.shape[:-2], height, width)
+
+
+def create_ome_zarr(path: Path, image: NewImage) -> None:
+    """Make the store and its empty arrays, one a level; `path` must not exist."""
+    zarr = import_zarr()
+    with errors_that_name(path):
+        group = zarr.create_group(path, zarr_format=3, attributes={"ome": _described(image)})
+        for level in range(image.n_levels):
+            shape = image.level_shape(level)
+            group.create_array(
+                name=str(level),
+                shape=shape,
+                chunks=(*(1 for _ in shape[:-2]), *(min(image.side, length) for length in shape[-2:])),
+                dtype=image.dtype,
+                dimension_names=[axis.name for axis in image.axes],
+                fill_value=0,
+            )
+
+
+def open_level(path: Path, level: int, *, change: bool = False) -> Any:
+    """Open an array of a store, to read of it or to fill it in whole chunks."""
+    return open_array(path / str(level), change=change)
+
+
+def remove_partial_chunks(path: Path) -> None:
+    """Remove what killed processes left of chunks that they were writing; nobody may write there."""
+    for left in path.rglob("*.partial"):
+        left.unlink(missing_ok=True)
+
+
+def _described(image: NewImage) -> dict[str, Any]:
+    multiscale = {
+        "name": image.name,
+        "axes": [
+            {"name": axis.name, "type": axis.kind, **({"unit": axis.unit} if axis.unit else {})}
+            for axis in image.axes
+        ],
+        "datasets": [
+            {"path": str(level), "coordinateTransformations": _places(image.axes, level, image.centred)}
+            for level in range(image.n_levels)
+        ],
+        "metadata": {"software": "panfocus", **(image.about or {})},
+    }
+    described: dict[str, Any] = {"version": _VERSION, "multiscales": [multiscale]}
+    if image.omero:
+        described["omero"] = dict(image.omero)
+    return described
+
+
+def _places(axes: Sequence[Axis], level: int, centred: bool) -> list[dict[str, Any]]:
+    factors = [2**level if axis.name in "yx" else 1 for axis in axes]
+    scales = [axis.scale * factor for axis, factor in zip(axes, factors, strict=True)]
+    firsts = [
+        axis.translation + axis.scale * (factor - 1) / 2 * centred
+        for axis, factor in zip(axes, factors, strict=True)
+    ]
+    places: list[dict[str, Any]] = [{"type": "scale", "scale": scales}]
+    if any(firsts):
+        places.append({"type": "translation", "translation": firsts})
+    return places

@@ -1,0 +1,178 @@
+"""OME-Zarr: what ome-zarr-py, another's program, writes is read; what we write it reads alike."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from panfocus.errors import FileError
+from panfocus.io.ome_zarr import Axis, ZarrFrames, is_zarr, read_ome_zarr
+from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
+
+zarr = pytest.importorskip("zarr")
+pytest.importorskip("ome_zarr")
+
+SHAPE = (2, 3, 4, 37, 53)  # t, c, z, y, x
+UNITS = {"t": "second", "z": "micrometer", "y": "micrometer", "x": "micrometer"}
+SCALE = {"t": 2.0, "c": 1.0, "z": 1.5, "y": 0.25, "x": 0.5}
+
+
+@pytest.fixture(params=["0.4", "0.5"])
+def theirs(request, tmp_path, rng):
+    """A store of ome-zarr-py, and the pixels in it."""
+    from ome_zarr.format import FormatV04, FormatV05
+    from ome_zarr.writer import write_image
+
+    pixels = rng.integers(0, 4096, SHAPE, np.uint16)
+    path = tmp_path / "theirs.ome.zarr"
+    write_image(
+        pixels,
+        str(path),
+        fmt={"0.4": FormatV04(), "0.5": FormatV05()}[request.param],
+        axes="tczyx",
+        scale=SCALE,
+        axes_units=UNITS,
+        scale_factors=(2,),
+        storage_options={"chunks": (1, 1, 1, 16, 32)},
+        metadata={"omero": {"channels": [{"label": name, "color": "FFFFFF"} for name in "abc"]}},
+    )
+    return path, pixels
+
+
+def test_an_image_of_ome_zarr_py_is_understood(theirs):
+    path, pixels = theirs
+    image = read_ome_zarr(path)
+    assert image.shape == pixels.shape
+    assert image.dtype == np.uint16
+    assert [axis.name for axis in image.axes] == list("tczyx")
+    assert {axis.name: axis.scale for axis in image.axes} == SCALE
+    assert {axis.name: axis.unit for axis in image.axes if axis.unit} == UNITS
+    told = image.acquisition
+    assert (told.pixel_width, told.pixel_height, told.step, told.unit) == (0.5, 0.25, 1.5, "µm")
+
+
+def test_its_slices_are_frames_of_one_channel_or_of_all(theirs):
+    path, pixels = theirs
+    image = read_ome_zarr(path)
+    one = pickle.loads(pickle.dumps(ZarrFrames(image, 1, [2])))
+    assert one.shape == (4, 37, 53)
+    np.testing.assert_array_equal(one[:], pixels[1, 2])
+    np.testing.assert_array_equal(one[3, 5:20, 30:53], pixels[1, 2, 3, 5:20, 30:53])
+    every = ZarrFrames(image, 0, range(3))
+    np.testing.assert_array_equal(every[:, 2:9, 1:5], np.moveaxis(pixels[0, :, :, 2:9, 1:5], 0, 3))
+    two = ZarrFrames(image, 0, [0, 2])  # two would be taken for grey and alpha
+    assert two.shape == (4, 37, 53, 3)
+    np.testing.assert_array_equal(two[1, 0:5, 0:5][..., :2], np.moveaxis(pixels[0, ::2, 1, :5, :5], 0, 2))
+    assert not two[1][..., 2].any()
+
+
+def test_what_is_written_is_read_by_ome_zarr_py_with_scale_and_units(tmp_path, rng):
+    from ome_zarr.io import parse_url
+    from ome_zarr.reader import Reader
+
+    axes = (
+        Axis("c"),
+        Axis("y", "micrometer", 0.25, 10.0),
+        Axis("x", "micrometer", 0.5),
+    )
+    omero = {"channels": [{"label": "a", "color": "FF0000", "window": dict(start=0, end=9, min=0, max=9)}] * 2}
+    path = tmp_path / "ours.ome.zarr"
+    create_ome_zarr(path, NewImage(axes, (2, 37, 53), np.dtype(np.uint16), 16, 3, omero=omero))
+    pixels = rng.integers(0, 4096, (2, 37, 53), np.uint16)
+    open_level(path, 0, change=True)[...] = pixels
+    (node,) = Reader(parse_url(str(path)))()
+    np.testing.assert_array_equal(np.asarray(node.data[0]), pixels)
+    assert [level.shape for level in node.data] == [(2, 37, 53), (2, 19, 27), (2, 10, 14)]
+    assert [axis["name"] for axis in node.metadata["axes"]] == ["c", "y", "x"]
+    assert [axis.get("unit") for axis in node.metadata["axes"]] == [None, "micrometer", "micrometer"]
+    # The centre of a pixel of level 2, of 4 x 4, is 1.5 pixels from that of the first.
+    scale, translation = node.metadata["coordinateTransformations"][2]
+    assert scale["scale"] == [1, 1.0, 2.0]
+    assert translation["translation"] == [0, 10 + 1.5 * 0.25, 1.5 * 0.5]
+    mine = read_ome_zarr(path)
+    assert mine.axes == axes
+    assert mine.channel_names == ("a", "a")
+
+
+def test_what_is_written_is_valid_by_the_models_of_ngff(tmp_path):
+    models = pytest.importorskip("ome_zarr_models.v05")
+    path = tmp_path / "ours.ome.zarr"
+    create_ome_zarr(path, NewImage((Axis("y"), Axis("x")), (300, 200), np.dtype(np.uint8), 128, 2))
+    assert models.Image.from_zarr(zarr.open_group(path)).attributes.ome.version == "0.5"
+
+
+def test_a_plain_array_of_slices_will_do(tmp_path, rng):
+    pixels = rng.integers(0, 255, (3, 20, 30), np.uint8).astype(">u2")
+    path = tmp_path / "plain.zarr"
+    zarr.create_array(path, data=pixels, chunks=(1, 8, 8), zarr_format=2)
+    image = read_ome_zarr(path)
+    frames = ZarrFrames(image, 0, [0])
+    assert frames.dtype == np.dtype(np.uint16)
+    assert frames[:].dtype.isnative
+    np.testing.assert_array_equal(frames[:], pixels)
+
+
+def test_the_only_image_of_a_converted_file_is_found(theirs):
+    path, _ = theirs
+    outer = path.parent / "converted.zarr"
+    zarr.create_group(outer, attributes={"ome": {"bioformats2raw.layout": 3}})
+    path.rename(outer / "0")
+    assert read_ome_zarr(outer).shape == SHAPE
+    (outer / "1").mkdir()
+    with pytest.raises(FileError, match=r"several images; name one of them"):
+        read_ome_zarr(outer)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "complaint"),
+    [
+        ({"plate": {}}, "a plate of many images"),
+        ({"multiscales": []}, "damaged"),
+        ({"multiscales": [{"axes": [], "datasets": [{"path": "0"}]}]}, "damaged"),
+        ({}, "neither an image of OME-Zarr nor an array"),
+    ],
+)
+def test_what_is_no_image_is_named_in_one_line(tmp_path, attributes, complaint):
+    path = tmp_path / "odd.zarr"
+    zarr.create_group(path, attributes={"ome": attributes})
+    with pytest.raises(FileError, match=complaint) as caught:
+        read_ome_zarr(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
+    with pytest.raises(FileError, match=r"none\.zarr: there is no such store"):
+        read_ome_zarr(tmp_path / "none.zarr")
+    (tmp_path / "empty.zarr").mkdir()
+    with pytest.raises(FileError, match="not a Zarr store"):
+        read_ome_zarr(tmp_path / "empty.zarr")
+    path, _ = theirs
+    image = read_ome_zarr(path)
+    for chunk in (path / image.array).rglob("*"):
+        if chunk.is_file() and chunk.suffix != ".json" and not chunk.name.startswith(".z"):
+            chunk.write_bytes(b"\xff" * 7)
+    with pytest.raises(FileError, match=r"theirs\.ome\.zarr: ") as caught:
+        ZarrFrames(image, 0, [0])[0]
+    assert "\n" not in str(caught.value)
+
+
+def test_stores_are_known_by_name_or_by_what_is_in_them(theirs, tmp_path):
+    path, _ = theirs
+    assert is_zarr(tmp_path / "new.ome.zarr")
+    path.rename(tmp_path / "bare")
+    assert is_zarr(tmp_path / "bare")
+    assert not is_zarr(tmp_path)
+    assert not is_zarr(tmp_path / "frame.tif")
+
+
+def test_attributes_that_are_no_json_are_named(tmp_path):
+    path = tmp_path / "odd.zarr"
+    path.mkdir()
+    (path / "zarr.json").write_text("{")
+    with pytest.raises(FileError, match=r"odd\.zarr"):
+        read_ome_zarr(path)
+    (path / "zarr.json").write_text(json.dumps({"attributes": [1]}))
+    with pytest.raises(FileError, match="damaged"):
+        read_ome_zarr(path)
