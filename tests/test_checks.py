@@ -64,7 +64,7 @@ def test_values_that_are_no_numbers(value, dtype):
     refused(frames, "frame 2 holds NaN or infinite values; replace them first")
 
 
-def test_an_array_that_is_not_in_memory_is_looked_through_a_frame_at_a_time():
+def test_an_array_that_is_not_in_memory_is_looked_through_some_rows_at_a_time(monkeypatch):
     class OnDisk:
         shape, dtype, ndim = (3, 13, 17), np.dtype(np.float32), 3
         asked = ()
@@ -77,11 +77,16 @@ def test_an_array_that_is_not_in_memory_is_looked_through_a_frame_at_a_time():
 
         def __getitem__(self, key):
             self.asked += (key,)
-            return np.full((13, 17), np.nan if key == 2 else 0.5, np.float32)
+            k, rows, cols = key
+            return np.full((13, 17), np.nan if k == 2 else 0.5, np.float32)[rows, cols]
 
     frames = OnDisk()
     refused(frames, "frame 2 holds NaN or infinite values; replace them first")
-    assert frames.asked == (0, 1, 2)
+    assert [k for k, *_ in frames.asked] == [0, 1, 2]
+    monkeypatch.setattr("panfocus._checks.BAND_VALUES", 5 * 17)
+    frames.asked = ()
+    refused(frames, "frame 2 holds NaN or infinite values; replace them first")
+    assert [rows for k, rows, _ in frames.asked if k == 0] == [slice(0, 5), slice(5, 10), slice(10, 13)]
     frames.dtype, frames.asked = np.dtype(np.uint8), ()
     assert frames_array(frames) is frames
     assert frames.asked == ()  # whole numbers are all finite

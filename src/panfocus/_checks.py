@@ -12,6 +12,7 @@ from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 from panfocus.stack import Frames
 
+BAND_VALUES = 1 << 22  # of a frame that are looked at at once
 FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
 
 
@@ -50,7 +51,7 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
         check_like(alike, "frame 0", alike, "frame 0")
         if frames.dtype.kind == "f":
             for i in range(len(frames)):
-                check_like(np.asarray(frames[i]), f"frame {i}", alike, "frame 0")
+                check_range(f"frame {i}", largest_magnitude(frames, i))
         return frames
     if not isinstance(frames, Iterable):
         raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
@@ -93,11 +94,26 @@ def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: 
             "all frames need one size: crop them"
         )
     if array.dtype.kind == "f":
-        largest = max(abs(float(array.min())), abs(float(array.max())))
-        if not math.isfinite(largest):
-            raise InputError(f"{name} holds NaN or infinite values; replace them first")
-        if largest != 0 and not 1 / FLOAT_LIMIT <= largest <= FLOAT_LIMIT:
-            raise InputError(f"{name} holds values up to {largest:g}; rescale them to about 0 to 1")
+        check_range(name, largest_magnitude(array[None], 0))
+
+
+def largest_magnitude(frames: Frames, k: int) -> float:
+    """Return the largest value of a frame of floats, of either sign; NaN if one is none."""
+    height, width = frames.shape[1:3]
+    rows = max(1, BAND_VALUES // math.prod(frames.shape[2:]))
+    bands = (
+        np.asarray(frames[k, slice(top, min(top + rows, height)), slice(0, width)])
+        for top in range(0, height, rows)
+    )
+    return float(np.max([max(abs(float(band.min())), abs(float(band.max()))) for band in bands]))
+
+
+def check_range(name: str, largest: float) -> None:
+    """Refuse a frame of floats whose largest value is this."""
+    if not math.isfinite(largest):
+        raise InputError(f"{name} holds NaN or infinite values; replace them first")
+    if largest != 0 and not 1 / FLOAT_LIMIT <= largest <= FLOAT_LIMIT:
+        raise InputError(f"{name} holds values up to {largest:g}; rescale them to about 0 to 1")
 
 
 def _size(array: NDArray[Any]) -> str:

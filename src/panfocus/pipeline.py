@@ -50,7 +50,8 @@ def fuse(
     ----------
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
         Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range). An array that
-        lies on disk, such as `np.memmap` or what can be indexed like it, is read part by part.
+        lies on disk, such as `np.memmap` or what can be indexed like it, is read part by part. One of Dask or
+        Zarr is only measured now, and fused when the result, of Dask arrays, is computed.
     method : str or FusionMethod
         Name of a method, or one made beforehand with its settings.
     hot_pixels : str
@@ -96,13 +97,29 @@ def fuse(
     chosen = get_method(method, **settings) if isinstance(method, str) else method
     if not dataclasses.is_dataclass(chosen):
         raise InputError(f"method must be a name or a method, got {method!r}")
-    stack = _checks.frames_array(frames)
+    lazy = execute.is_lazy(frames)
+    if lazy and refine:
+        raise InputError(
+            "refine needs the whole image at once; fuse lazy arrays without, or np.asarray(frames)"
+        )
+    stack = _checks.frames_array(execute.BlockFrames(frames) if lazy else frames)
     started = time.perf_counter()
     with limit_threads(threads):
-        stack, corrections = corrected(stack, hot_pixels=hot_pixels, exposure=exposure)
-        result = execute.run(
-            chosen, stack, progress, maps=maps, max_memory=max_memory, allocate=allocate, watch=watch
-        )
+        found = find_corrections(stack, hot_pixels=hot_pixels, exposure=exposure)
+        if isinstance(stack, execute.BlockFrames):
+            result = execute.run_lazily(
+                chosen, stack, found, maps=maps, max_memory=max_memory, threads=threads
+            )
+        else:
+            result = execute.run(
+                chosen,
+                found.of(stack),
+                progress,
+                maps=maps,
+                max_memory=max_memory,
+                allocate=allocate,
+                watch=watch,
+            )
         report = {
             "panfocus": version("panfocus"),
             "method": method if isinstance(method, str) else type(method).__name__.lower(),
@@ -111,7 +128,7 @@ def fuse(
             "shape": list(stack.shape[1:]),
             "dtype": stack.dtype.name,
             "threads": thread_count(),
-            **corrections,
+            **found.report(),
             **result.report,
         }
         image = result.image
@@ -127,21 +144,22 @@ def corrected(frames: Frames, *, hot_pixels: str, exposure: str) -> tuple[Frames
 
     The options are those of `fuse`.
     """
+    found = find_corrections(frames, hot_pixels=hot_pixels, exposure=exposure)
+    return found.of(frames), found.report()
+
+
+def find_corrections(frames: Frames, *, hot_pixels: str, exposure: str) -> execute.Corrections:
+    """Look for what has to be corrected; the options are those of `fuse`."""
     _checks.one_of("exposure", exposure, EXPOSURE)
-    frames, report = repair_hot_pixels(frames, hot_pixels)
-    if exposure == "auto":
-        measured = measure_exposure(frames)
-        frames, report["exposure"] = measured.correct(frames), measured.report()
-    return frames, report
+    _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
+    hot = find_hot_pixels(frames, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
+    repaired = hot.repair(frames) if hot else frames
+    return execute.Corrections(hot, measure_exposure(repaired) if exposure == "auto" else None)
 
 
 def repair_hot_pixels(frames: Frames, how: str) -> tuple[Frames, dict[str, Any]]:
     """Return frames that are not aligned yet without hot pixels, and their number for the report."""
-    _checks.one_of("hot_pixels", how, HOT_PIXELS)
-    if how == "off":
-        return frames, {}
-    found = find_hot_pixels(frames, in_pairs=how == "on")
-    return found.repair(frames), {"hot_pixels": {"fixed": found.n_fixed, "single": found.n_single}}
+    return corrected(frames, hot_pixels=how, exposure="off")
 
 
 def apply(

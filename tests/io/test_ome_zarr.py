@@ -76,7 +76,8 @@ def test_what_is_written_is_read_by_ome_zarr_py_with_scale_and_units(tmp_path, r
         Axis("y", "micrometer", 0.25, 10.0),
         Axis("x", "micrometer", 0.5),
     )
-    omero = {"channels": [{"label": "a", "color": "FF0000", "window": dict(start=0, end=9, min=0, max=9)}] * 2}
+    shown = {"color": "FF0000", "window": {"start": 0, "end": 9, "min": 0, "max": 9}}
+    omero = {"channels": [{"label": "a", **shown}] * 2}
     path = tmp_path / "ours.ome.zarr"
     create_ome_zarr(path, NewImage(axes, (2, 37, 53), np.dtype(np.uint16), 16, 3, omero=omero))
     pixels = rng.integers(0, 4096, (2, 37, 53), np.uint16)

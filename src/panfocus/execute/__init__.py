@@ -1,5 +1,8 @@
 """Run a method on an image of any size: whole, or tile by tile with the same result."""
 
+from panfocus.execute.lazy import BlockFrames, is_lazy, map_dtype, run_lazily
+from panfocus.execute.parts import Corrections, fuse_part, read_for
+from panfocus.execute.shares import Shares
 from panfocus.execute.tiled import (
     LEAST_SIDE,
     Allocate,
@@ -10,4 +13,20 @@ from panfocus.execute.tiled import (
     working_memory,
 )
 
-__all__ = ["LEAST_SIDE", "Allocate", "layers_of", "run", "tile_bytes", "tile_side", "working_memory"]
+__all__ = [
+    "LEAST_SIDE",
+    "Allocate",
+    "BlockFrames",
+    "Corrections",
+    "Shares",
+    "fuse_part",
+    "is_lazy",
+    "layers_of",
+    "map_dtype",
+    "read_for",
+    "run",
+    "run_lazily",
+    "tile_bytes",
+    "tile_side",
+    "working_memory",
+]

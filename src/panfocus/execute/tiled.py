@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import InputError
-from panfocus.execute._shares import Shares
+from panfocus.execute.shares import Shares
 from panfocus.methods import FusionMethod, FusionResult, Layered, Surveyor, Tile, cover, largest
 from panfocus.stack import Frames, part_of
 

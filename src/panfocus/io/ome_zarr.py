@@ -202,9 +202,7 @@ def _plain_array(path: Path) -> ZarrImage:
     try:
         array = open_array(path)
     except FileError as error:
-        raise FileError(
-            "neither an image of OME-Zarr nor an array; if it holds images, name one"
-        ) from error
+        raise FileError("neither an image of OME-Zarr nor an array; if it holds images, name one") from error
     told = [str(name).lower() for name in getattr(array.metadata, "dimension_names", None) or ()]
     names = told if len(told) == array.ndim else list("zyx")
     if len(names) != array.ndim:
@@ -213,7 +211,12 @@ def _plain_array(path: Path) -> ZarrImage:
 
 
 def _checked(
-    path: Path, array_path: str, axes: tuple[Axis, ...], array: Any, name: str, omero: Mapping[str, Any] | None
+    path: Path,
+    array_path: str,
+    axes: tuple[Axis, ...],
+    array: Any,
+    name: str,
+    omero: Mapping[str, Any] | None,
 ) -> ZarrImage:
     names = [axis.name for axis in axes]
     if not {"y", "x"} <= set(names) <= set(_KINDS) or len(set(names)) < len(names):

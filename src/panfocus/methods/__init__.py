@@ -12,13 +12,14 @@ from panfocus.methods._method import (
     parse_settings,
     setting_names,
 )
-from panfocus.methods._tile import Tile, cover, largest
+from panfocus.methods._tile import Region, Tile, cover, largest, within
 
 __all__ = [
     "DEFAULT_METHOD",
     "FusionMethod",
     "FusionResult",
     "Layered",
+    "Region",
     "Surveyor",
     "Tile",
     "cover",
@@ -28,4 +29,5 @@ __all__ = [
     "method_names",
     "parse_settings",
     "setting_names",
+    "within",
 ]

@@ -111,7 +111,14 @@ class Surveyor(Protocol):
         ...
 
     def survey(self, frames: Frames) -> FusionMethod:
-        """Return the method as it is for these frames, which it takes up one at a time."""
+        """Return the method as it is for these frames, which it takes up one at a time.
+
+        Beside settings it holds `measured`, plain numbers by name.
+        """
+        ...
+
+    def surveyed(self, measured: dict[str, Any]) -> FusionMethod:
+        """Return what `survey` returned when it measured this: for tiles that others fuse."""
         ...
 
 

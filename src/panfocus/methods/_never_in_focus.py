@@ -141,14 +141,17 @@ def _share_of_sharpest(
     """
     size = dictionary.patch_size
     side = scale * PATCHES * size
-    width = frames.shape[2]
     rows, cols = (_spread_out(length, side) for length in frames.shape[1:3])
     pursuit = Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=ROUGH_BOUND)
     energy_of_noise = (size * noise / scale) ** 2
     in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
     focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
     for k in range(len(frames)):
-        blocks = [frames[k, top : top + side, 0:width][:, cols] for top in rows[::side]]
+        # Block by block: a frame that is stored in tiles is read in few of them.
+        blocks = [
+            np.concatenate([frames[k, top : top + side, left : left + side] for left in cols[::side]], axis=1)
+            for top in rows[::side]
+        ]
         gray = ((to_gray(np.concatenate(blocks)) - dark) / span).astype(np.float32)
         patches, energies = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
         patches[:, ROUGH_BOUND * energies < energy_of_noise] = 0

@@ -153,7 +153,11 @@ class PanFocus:
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
         scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
-        return _Surveyed(self, dark, span, noise, scale)
+        return _Surveyed(self, dark, float(span), noise, scale)
+
+    def surveyed(self, measured: dict[str, Any]) -> "_Surveyed":
+        """Return what `survey` returned when it measured this."""
+        return _Surveyed(self, **measured)
 
     def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a whole image."""
@@ -173,6 +177,11 @@ class _Surveyed:
     span: float
     noise: float  # in levels
     scale: int  # by which frames must be reduced for their sharpest places to look sharp
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What it knows, as plain numbers."""
+        return {"dark": self.dark, "span": self.span, "noise": self.noise, "scale": self.scale}
 
     @property
     def halo(self) -> int:

@@ -37,6 +37,24 @@ class Shares:
             self._known.add("never_in_focus_share")
             self._never_in_focus += int(np.count_nonzero(part.never_in_focus))
 
+    def counts(self) -> dict[str, Any]:
+        """Return all that was counted, as plain data."""
+        return {
+            "frames": self._frames.tolist(),
+            "confidence": self._confidence,
+            "never_in_focus": self._never_in_focus,
+            "pixels": self._pixels,
+            "known": sorted(self._known),
+        }
+
+    def add_counts(self, counted: dict[str, Any]) -> None:
+        """Add what was counted elsewhere."""
+        self._frames += np.array(counted["frames"], np.int64)
+        self._confidence += counted["confidence"]
+        self._never_in_focus += counted["never_in_focus"]
+        self._pixels += counted["pixels"]
+        self._known.update(counted["known"])
+
     def report(self) -> dict[str, Any]:
         """Return those that the method knows."""
         shares = {

@@ -1,0 +1,159 @@
+"""Dask and Zarr arrays: measured block by block, then fused when it is asked for, tile by tile by Dask."""
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Collection
+from itertools import accumulate, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._threads import limit_threads
+from panfocus.errors import InputError
+from panfocus.execute.parts import Corrections, fuse_part, read_for
+from panfocus.execute.tiled import layers_of, tile_side
+from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
+from panfocus.stack import LazyFrames
+
+KEPT_BYTES = 1 << 28  # of blocks that were read last; one of them, if that is larger
+
+
+def is_lazy(frames: object) -> bool:
+    """Tell whether frames are an array of Dask or of Zarr; neither is imported for that."""
+    return type(frames).__module__.partition(".")[0] in ("dask", "zarr") and hasattr(frames, "chunks")
+
+
+class BlockFrames(LazyFrames):
+    """Frames of a Dask or Zarr array, read in its own blocks, of which the last few are kept."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype).newbyteorder("="))
+        self.array = array
+        self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
+        self._kept: OrderedDict[tuple[int, ...], NDArray[Any]] = OrderedDict()
+        self._one_at_a_time = threading.Lock()
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        keys = [slice(k, k + 1), *place, *(slice(None) for _ in self.shape[len(place) + 1 :])]
+        spans = [range(n)[key] for key, n in zip(keys, self.shape, strict=True)]
+        part = np.empty([len(span) for span in spans], self.dtype)
+        touched = [
+            range(bisect_right(starts, span.start) - 1, bisect_right(starts, span.stop - 1))
+            for starts, span in zip(self._starts, spans, strict=True)
+        ]
+        for block in product(*touched):
+            firsts = [starts[i] for starts, i in zip(self._starts, block, strict=True)]
+            values = self._block(block)
+            common = [
+                range(max(span.start, first), min(span.stop, first + length))
+                for span, first, length in zip(spans, firsts, values.shape, strict=True)
+            ]
+            into = (_from(both, span.start) for both, span in zip(common, spans, strict=True))
+            out_of = (_from(both, first) for both, first in zip(common, firsts, strict=True))
+            part[tuple(into)] = values[tuple(out_of)]
+        return np.asarray(part[0])
+
+    def _block(self, block: tuple[int, ...]) -> NDArray[Any]:
+        with self._one_at_a_time:
+            if block in self._kept:
+                self._kept.move_to_end(block)
+                return self._kept[block]
+            spans = (slice(starts[i], starts[i + 1]) for starts, i in zip(self._starts, block, strict=True))
+            values = np.asarray(self.array[tuple(spans)])
+            while (
+                self._kept and sum(kept.nbytes for kept in self._kept.values()) + values.nbytes > KEPT_BYTES
+            ):
+                self._kept.popitem(last=False)
+            self._kept[block] = values
+            return values
+
+
+def run_lazily(
+    method: FusionMethod,
+    frames: BlockFrames,
+    corrections: Corrections,
+    *,
+    maps: Collection[str] | None,
+    max_memory: int | None,
+    threads: int | None,
+) -> FusionResult:
+    """Return a result of Dask arrays; only what the method has to know of all frames is computed now."""
+    da, delayed = _import_dask()
+    if isinstance(method, Surveyor):
+        method = method.survey(corrections.of(frames))
+    name = type(method).__name__
+    if method.halo is None:
+        raise InputError(
+            f"{name} needs the whole image at once; give it an array in memory, such as np.asarray(frames)"
+        )
+    if maps is not None and (asked := set(maps) & set(layers_of(method))):
+        raise InputError(f"{', '.join(sorted(asked))} of lazy arrays cannot be told; leave them out")
+    side = tile_side(method, frames, max_memory, halo=method.halo)
+    height, width = frames.shape[1:3]
+    tiles = cover((height, width), side, method.halo)
+    the_method = delayed(method)
+    is_dask = type(frames.array).__module__.startswith("dask")
+    parts = {}
+    for tile in tiles:
+        rows, cols = read_for(tile)
+        given = frames.array[:, rows, cols] if is_dask else delayed(_read)(frames.array, rows, cols)
+        fused = delayed(_fused)(the_method, given, tile, corrections.within(rows, cols), threads or 1)
+        parts[tile.inner[0].start, tile.inner[1].start] = (tile, fused)
+
+    def whole(name: str, dtype: np.dtype[Any], channels: tuple[int, ...] = ()) -> Any:
+        rows: dict[int, list[Any]] = {}
+        for (top, _), (tile, fused) in sorted(parts.items()):
+            shape = (*(span.stop - span.start for span in tile.inner), *channels)
+            rows.setdefault(top, []).append(da.from_delayed(getattr(fused, name), shape, dtype))
+        return da.concatenate([da.concatenate(row, axis=1) for row in rows.values()], axis=0)
+
+    kept = [name for name in method.maps if maps is None or name in maps]
+    return FusionResult(
+        image=whole("image", frames.dtype, frames.shape[3:]),
+        **{name: whole(name, map_dtype(name, len(frames))) for name in kept},
+    )
+
+
+def map_dtype(name: str, n_frames: int) -> np.dtype[Any]:
+    """Return the type of a map of so many frames, as all methods give it."""
+    labels = np.uint8 if n_frames <= 256 else np.uint16
+    types: dict[str, type[Any]] = {"labels": labels, "never_in_focus": np.bool_}
+    found: np.dtype[Any] = np.dtype(types.get(name, np.float32))
+    return found
+
+
+def _fused(
+    method: FusionMethod, pixels: NDArray[Any], tile: Tile, corrections: Corrections, threads: int
+) -> FusionResult:
+    with limit_threads(threads):
+        return fuse_part(method, np.asarray(pixels), tile, corrections)
+
+
+def _read(array: Any, *place: slice) -> NDArray[Any]:
+    values = np.asarray(array[:, *place])
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _starts(chunks: Any, length: int) -> list[int]:
+    """Return where blocks begin, and the end: Dask tells the length of each, Zarr that of all."""
+    if isinstance(chunks, int):
+        return [*range(0, length, chunks), length]
+    return [0, *accumulate(map(int, chunks))]
+
+
+def _from(span: range, first: int) -> slice:
+    return slice(span.start - first, span.stop - first)
+
+
+def _import_dask() -> tuple[Any, Any]:
+    try:
+        import dask.array
+        from dask.delayed import delayed
+    except ImportError as error:
+        raise InputError(
+            "lazy arrays are fused by Dask; install it with: pip install 'panfocus[dask]', "
+            "or give an array in memory, such as frames[:]"
+        ) from error
+    return dask.array, delayed

@@ -1,0 +1,109 @@
+"""Dask and Zarr arrays: nothing is fused before it is asked for; then it is the same, bit for bit."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import panfocus as pf
+from panfocus.execute import BlockFrames, is_lazy
+
+da = pytest.importorskip("dask.array")
+zarr = pytest.importorskip("zarr")
+
+MAPS = ("labels", "confidence", "depth", "never_in_focus")
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Three frames (500 x 410), each sharp in a third; with hot pixels, and the last a tenth brighter."""
+    rng = np.random.default_rng(5)
+    sharp = gaussian_filter(rng.random((500, 410)), 0.8)
+    sharp = 0.1 + 0.7 * (sharp - sharp.min()) / np.ptp(sharp)
+    soft = gaussian_filter(sharp, 3)
+    stack = np.stack([soft] * 3)
+    for k, cols in enumerate((slice(0, 140), slice(140, 270), slice(270, 410))):
+        stack[k][:, cols] = sharp[:, cols]
+    stack[2] *= 1.1
+    stack = np.rint(stack * 40000).astype(np.uint16)
+    stack[:, [100, 250, 251, 400], [20, 300, 140, 205]] = 65535
+    return stack
+
+
+def assert_equal(lazy, eager):
+    for name in ("image", *MAPS):
+        found, expected = getattr(lazy, name), getattr(eager, name)
+        assert isinstance(found, da.Array)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+@pytest.fixture(scope="module")
+def eager(frames):
+    return pf.fuse(frames)
+
+
+@pytest.mark.parametrize("chunks", [(1, 128, 100), (3, 500, 410)])
+def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
+    assert eager.report["hot_pixels"]["fixed"] == 4
+    assert eager.report["exposure"]["gains"] != [[1.0]] * 3
+    lazy = pf.fuse(da.from_array(frames, chunks=chunks))
+    assert_equal(lazy, eager)
+    for said in ("hot_pixels", "exposure", "settings", "frames", "shape"):
+        assert lazy.report[said] == eager.report[said]
+
+
+def test_so_does_a_zarr_array_in_small_tiles(frames, eager, tmp_path):
+    array = zarr.create_array(tmp_path / "stack.zarr", data=frames, chunks=(1, 64, 64))
+    lazy = pf.fuse(array, max_memory=20_000_000)
+    assert lazy.image.npartitions >= 4
+    assert_equal(lazy, eager)
+
+
+def test_colour_and_other_methods_are_alike_too(frames):
+    colour = np.stack([frames[:2, :90, :120], frames[:2, 90:180, :120], frames[:2, 180:270, :120]], axis=3)
+    lazy = pf.fuse(da.from_array(colour, chunks=(1, 40, 50, 3)), "dwt", hot_pixels="off")
+    expected = pf.fuse(colour, "dwt", hot_pixels="off")
+    np.testing.assert_array_equal(lazy.image.compute(), expected.image)
+    assert lazy.labels is None
+
+
+def test_nothing_is_fused_until_it_is_asked_for_and_no_block_is_read_too_often(frames):
+    read = []
+
+    def load(block_info=None):
+        place = block_info[None]["chunk-location"]
+        read.append(place)
+        spans = (slice(*span) for span in block_info[None]["array-location"])
+        return frames[tuple(spans)]
+
+    array = da.map_blocks(load, chunks=((1, 1, 1), (250, 250), (205, 205)), dtype=frames.dtype)
+    read.clear()
+    lazy = pf.fuse(array, hot_pixels="off", exposure="off", maps=())
+    n_measured = len(read)
+    assert n_measured <= 24  # each of the 12 once for its range, and once or not for its scale
+    np.testing.assert_array_equal(
+        lazy.image.compute(), pf.fuse(frames, hot_pixels="off", exposure="off", maps=()).image
+    )
+    assert len(read) > n_measured
+
+
+def test_frames_by_blocks_are_indexed_like_an_array(frames):
+    blocks = BlockFrames(da.from_array(frames, chunks=((2, 1), (100, 399, 1), (300, 110))))
+    assert is_lazy(blocks.array)
+    assert not is_lazy(frames)
+    np.testing.assert_array_equal(blocks[:], frames)
+    np.testing.assert_array_equal(blocks[1, 90:500, 299:301], frames[1, 90:500, 299:301])
+    np.testing.assert_array_equal(blocks[2], frames[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"method": "pca"}, "PCA needs the whole image at once"),
+        ({"refine": True}, "refine needs the whole image at once"),
+        ({"maps": ("votes",)}, "votes of lazy arrays cannot be told"),
+    ],
+)
+def test_what_cannot_be_done_by_tiles_is_refused_by_name(frames, options, complaint):
+    with pytest.raises(pf.InputError, match=complaint):
+        pf.fuse(da.from_array(frames, chunks=(1, 250, 205)), hot_pixels="off", exposure="off", **options)
