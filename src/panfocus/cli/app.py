@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli import align, compare, demo, dictionary, doctor, fuse, learn, page, reproduce, score
+from panfocus.cli import align, batch, compare, demo, dictionary, doctor, fuse, learn, page, reproduce, score
 
 app = typer.Typer(
     name="panfocus",
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 for command in (
     fuse.fuse,
+    batch.batch,
     align.align,
     learn.learn,
     dictionary.dictionary,

@@ -89,36 +89,19 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
 
     With `every_map` the job gives all maps that its method has, and its votes, wanted in files or not.
     """
-    from panfocus._checks import blank, one_of
+    from panfocus._checks import blank
     from panfocus.execute import layers_of
     from panfocus.io.files import check_destination
-    from panfocus.io.raster import jpeg_settings
     from panfocus.io.read import read_metadata
     from panfocus.io.scratch import check_room
     from panfocus.io.stack_checks import BadFrames
     from panfocus.io.write import check_format
-    from panfocus.methods import DEFAULT_METHOD, get_method
-    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.slabs import slab_spans
 
     outputs, dictionary = request.outputs, request.dictionary
-    name = request.method or DEFAULT_METHOD
     with usage_errors():
-        outputs.check_names()
-        options = _method_options(name, request.settings, dictionary)
-        method = get_method(name, **options)
-        outputs.check_maps(name, method.maps)
-        refinement = _refine_options(request.refine, request.refine_strength)
-        check_align(request.align, request.borders)
-        check_bits(request.bits)
-        jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
-        one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
-        one_of("--exposure", request.exposure, EXPOSURE)
-        slabs = _slab_size(request)
-        _check_applied(request, method.maps)
-        depth_scale = DepthScale.parse(request.step) if request.step else None
-        memory_limit = None if request.max_memory is None else parse_size(request.max_memory)
-        _check_together(request)
+        options = checked_options(request)
+        name, method, slabs = options.method_name, options.method, options.slabs
         bad = BadFrames(skip=request.skip_bad, warn=warn)
         source = _found(request.inputs, request, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
@@ -146,9 +129,9 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         method,
         like_frames,
         maps=[kept for kept in maps if kept in ENCODED],
-        refine=refinement["refine"],
+        refine=options.refinement["refine"],
         align=request.align != "off",
-        max_memory=memory_limit,
+        max_memory=options.max_memory,
         n_layers=len(layers),
         spans=spans,
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
@@ -164,14 +147,54 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         spans=spans,
         method_name=name,
         method=method,
-        method_options=options,
-        refinement=refinement,
+        method_options=options.settings,
+        refinement=options.refinement,
         maps=[*maps, *layers],
-        depth_scale=depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
-        jpeg=jpeg,
+        depth_scale=options.depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
+        jpeg=options.jpeg,
         strokes=read_strokes(request, like_frames),
         plan=plan,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What a request's options mean, whatever the frames are."""
+
+    method_name: str
+    method: "FusionMethod"
+    settings: dict[str, Any]  # of the method
+    refinement: dict[str, Any]
+    jpeg: "JpegSettings"
+    slabs: tuple[int, int] | None
+    depth_scale: DepthScale | None
+    max_memory: int | None
+
+
+def checked_options(request: Request) -> Options:
+    """Refuse what is wrong for any frames."""
+    from panfocus._checks import one_of
+    from panfocus.io.raster import jpeg_settings
+    from panfocus.methods import DEFAULT_METHOD, get_method
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+
+    request.outputs.check_names()
+    name = request.method or DEFAULT_METHOD
+    settings = _method_options(name, request.settings, request.dictionary)
+    method = get_method(name, **settings)
+    request.outputs.check_maps(name, method.maps)
+    refinement = _refine_options(request.refine, request.refine_strength)
+    check_align(request.align, request.borders)
+    check_bits(request.bits)
+    jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+    one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
+    one_of("--exposure", request.exposure, EXPOSURE)
+    slabs = _slab_size(request)
+    _check_applied(request, method.maps)
+    depth_scale = DepthScale.parse(request.step) if request.step else None
+    max_memory = None if request.max_memory is None else parse_size(request.max_memory)
+    _check_together(request)
+    return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
 
 
 def _needed(

@@ -1,14 +1,14 @@
 """A fusion from files to files, in its order: check, fuse, write."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.job.contents import Writing, contents_of
-from panfocus.job.fusion import applied_contents, carried_out, timed
+from panfocus.job.fusion import Fusion, applied_contents, carried_out, timed
 from panfocus.job.listener import Listener
-from panfocus.job.prepare import prepare
+from panfocus.job.prepare import Job, prepare
 from panfocus.job.report import report_of
 from panfocus.job.request import Request
 from panfocus.job.said import describe, summarise
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionResult
     from panfocus.stack import Frames
 
+Beside = Callable[[Job, Fusion], "dict[Path, Content]"]
 
-def run(request: Request, listener: Listener, *, force: bool, dry_run: bool) -> None:
-    """Do what is asked for, or only say what would be done."""
+
+def run(
+    request: Request, listener: Listener, *, force: bool, dry_run: bool, beside: Beside | None = None
+) -> None:
+    """Do what is asked for, or only say what would be done.
+
+    `beside(job, fusion)` returns files to be written with the results, all or none.
+    """
     from panfocus._threads import limit_threads
     from panfocus.io.files import make_folder
 
@@ -40,6 +47,8 @@ def run(request: Request, listener: Listener, *, force: bool, dry_run: bool) -> 
                 if request.outputs.steps:
                     make_folder(request.outputs.steps)
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
+                if beside:
+                    contents |= beside(job, fusion)
             report = report_of(job, stack, result, fusion.digests) if request.outputs.report else {}
             write_results(job.writing, contents, report, times, listener, force=force)
     summarise(listener, job, stack, result.report)

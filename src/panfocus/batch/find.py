@@ -1,0 +1,135 @@
+"""Which files are which stack: by their folders, by a pattern, by a table, or each file for itself."""
+
+import csv
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from panfocus.errors import FileError, InputError
+
+RECORD = "batch.json"  # in the folder of every result: what came of a stack
+
+
+@dataclass(frozen=True)
+class Found:
+    """Stacks by their names, and images that belong to none."""
+
+    stacks: dict[str, tuple[Path, ...]]
+    left: tuple[Path, ...] = ()
+
+
+def by_folders(folder: Path, *, without: Path) -> Found:
+    """Take every folder below that holds two or more images for a stack."""
+    stacks, left = {}, []
+    for below, images in _images_below(folder, without):
+        if below == folder or len(images) < 2:
+            left += images
+        else:
+            stacks[below.relative_to(folder).as_posix()] = tuple(images)
+    return _checked(stacks, left, f"{folder}: no folder below it holds two or more images of a stack")
+
+
+def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
+    """Take images for one stack if the group `stack` of a pattern, which fits their whole path, is equal."""
+    try:
+        matcher = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"--pattern {pattern}: no regular expression ({error})") from error
+    if "stack" not in matcher.groupindex:
+        raise InputError(
+            f"--pattern {pattern}: the part that names the stack is missing; "
+            r"write it like (?P<stack>.+)_z\d+\.tif"
+        )
+    stacks: defaultdict[str, list[Path]] = defaultdict(list)
+    left = []
+    for _, images in _images_below(folder, without):
+        for path in images:
+            match = matcher.fullmatch(path.relative_to(folder).as_posix())
+            if match and match["stack"]:
+                stacks[match["stack"]].append(path)
+            else:
+                left.append(path)
+    from panfocus.io.read import in_natural_order
+
+    sorted_stacks = {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()}
+    return _checked(sorted_stacks, left, f"--pattern {pattern}: no image below {folder} has such a path")
+
+
+def by_files(folder: Path, *, without: Path) -> Found:
+    """Take every file with several pages or slices for a stack; damaged ones too, to be told of."""
+    from panfocus.io.read import read_headers
+
+    stacks: dict[str, tuple[Path, ...]] = {}
+    left = []
+    for _, images in _images_below(folder, without):
+        for path in images:
+            try:
+                several = len(read_headers([path])) > 1
+            except FileError:
+                several = path.suffix.lower() in (".tif", ".tiff")
+            if several:
+                stacks[path.relative_to(folder).as_posix()] = (path,)
+            else:
+                left.append(path)
+    return _checked(stacks, left, f"{folder}: no file below it has several pages")
+
+
+def by_table(folder: Path, table: Path) -> Found:
+    """Take stacks from a table with the columns stack, file (as seen from the folder) and maybe order."""
+    from panfocus.io.files import read_text
+
+    lines = read_text(table).removeprefix("\ufeff").splitlines()
+    rows = list(csv.DictReader(lines, skipinitialspace=True))
+    if not rows or not {"stack", "file"} <= rows[0].keys():
+        raise FileError(f"{table}: needed is a first line with the columns stack, file and maybe order")
+    stacks: defaultdict[str, list[tuple[float, Path]]] = defaultdict(list)
+    for number, row in enumerate(rows, start=2):
+        try:
+            place = (
+                (float(row["order"]), folder / row["file"]) if "order" in row else (0.0, folder / row["file"])
+            )
+        except (TypeError, ValueError) as error:
+            raise FileError(f"{table}: row {number} has no file, or an order that is no number") from error
+        if not row["stack"] or not row["file"]:
+            raise FileError(f"{table}: row {number} names no stack or no file")
+        stacks[row["stack"]].append(place)
+    ordered = {
+        name: tuple(path for _, path in sorted(places, key=lambda place: place[0]))
+        for name, places in stacks.items()
+    }
+    return _checked(ordered, [], f"{table}: no stack in it")
+
+
+def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield folders and their images, both in natural order; results of batches are passed over."""
+    from panfocus.io.read import INPUT_SUFFIXES, find_inputs, in_natural_order
+
+    if not folder.is_dir():
+        raise FileError(f"{folder}: there is no such folder")
+    seen = set()
+    places = []
+    for place, below, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if real in seen or real == os.path.realpath(without) or RECORD in files:
+            below.clear()
+            continue
+        seen.add(real)
+        below[:] = [name for name in below if not name.startswith(".")]
+        if any(Path(name).suffix.lower() in INPUT_SUFFIXES and name[0] != "." for name in files):
+            places.append(Path(place))
+    for path in in_natural_order(places):
+        yield path, find_inputs([path])
+
+
+def _checked(stacks: dict[str, tuple[Path, ...]], left: Sequence[Path], none: str) -> Found:
+    """Refuse names that cannot be those of folders below the output, and that there is no stack at all."""
+    if not stacks:
+        raise InputError(f"{none}; see --pattern, --csv and --files for other ways to lay out stacks")
+    for name in stacks:
+        path = PurePosixPath(name)
+        if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
+            raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
+    return Found(stacks, tuple(left))

@@ -1,0 +1,128 @@
+"""What came of a batch, as files: `summary.json` and `summary.csv` for programs, `index.html` for people."""
+
+import base64
+import csv
+import hashlib
+import io
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.resources import as_file, files
+from pathlib import Path
+from urllib.parse import quote
+
+from panfocus.batch.work import SUMMARY, THUMBNAIL, Outcome
+from panfocus.io.files import read_text, write_files
+from panfocus.io.write import encode_json
+from panfocus.job.request import plain
+
+PAGE, TABLE = "index.html", "summary.csv"
+SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second
+COLUMNS = ("stack", "state", "frames", "width", "height", "seconds", "picture", "warnings", "error")
+
+
+class Summary:
+    """The summary of a batch, which follows its outcomes."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        self._folder = folder
+        self._names = names
+        self._due_at = 0.0
+
+    def write_now_and_then(self, outcomes: Mapping[str, Outcome]) -> None:
+        """Write it, if that has not been done a moment ago."""
+        if time.monotonic() >= self._due_at:
+            self.write(outcomes)
+
+    def write(self, outcomes: Mapping[str, Outcome]) -> None:
+        """Write it as it is now: the outcomes so far, by the names of their stacks."""
+        started = time.monotonic()
+        rows = [(name, outcomes.get(name)) for name in self._names]
+        contents = {
+            self._folder / SUMMARY: encode_json({"counts": _counts(rows), "stacks": [*map(_entry, rows)]}),
+            self._folder / TABLE: _table(rows).encode(errors="backslashreplace"),
+            self._folder / PAGE: _page(rows).encode(errors="backslashreplace"),
+        }
+        write_files(contents, force=True)
+        now = time.monotonic()
+        self._due_at = now + max(1.0, (now - started) / SHARE_OF_TIME)
+
+
+Row = tuple[str, Outcome | None]
+
+
+def state_of(outcome: Outcome | None) -> str:
+    """Name what became of a stack in a word."""
+    if outcome is None:
+        return "waiting"
+    return "done" if outcome.error is None else "failed"
+
+
+def _counts(rows: Sequence[Row]) -> dict[str, int]:
+    states = [state_of(outcome) for _, outcome in rows]
+    return {state: states.count(state) for state in ("done", "failed", "waiting")}
+
+
+def _entry(row: Row) -> dict[str, object]:
+    name, outcome = row
+    return {"stack": name, "state": state_of(outcome), **(plain(outcome) if outcome else {"name": name})}
+
+
+def _table(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, outcome in rows:
+        found = outcome or Outcome(name=name)
+        picture = f"{name}/{found.files[0]}" if found.files else ""
+        figures = (found.frames, found.width, found.height, found.seconds) if found.files else ("",) * 4
+        writer.writerow(
+            [name, state_of(outcome), *figures, picture, " ".join(found.warnings), found.error or ""]
+        )
+    return text.getvalue()
+
+
+def _page(rows: Sequence[Row]) -> str:
+    style = _part("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    counts = _counts(rows)
+    said = [f"{counts['done']} of {len(rows)} stacks fused"]
+    said += [f"{counts[state]} {state}" for state in ("failed", "waiting") if counts[state]]
+    failed = [row for row in rows if state_of(row[1]) == "failed"]
+    others = [row for row in rows if state_of(row[1]) != "failed"]
+    page = _part("page.html")
+    for name, content in {
+        # From the folder that the page is in, and from nowhere else.
+        "policy": f"default-src 'none'; img-src 'self' file: data:; style-src 'sha256-{digest}'",
+        "style": style,
+        "counts": ", ".join(said),
+        "rows": "\n".join(line for row in (*failed, *others) for line in _row(row)),
+    }.items():
+        page = page.replace(f"{{{{ {name} }}}}", content)
+    return page
+
+
+def _row(row: Row) -> Iterator[str]:
+    name, outcome = row
+    state = state_of(outcome)
+    found = outcome or Outcome(name=name)
+    shown = escape(name)
+    yield f'<tr class="{state}">'
+    if found.files:
+        small, whole = (quote(f"{name}/{file}") for file in (THUMBNAIL, found.files[0]))
+        picture = f'<img src="{small}" alt="{shown}, fused" loading="lazy">'
+        yield f'<td class="picture"><a href="{whole}">{picture}</a></td>'
+    else:
+        yield '<td class="picture"></td>'
+    yield f'<th scope="row">{shown}</th><td>{state}</td>'
+    if found.files:
+        yield f"<td>{found.frames} of {found.width} x {found.height}</td><td>{found.seconds:.1f} s</td>"
+    else:
+        yield "<td></td><td></td>"
+    remarks = [found.error] if found.error else found.warnings
+    yield f'<td class="remarks">{"<br>".join(map(escape, remarks))}</td></tr>'
+
+
+def _part(name: str) -> str:
+    with as_file(files("panfocus.batch") / "page" / name) as path:
+        return read_text(path)

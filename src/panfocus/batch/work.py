@@ -1,0 +1,180 @@
+"""One stack, fused where a worker is: names come in, plain data go out, pixels stay in files."""
+
+import dataclasses
+import hashlib
+import json
+import platform
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from panfocus.batch.find import RECORD
+from panfocus.errors import FileError, PanfocusError
+from panfocus.job.request import FREE, Request, plain, restored
+
+if TYPE_CHECKING:
+    from panfocus.io.files import Content
+    from panfocus.job.fusion import Fusion
+    from panfocus.job.prepare import Job
+
+SUMMARY = "summary.json"  # in the output folder, from the first moment on
+THUMBNAIL, THUMBNAIL_SIDE = "thumbnail.png", 240
+
+
+@dataclass(frozen=True)
+class Task:
+    """A stack to be fused: the names of its files, where its results go, and with which settings."""
+
+    name: str
+    output: Path  # folder of the batch
+    request: Request
+    fingerprint: str  # of all that the results depend on
+    version: str  # of the panfocus that asks
+
+    @property
+    def folder(self) -> Path:
+        """Where the results go."""
+        return self.output / self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a stack."""
+
+    name: str
+    error: str | None = None  # why there is no result
+    seconds: float = 0.0
+    frames: int = 0
+    width: int = 0
+    height: int = 0
+    files: tuple[str, ...] = ()  # in its folder, the fused picture first
+    warnings: tuple[str, ...] = ()
+    kept: bool = False  # was there from an earlier run
+
+
+def fingerprint(request: Request, version: str) -> str:
+    """Digest settings, version, and names, sizes and times of the files: contents would take hours."""
+    settings = {name: value for name, value in plain(request).items() if name not in FREE}
+    dictionary = [str(request.dictionary)] if request.dictionary else []
+    files = [(Path(name).name, *_size_and_time(Path(name))) for name in (*request.inputs, *dictionary)]
+    outputs = {kind: path.name for kind, path in request.outputs.files().items()}
+    origin = [version, settings, outputs, files]
+    return hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()
+
+
+def _size_and_time(path: Path) -> tuple[int, int] | tuple[()]:
+    try:
+        found = path.stat()
+    except OSError:  # a shipped dictionary, or a file that is missed when it is read
+        return ()
+    return found.st_size, found.st_mtime_ns
+
+
+def recorded(task: Task) -> tuple[str, Outcome] | None:
+    """Return the fingerprint and outcome of a result that is there, whole."""
+    from panfocus.io.files import read_json
+
+    try:
+        record = read_json(task.folder / RECORD)
+        outcome: Outcome = restored(record["outcome"], Outcome)
+        found = str(record["fingerprint"])
+    except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
+        return None
+    if not all((task.folder / name).is_file() for name in outcome.files):
+        return None
+    return found, dataclasses.replace(outcome, kept=True)
+
+
+def fuse_stack(task: Task) -> Outcome:
+    """Fuse a stack, unless its result is there; whatever is wrong with it is told in the outcome."""
+    from panfocus.io.files import make_folder
+    from panfocus.io.lock import locked
+
+    try:
+        _check_worker(task)
+        make_folder(task.folder)
+        try:
+            # Should a cluster have given the stack to two workers, the second finds what the first has made.
+            with locked(task.folder, wait=True):
+                found = recorded(task)
+                return found[1] if found and found[0] == task.fingerprint else _fuse(task)
+        finally:
+            with suppress(OSError):
+                task.folder.rmdir()  # if nothing came of it
+    except PanfocusError as error:
+        reason = str(error)
+    except MemoryError:
+        reason = "not enough memory; use fewer workers, or fewer or smaller frames"
+    except Exception as error:  # of whatever kind: the other stacks go on
+        reason = f"unexpected {type(error).__name__}: {error}; `panfocus fuse --debug` on it shows where"
+    return Outcome(name=task.name, error=reason)
+
+
+def _check_worker(task: Task) -> None:
+    from panfocus import __version__
+
+    if not (task.output / SUMMARY).exists():
+        raise FileError(f"{task.output}: not seen from the worker on {platform.node()}; use a shared folder")
+    if __version__ != task.version:
+        raise PanfocusError(
+            f"the worker on {platform.node()} has panfocus {__version__}, needed is {task.version} as here"
+        )
+
+
+def _fuse(task: Task) -> Outcome:
+    from panfocus.cluster import memory_of_task
+    from panfocus.job.run import run
+
+    started = time.perf_counter()
+    heard = _Heard()
+    made: list[Outcome] = []
+    request = task.request
+    if request.max_memory is None and (limit := memory_of_task()):
+        request = dataclasses.replace(request, max_memory=str(limit))
+
+    def beside(job: "Job", fusion: "Fusion") -> "dict[Path, Content]":
+        from panfocus.io.png import encode_png
+        from panfocus.io.write import encode_json
+        from panfocus.show.picture import shown
+
+        files = [path.name for path in request.outputs.files(len(job.spans)).values()]
+        height, width = fusion.result.image.shape[:2]
+        outcome = Outcome(
+            name=task.name,
+            seconds=round(time.perf_counter() - started, 3),
+            frames=len(fusion.frames),
+            width=width,
+            height=height,
+            files=(*files, THUMBNAIL),
+            warnings=(*heard.warnings, *fusion.stack.notices),
+        )
+        made.append(outcome)
+        record = {"fingerprint": task.fingerprint, "outcome": plain(outcome)}
+        return {
+            task.folder / THUMBNAIL: encode_png(shown(fusion.result.image, THUMBNAIL_SIDE)),
+            task.folder / RECORD: encode_json(record),
+        }
+
+    run(request, heard, force=True, dry_run=False, beside=beside)
+    return made[0]
+
+
+class _Heard:
+    """A listener that keeps warnings for the summary."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def say(self, line: str) -> None:
+        pass
+
+    def warn(self, line: str) -> None:
+        self.warnings.append(line)
+
+    def progress(self, stage: str, done: float) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass

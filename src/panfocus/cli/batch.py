@@ -1,0 +1,209 @@
+"""`panfocus batch`: every stack below a folder, fused with the same settings."""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from panfocus.cli._align import Align, Borders
+from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console
+from panfocus.errors import InputError, PanfocusError, usage_errors
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import HELP, Request
+
+if TYPE_CHECKING:
+    from panfocus.batch.find import Found
+
+MOST_NAMED = 3  # of images that belong to no stack
+
+
+def batch(
+    *,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Every folder below it with two or more images is a stack.")
+    ],
+    output: ReportFolder,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Files of one stack are those whose path below DIR fits, with the same part "
+            r"(?P<stack>...), such as '(?P<stack>.+)_z\d+\.tif'.",
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv", metavar="FILE", help="Table with columns stack, file (as seen from DIR), maybe order."
+        ),
+    ] = None,
+    files: Annotated[
+        bool, typer.Option("--files", help="Every file with several pages below DIR is a stack.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes, each at one stack; by default one per core, if memory allows."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Work on the Dask cluster of this scheduler, such as tcp://10.0.0.5:8786; "
+            "its workers see DIR and the output by the same names.",
+        ),
+    ] = None,
+    file_format: Annotated[
+        str, typer.Option("--format", help="Of the fused pictures: png, tif, jpg or webp.")
+    ] = "png",
+    maps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Write also labels, confidence, depth, depth-colour, never-in-focus of every stack.",
+        ),
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Name of the method; by default: panfocus.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, such as w=0.6; repeats."),
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Dictionary to use: a file, or a shipped one's name."),
+    ] = None,
+    hot_pixels: Annotated[str, typer.Option(help=HELP["hot_pixels"])] = "auto",
+    align: Align = "auto",
+    borders: Borders = "crop",
+    exposure: Annotated[str, typer.Option(help=HELP["exposure"])] = "auto",
+    refine: Annotated[bool, typer.Option("--refine", help=HELP["refine"])] = False,
+    step: Annotated[str | None, typer.Option(metavar="DISTANCE", help=HELP["step"])] = None,
+    channel: Annotated[
+        int | None, typer.Option(min=1, help="Fuse this channel of microscopes' files; by default all.")
+    ] = None,
+    time: Annotated[
+        int | None, typer.Option(min=1, help="Fuse the slices of this time point, of microscopes' files.")
+    ] = None,
+    bits: Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Most memory of each worker, such as 2GB.")
+    ] = None,
+    skip_bad: SkipBad = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of each worker; by default its share of the cores.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say which stacks there are, fuse none.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fuse anew what was fused with other settings or files.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fuse every stack below a folder.
+
+    Each gets a folder of its name in the output, beside index.html, summary.csv and summary.json.
+    Started again, it goes on where it was. A stack that cannot be fused is told of; the others go on.
+    """
+    with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus.batch.run import Workers, batch_folder, finished_before, outputs_of, plan, run_batch
+        from panfocus.job.prepare import checked_options
+
+        like = Request(
+            inputs=(),
+            outputs=Outputs(),
+            method=method,
+            settings=tuple(settings or ()),
+            dictionary=dictionary,
+            hot_pixels=hot_pixels,
+            align=align,
+            borders=borders,
+            exposure=exposure,
+            refine=refine,
+            step=step,
+            skip_bad=skip_bad,
+            channel=channel,
+            time=time,
+            bits=bits,
+            max_memory=max_memory,
+            threads=threads,
+        )
+        with usage_errors():
+            wanted = _wanted_maps(maps)
+            if scheduler and workers:
+                raise InputError("--workers with --scheduler: a cluster has its own; leave one of them out")
+            found = _found(folder, output, pattern, table, files=files)
+            checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
+        tasks = plan(found.stacks, output, like, file_format=file_format, maps=wanted)
+        _tell(terminal, found)
+        if dry_run:
+            for task in tasks:
+                terminal.say(f"  {task.name}: {len(task.request.inputs)} files")
+            return
+        with batch_folder(output), _kept_when_interrupted(output):
+            done = finished_before(tasks, force=force)
+            if done:
+                terminal.say(f"{len(done)} of them are fused already and stay as they are")
+            outcomes = run_batch(
+                tasks,
+                Workers(scheduler, workers),
+                done=done,
+                say=terminal.say,
+                warn=terminal.warn,
+                progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
+            )
+        failed = [outcome for outcome in outcomes if outcome.error is not None]
+        terminal.say(f"fused {len(outcomes) - len(failed) - len(done)} stacks")
+        terminal.say(f"wrote {output / 'index.html'}, summary.csv and summary.json beside it")
+        if failed:
+            raise PanfocusError(
+                f"{len(failed)} of {len(outcomes)} stacks failed, see {output / 'index.html'}; "
+                "mended and started again, only these are fused"
+            )
+
+
+def _wanted_maps(typed: str | None) -> list[str]:
+    from panfocus._checks import one_of
+    from panfocus.batch.run import MAPS
+
+    wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
+    for name in wanted:
+        one_of("--maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
+    return wanted
+
+
+def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool) -> "Found":
+    from panfocus.batch import find
+
+    if sum((pattern is not None, table is not None, files)) > 1:
+        raise InputError("--pattern, --csv and --files are ways of telling stacks apart; choose one of them")
+    if output.exists() and folder.exists() and output.samefile(folder):
+        raise InputError(f"-o {output}: the folder of the stacks; choose another one for the results")
+    folder = folder.absolute()
+    if pattern is not None:
+        return find.by_pattern(folder, pattern, without=output)
+    if table is not None:
+        return find.by_table(folder, table)
+    return (find.by_files if files else find.by_folders)(folder, without=output)
+
+
+def _tell(terminal: Console, found: "Found") -> None:
+    n_files = sum(map(len, found.stacks.values()))
+    terminal.say(f"found {len(found.stacks)} stacks of {n_files} files")
+    if found.left:
+        named = ", ".join(str(path) for path in found.left[:MOST_NAMED])
+        more = f" and {len(found.left) - MOST_NAMED} more" if len(found.left) > MOST_NAMED else ""
+        terminal.say(f"in no stack, and left alone: {named}{more}")
+
+
+@contextmanager
+def _kept_when_interrupted(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise PanfocusError(
+            f"interrupted; what is finished is kept in {output}, the same command goes on from there"
+        ) from error

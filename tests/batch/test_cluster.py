@@ -1,0 +1,213 @@
+"""Batches on a Dask cluster of this machine: workers die, connections are cut, files are damaged."""
+
+import json
+import os
+import pickle
+import signal
+import socket
+import threading
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+from stacks import check_complete, damage, n_finished, write_stacks
+
+from panfocus import cluster
+from panfocus.batch import find
+from panfocus.batch.run import Workers, batch_folder, finished_before, plan, run_batch
+from panfocus.batch.work import Outcome
+from panfocus.errors import InputError
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request
+
+distributed = pytest.importorskip("distributed")
+
+N_STACKS = 40
+
+
+class Proxy:
+    """Stands between client and scheduler: it can be cut, all its connections at once, and mended."""
+
+    def __init__(self, target):
+        self._target = target
+        self._open = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.cuts = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self):
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cuts += len(self._open)
+        for end in self._open:
+            with closing(end):
+                end.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def mend(self):
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(self._target)
+            self._open += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _pass_on(source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+
+
+@pytest.fixture(scope="module")
+def local_cluster(tmp_path_factory):
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        memory_limit="2GB",
+        dashboard_address=None,
+        local_directory=str(tmp_path_factory.mktemp("dask")),
+        silence_logs=50,
+    ) as started:
+        yield started
+
+
+def slowly(task):
+    """Fuse a stack, so slowly that something can happen in the middle, and note that it was begun."""
+    from panfocus.batch.work import fuse_stack
+
+    outcome = fuse_stack(task)
+    if not outcome.kept:
+        with (task.output / "fused.txt").open("a") as file:
+            file.write(f"{task.name}\n")
+    time.sleep(0.1)
+    return outcome
+
+
+@contextmanager
+def in_the_middle(output, happen):
+    """Let something happen when a quarter of the stacks is done."""
+    raised = []
+
+    def wait():
+        try:
+            while n_finished(output) < N_STACKS // 4:
+                time.sleep(0.02)
+            happen()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    yield
+    thread.join()
+    assert not raised
+
+
+def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
+    local_cluster, tmp_path, monkeypatch
+):
+    data, output = tmp_path / "data", tmp_path / "out"
+    names = [f"well-{i:02}" for i in range(N_STACKS)]
+    write_stacks(data, names)
+    damage(data / "well-07" / "b.png")
+    host, port = local_cluster.scheduler_address.removeprefix("tcp://").split(":")
+    proxy = Proxy((host, int(port)))
+    killed = next(iter(local_cluster.workers.values())).pid
+
+    def happen():
+        os.kill(killed, signal.SIGKILL)
+        time.sleep(0.3)
+        proxy.cut()
+        time.sleep(0.5)
+        proxy.mend()
+
+    said, warned = [], []
+    monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
+    found = find.by_folders(data, without=output)
+    tasks = plan(found.stacks, output, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
+    with batch_folder(output), in_the_middle(output, happen):
+        outcomes = run_batch(
+            tasks,
+            Workers(scheduler=f"tcp://127.0.0.1:{proxy.port}"),
+            done=[],
+            say=said.append,
+            warn=warned.append,
+            progress=lambda *_: None,
+        )
+    assert proxy.cuts
+    assert said[0].startswith("lost the connection to the scheduler")
+    assert said[-1].startswith("connected again; ")
+    assert killed not in [worker.pid for worker in local_cluster.workers.values()]  # but another
+    (warning,) = warned
+    assert warning.startswith("well-07: ") and "b.png: cut off" in warning
+    assert [outcome.name for outcome in outcomes] == names
+    # Nothing twice: a result that was there when a stack was given out again was taken, not made.
+    fused = [name for name in (output / "fused.txt").read_text().split() if name != "well-07"]
+    assert len(fused) == len(set(fused))
+    (output / "fused.txt").unlink()
+    check_complete(data, output, tmp_path, damaged={"well-07"})
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["counts"] == {"done": N_STACKS - 1, "failed": 1, "waiting": 0}
+    # All is known to be done, and nothing is left but the damaged one.
+    assert len(finished_before(tasks, force=False)) == N_STACKS - 1
+
+
+def test_a_task_carries_names_and_no_pixels(tmp_path):
+    """Of a hundred frames of 50 megapixels, too: its size is that of their names, and a page of settings."""
+    files = tuple(tmp_path / f"frame-{i:03}.tif" for i in range(100))
+    (task,) = plan({"a": files}, tmp_path, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
+    names = sum(len(str(path)) for path in files)
+    assert len(pickle.dumps(task)) < 2 * names + 4000
+
+
+def die(number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def test_a_task_that_kills_its_workers_is_lost_and_no_other(local_cluster):
+    address = local_cluster.scheduler_address
+    found = dict(cluster.on_cluster(die, [(n,) for n in range(4)], address, say=print))
+    assert isinstance(found.pop(1), cluster.Lost)
+    assert found == {0: 0, 2: 4, 3: 6}
+
+
+def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
+    """Of 2 GB: Dask moves things to the disk from 70 % on."""
+    found = dict(cluster.on_cluster(cluster.memory_of_task, [()], local_cluster.scheduler_address, say=print))
+    assert found == {0: 1_400_000_000}
+    assert cluster.memory_of_task() is None  # here, where no worker is
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here"])
+def test_no_scheduler_is_one_line_that_says_what_to_do(address, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.5)
+    with pytest.raises(InputError, match=f"--scheduler {address}: no Dask scheduler answers.*dask scheduler"):
+        cluster.connect(address)
+
+
+def test_a_worker_that_does_not_see_the_output_says_so(tmp_path):
+    from panfocus.batch.work import fuse_stack
+
+    write_stacks(tmp_path / "data", ["a"])
+    found = find.by_folders(tmp_path / "data", without=tmp_path)
+    (task,) = plan(
+        found.stacks, tmp_path / "out", Request(inputs=(), outputs=Outputs()), file_format="png", maps=()
+    )
+    outcome = fuse_stack(task)
+    assert isinstance(outcome, Outcome)
+    assert "not seen from the worker" in outcome.error
+    assert not (tmp_path / "out").exists()
