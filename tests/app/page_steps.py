@@ -18,6 +18,10 @@ DROP = """([files, target]) => {
 }"""
 SETTLED = """() => panfocus.viewer?.job() && Object.values(panfocus.viewer.panes)
     .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
+PICTURES_SEEN = """() => [...document.images].every((image) => {
+    const { top, bottom } = image.getBoundingClientRect();
+    return image.complete || bottom < 0 || top > innerHeight;
+})"""
 FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
 
 
@@ -33,6 +37,63 @@ def browser():
         )
         yield launched
         launched.close()
+
+
+def states(visit, frames):
+    """Go the whole way, and yield the name of each state of the page once it is there."""
+    page = visit.page
+    page.locator("#welcome").wait_for()
+    yield "start"
+    visit.drop(frames)
+    page.locator("#fuse:enabled").wait_for()
+    page.locator("#estimate", has_text="memory").wait_for()
+    yield "frames"
+    visit.open_part("Settings")
+    yield "settings"
+    visit.open_part("Settings")
+    visit.click("button", "Fuse")
+    page.locator(".live").wait_for(timeout=FOR_LONG)
+    yield "running"
+    visit.see_result()
+    yield "result"
+    visit.choose("Compare with", "frame-0")
+    visit.choose("Map over it", "depth")
+    visit.settle()
+    yield "compared"
+    visit.choose("Map over it", "")
+    visit.settle()
+    visit.look_at(*visit.part(0.66, 0.43))
+    page.locator(".crops li").nth(len(frames)).wait_for()
+    page.wait_for_function(PICTURES_SEEN)
+    yield "place"
+    visit.choose("Compare with", "")
+    visit.click("tab", "Retouch")
+    page.get_by_role("radio").nth(1).check()
+    visit.drag(visit.part(0.40, 0.56), visit.part(0.43, 0.62), visit.part(0.48, 0.66))
+    page.get_by_text("All strokes are saved").wait_for()
+    visit.settle()
+    yield "retouch"
+    visit.click("tab", "Relief")
+    page.locator(".relief canvas").wait_for()
+    page.wait_for_timeout(500)  # drawn by a worker
+    yield "relief"
+    visit.click("tab", "Export")
+    page.locator("#panel-export button[type=submit]").click()
+    page.locator("#panel-export .command").wait_for(timeout=FOR_LONG)
+    yield "export"
+    visit.click("tab", "Learn")
+    visit.settle()
+    visit.drag(visit.part(0.04, 0.03), visit.part(0.3, 0.18))
+    visit.drag(visit.part(0.56, 0.38), visit.part(0.84, 0.58))
+    page.get_by_label("Focused in").nth(1).wait_for()
+    visit.open_part("Settings of learning")
+    visit.fill_in({"Atoms": 64, "Rounds": 5, "Samples": 2000})
+    visit.open_part("Settings of learning")
+    page.get_by_role("button", name="Learn a dictionary").click()
+    page.get_by_role("button", name="Use it").wait_for(timeout=FOR_LONG)
+    page.locator(".atoms").scroll_into_view_if_needed()
+    page.wait_for_function(PICTURES_SEEN)
+    yield "learn"
 
 
 class Visit:
@@ -69,7 +130,7 @@ class Visit:
 
     def choose(self, label, entry):
         self.actions += 1
-        self.page.get_by_label(label, exact=True).select_option(entry)
+        self.page.get_by_role("combobox", name=label, exact=True).select_option(entry)
 
     def open_part(self, name):
         """Unfold what is folded under a line."""
@@ -87,6 +148,17 @@ class Visit:
                 "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
             )
             self.page.wait_for_function(SETTLED)
+
+    def part(self, down, right):
+        """Return the place (row, col) at parts of the picture's height and width."""
+        shown = self.page.evaluate("panfocus.viewer.job().result")
+        return round(down * shown["height"]), round(right * shown["width"])
+
+    def fill_in(self, values):
+        """Fill in settings of learning."""
+        for name, value in values.items():
+            self.actions += 1
+            self.page.locator("#panel-learn").get_by_label(name, exact=True).fill(str(value))
 
     def point_of(self, row, col):
         """Return where in the window a pixel of the picture is."""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import small_stacks
 from app_server import running_server, wait
-from page_steps import FOR_LONG, Visit
+from page_steps import FOR_LONG, Visit, states
 from PIL import Image
 
 from panfocus.io.read import read_image
@@ -258,8 +258,7 @@ def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused,
     visit.drag((100, 240), (400, 380))
     expect(page.get_by_label("Focused in").nth(1)).to_have_value("1")
     visit.open_part("Settings of learning")
-    for name, value in {"Atoms": 16, "Rounds": 3, "Samples": 400}.items():
-        page.locator("#panel-learn").get_by_label(name, exact=True).fill(str(value))
+    visit.fill_in({"Atoms": 16, "Rounds": 3, "Samples": 400})
     page.get_by_label("Name", exact=True).fill("of bands")
     page.get_by_role("button", name="Learn a dictionary").click()
     panel = page.locator("#panel-learn")
@@ -269,3 +268,22 @@ def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused,
     page.get_by_role("button", name="Use it").click()
     expect(page.get_by_label("Dictionary", exact=True)).to_have_value("of bands")
     expect(page.get_by_label("Method", exact=True)).to_have_value("coupled")
+
+
+def test_axe_finds_no_serious_fault_in_any_state_of_the_page(chromium, serves, frames):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    visit = Visit(chromium, serves.address)
+    found = {}
+    for state in states(visit, frames):
+        before = len(visit.complaints)
+        faults = axe.run(visit.page).response["violations"]
+        del visit.complaints[before:]  # the page's policy refuses what axe itself would load
+        found[state] = [
+            (fault["id"], [node["target"] for node in fault["nodes"]])
+            for fault in faults
+            if fault["impact"] in ("serious", "critical")
+        ]
+    visit.close()
+    assert {state: faults for state, faults in found.items() if faults} == {}
+    assert len(found) == 11
+    assert visit.complaints == []

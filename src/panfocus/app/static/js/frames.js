@@ -85,6 +85,7 @@ export function mount(root, app) {
       ),
       shown: null,
     };
+    row.focus = element("label", { class: "focus-score quiet" }, "Focus", row.score);
     row.node = element(
       "li",
       {
@@ -110,7 +111,7 @@ export function mount(root, app) {
         },
       },
       row.picture,
-      element("div", { class: "frame-text" }, row.name, row.facts, row.score, row.error),
+      element("div", { class: "frame-text" }, row.name, row.facts, row.focus, row.error),
       element(
         "div",
         { class: "frame-actions" },
@@ -133,10 +134,10 @@ export function mount(root, app) {
     const waiting = frame.state === "waiting" || frame.state === "looking";
     setText(row.facts, frame.state === "bad" ? "cannot be used" : waiting ? "being read …" : factsOf(frame));
     setText(row.error, frame.error ?? "");
-    row.score.hidden = frame.score === null || frame.score === undefined;
-    if (!row.score.hidden) {
+    row.focus.hidden = frame.score === null || frame.score === undefined;
+    if (!row.focus.hidden) {
       row.score.value = frame.score;
-      row.score.title = `Focus: ${Math.round(frame.score * 100)} % of the sharpest frame`;
+      row.focus.title = `Focus: ${Math.round(frame.score * 100)} % of the sharpest frame`;
       row.score.setAttribute("aria-label", `Focus of ${frame.name}, of the sharpest frame`);
     }
     if (frame.state === "ready" && row.picture.dataset.src !== src) {

@@ -1,0 +1,97 @@
+"""How quick the page is on a large stack: first thumbnail, blocked times, tiles, memory of the server.
+
+    python -m benchmarks.page FOLDER
+
+FOLDER holds the frames, such as 10 of 12 megapixels; a real chromium opens them in place by a real server.
+A task of the page that takes over 50 ms is what browsers call a long one; the page should never be blocked over 100.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "app"))
+
+from app_server import running_server
+from page_steps import FOR_LONG, Visit, browser
+
+WATCH = """() => {
+    window.longTasks = [];
+    new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)))
+        .observe({ type: "longtask", buffered: true });
+    performance.setResourceTimingBufferSize(10000);
+}"""
+TILES = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/tiles/"))
+    .map(({ responseEnd, requestStart }) => responseEnd - requestStart)"""
+
+
+def memory(process: int) -> tuple[float, float]:
+    """Return what the server's own process takes and took at most, in MB."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return tuple(int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1000 for name in ("VmRSS", "VmHWM"))
+
+
+def measured(folder: Path) -> dict[str, object]:
+    """Open the folder, fuse it, zoom into the result, and return what was measured."""
+    told: dict[str, object] = {"load at start": os.getloadavg()[0]}
+    with (
+        tempfile.TemporaryDirectory() as place,
+        running_server(Path(place) / "work", folder) as server,
+        browser() as chromium,
+    ):
+        visit = Visit(chromium, server.address)
+        page = visit.page
+        page.evaluate(WATCH)
+
+        def blocked(name: str) -> None:
+            tasks = page.evaluate("() => longTasks.splice(0)")
+            told[f"long tasks: {name}"] = f"{len(tasks)}, longest {max(tasks, default=0):.0f} ms"
+
+        began = time.perf_counter()
+        page.evaluate(
+            """(folder) => panfocus.api.post("/api/stacks", { folder }).then((stack) => {
+                panfocus.accept({ kind: "stack", stack });
+                panfocus.select(stack.id);
+            })""",
+            str(folder),
+        )
+        page.wait_for_function("() => [...document.images].some((image) => image.naturalWidth > 100)")
+        told["first thumbnail, s"] = round(time.perf_counter() - began, 2)
+        page.locator("#fuse:enabled").wait_for(timeout=FOR_LONG)
+        told["all frames looked at, s"] = round(time.perf_counter() - began, 1)
+        blocked("adding")
+        visit.click("button", "Fuse")
+        page.locator("#viewer").wait_for(timeout=10 * FOR_LONG)
+        visit.settle()
+        told["fused and shown, s"] = round(time.perf_counter() - began, 1)
+        blocked("fusing")
+        for row, col in ((0.3, 0.3), (0.5, 0.7), (0.8, 0.4)):
+            for factor in (0.4, 1, 2):
+                page.evaluate(
+                    "([row, col, factor]) => panfocus.viewer.goTo(row, col, factor)",
+                    [*visit.part(row, col), factor],
+                )
+                visit.settle()
+            visit.click("button", "Fit")
+            visit.settle()
+        blocked("zooming")
+        tiles = sorted(page.evaluate(TILES))
+        told["tiles, ms"] = (
+            f"{len(tiles)}: median {tiles[len(tiles) // 2]:.0f}, 95 % {tiles[int(0.95 * len(tiles))]:.0f}, longest {tiles[-1]:.0f}"
+        )
+        told["server, MB now and at most"] = memory(server.process.pid)
+        told["complaints"] = visit.complaints
+        visit.close()
+    told["load at end"] = os.getloadavg()[0]
+    return told
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    print(json.dumps(measured(parser.parse_args().folder.resolve()), indent=1))

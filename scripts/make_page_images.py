@@ -1,0 +1,53 @@
+"""Make pictures of the page at work, by the steps of its tests, on the sample that comes with panfocus.
+
+    python scripts/make_page_images.py [FOLDER]
+
+Those of the docs go to docs/images. With FOLDER, every state of the page is written there, at three sizes.
+"""
+
+import sys
+import tempfile
+from importlib.resources import as_file, files
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "app"))
+
+from app_server import running_server  # noqa: E402
+from page_steps import Visit, browser, states  # noqa: E402
+
+SIZES = ((1280, 800), (2560, 1440), (390, 844))
+DOCUMENTED = {"place": "app-look.jpg", "retouch": "app-retouch.jpg", "learn": "app-learn.jpg"}
+
+
+def picture(visit: Visit) -> Image.Image:
+    """Return what is seen."""
+    return Image.open(BytesIO(visit.page.screenshot()))
+
+
+def main(arguments: list[str]) -> None:
+    """Write the pictures."""
+    sizes = SIZES if arguments else SIZES[:1]
+    with (
+        tempfile.TemporaryDirectory() as place,
+        as_file(files("panfocus") / "data" / "sample") as sample,
+        running_server(Path(place) / "work", sample) as server,
+        browser() as chromium,
+    ):
+        for width, height in sizes:
+            visit = Visit(chromium, server.address, width=width, height=height)
+            for name in states(visit, sorted(sample.glob("*.jpg"))):
+                seen = picture(visit).convert("RGB")
+                if arguments:
+                    seen.save(Path(arguments[0]) / f"{width}-{name}.png")
+                if width == SIZES[0][0] and name in DOCUMENTED:
+                    seen.save(ROOT / "docs" / "images" / DOCUMENTED[name], quality=82, optimize=True)
+                print(width, name, visit.complaints)
+            visit.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
