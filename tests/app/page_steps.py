@@ -18,10 +18,7 @@ DROP = """([files, target]) => {
 }"""
 SETTLED = """() => panfocus.viewer?.job() && Object.values(panfocus.viewer.panes)
     .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
-PICTURES_SEEN = """() => [...document.images].every((image) => {
-    const { top, bottom } = image.getBoundingClientRect();
-    return image.complete || bottom < 0 || top > innerHeight;
-})"""
+PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
 FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
 
 
@@ -89,6 +86,7 @@ def states(visit, frames):
     visit.open_part("Settings of learning")
     visit.fill_in({"Atoms": 64, "Rounds": 5, "Samples": 2000})
     visit.open_part("Settings of learning")
+    page.get_by_label("Name", exact=True).fill(f"learned at {page.viewport_size['width']}")
     page.get_by_role("button", name="Learn a dictionary").click()
     page.get_by_role("button", name="Use it").wait_for(timeout=FOR_LONG)
     page.locator(".atoms").scroll_into_view_if_needed()
@@ -161,9 +159,10 @@ class Visit:
             self.page.locator("#panel-learn").get_by_label(name, exact=True).fill(str(value))
 
     def point_of(self, row, col):
-        """Return where in the window a pixel of the picture is."""
+        """Bring the picture into the window, and return where in it a pixel is."""
         x, y = self.page.evaluate(
             """([row, col]) => {
+                panfocus.viewer.stage.scrollIntoView({ block: "nearest" });
                 const { x, y } = panfocus.viewer.toScreen(row, col);
                 const { left, top } = panfocus.viewer.panes.main.element.getBoundingClientRect();
                 return [left + x, top + y];
