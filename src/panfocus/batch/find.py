@@ -71,7 +71,9 @@ def by_files(folder: Path, *, without: Path) -> Found:
             except FileError:
                 several = path.suffix.lower() in (".tif", ".tiff")
             if several:
-                stacks[path.relative_to(folder).as_posix()] = (path,)
+                name = path.relative_to(folder)
+                short = name.with_suffix("").as_posix()
+                stacks[name.as_posix() if short in stacks else short] = (path,)
             else:
                 left.append(path)
     return _checked(stacks, left, f"{folder}: no file below it has several pages")

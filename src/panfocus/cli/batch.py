@@ -141,7 +141,7 @@ def batch(
         _tell(terminal, found)
         if dry_run:
             for task in tasks:
-                terminal.say(f"  {task.name}: {len(task.request.inputs)} files")
+                terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
             return
         with batch_folder(output), _kept_when_interrupted(output):
             done = finished_before(tasks, force=force)
@@ -156,7 +156,7 @@ def batch(
                 progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
             )
         failed = [outcome for outcome in outcomes if outcome.error is not None]
-        terminal.say(f"fused {len(outcomes) - len(failed) - len(done)} stacks")
+        terminal.say(f"fused {_count(len(outcomes) - len(failed) - len(done), 'stack')}")
         terminal.say(f"wrote {output / 'index.html'}, summary.csv and summary.json beside it")
         if failed:
             raise PanfocusError(
@@ -192,11 +192,15 @@ def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, 
 
 def _tell(terminal: Console, found: "Found") -> None:
     n_files = sum(map(len, found.stacks.values()))
-    terminal.say(f"found {len(found.stacks)} stacks of {n_files} files")
+    terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}")
     if found.left:
         named = ", ".join(str(path) for path in found.left[:MOST_NAMED])
         more = f" and {len(found.left) - MOST_NAMED} more" if len(found.left) > MOST_NAMED else ""
         terminal.say(f"in no stack, and left alone: {named}{more}")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 @contextmanager

@@ -1,0 +1,199 @@
+"""Batches by processes of this machine: killed, interrupted, started again, with other settings."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from stacks import check_complete, damage, n_finished, write_stacks
+
+from panfocus.batch import find
+from panfocus.batch.run import Workers, batch_folder, plan, run_batch
+from panfocus.batch.work import fuse_stack
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request
+
+N_LONG = 20  # stacks of a run that does not end before something happens to it
+
+
+def slowly(task):
+    """Fuse a stack, so slowly that something can happen in the middle, and note that it was made."""
+    outcome = fuse_stack(task)
+    if not outcome.kept:
+        with (task.output / "fused.txt").open("a") as file:
+            file.write(f"{task.name}\n")
+    time.sleep(0.1)
+    return outcome
+
+
+def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatch):
+    data, output = tmp_path / "data", tmp_path / "out"
+    names = [f"well-{i:02}" for i in range(40)]
+    write_stacks(data, names)
+    damage(data / "well-05" / "a.png")
+    killed = []
+
+    def kill_in_the_middle():
+        while n_finished(output) < 10:
+            time.sleep(0.02)
+        killed.append(multiprocessing.active_children()[0].pid)
+        os.kill(killed[0], signal.SIGKILL)
+
+    monkeypatch.setattr("panfocus.batch.run.fuse_stack_here", slowly)
+    request = Request(inputs=(), outputs=Outputs())
+    tasks = plan(find.by_folders(data, without=output).stacks, output, request, file_format="png", maps=())
+    warned = []
+    killer = threading.Thread(target=kill_in_the_middle)
+    killer.start()
+    with batch_folder(output):
+        outcomes = run_batch(
+            tasks,
+            Workers(processes=2),
+            done=[],
+            say=print,
+            warn=warned.append,
+            progress=lambda *_: None,
+        )
+    killer.join()
+    assert killed
+    assert [outcome.name for outcome in outcomes] == names
+    assert [line.partition(":")[0] for line in warned] == ["well-05"]
+    fused = [name for name in (output / "fused.txt").read_text().split() if name != "well-05"]
+    assert len(fused) == len(set(fused))
+    (output / "fused.txt").unlink()
+    check_complete(data, output, tmp_path, damaged={"well-05"})
+    assert json.loads((output / "summary.json").read_text())["counts"] == {
+        "done": 39,
+        "failed": 1,
+        "waiting": 0,
+    }
+
+
+def panfocus_batch(*arguments):
+    command = [sys.executable, "-m", "panfocus", "batch", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
+def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, how):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, [f"well-{i:02}" for i in range(N_LONG)])
+    first = panfocus_batch(data, "-o", output, "--workers", 2)
+    while n_finished(output) < 3:
+        assert first.poll() is None
+        time.sleep(0.02)
+    first.send_signal(how)
+    code, _, err = finish(first)
+    assert code != 0
+    if how == signal.SIGINT:
+        assert err == (
+            f"panfocus: interrupted; what is finished is kept in {output}, "
+            "the same command goes on from there\n"
+        )
+    made_at = {path: path.stat().st_mtime_ns for path in output.glob("*/batch.json")}
+    assert len(made_at) < N_LONG
+    code, out, err = finish(panfocus_batch(data, "-o", output, "--workers", 2))
+    assert (code, err) == (0, "")
+    assert f"\n{len(made_at)} of them are fused already and stay as they are\n" in out
+    assert {path: path.stat().st_mtime_ns for path in made_at} == made_at
+    assert n_finished(output) == N_LONG
+    assert not list(output.rglob(".panfocus*"))
+
+
+@pytest.fixture
+def fused(tmp_path, run):
+    """Three stacks, fused."""
+    write_stacks(tmp_path / "data", ["a", "b", "deep/c"])
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--maps", "labels,depth", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert "found 3 stacks of 6 files" in ran.out
+    assert "fused 3 stacks" in ran.out
+    return tmp_path / "data", tmp_path / "out"
+
+
+def test_other_settings_are_refused_where_results_are_and_made_by_force(fused, run):
+    data, output = fused
+    before = {path: path.read_bytes() for path in output.glob("**/fused.png")}
+    assert len(before) == 3
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--set", "quality=fast")
+    assert ran.code == 1
+    assert ran.err == (
+        f"panfocus: {output / 'a'}: fused with other settings, by another version or from other files, "
+        "and so are 2 more; choose another folder, or have them fused anew with --force\n"
+    )
+    assert {path: path.read_bytes() for path in before} == before
+    ran = run("batch", data, "-o", output, "--maps", "labels", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert "fused 3 stacks" in ran.out
+
+
+def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):
+    data, output = fused
+    write_stacks(data, ["d"])
+    good = (data / "d" / "b.png").read_bytes()
+    damage(data / "d" / "b.png")
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
+    assert ran.code == 1
+    assert "3 of them are fused already" in ran.out
+    assert f"{data / 'd' / 'b.png'}: cut off before its end" in ran.err
+    assert ran.err.splitlines()[-1].startswith("panfocus: 1 of 4 stacks failed, see ")
+    (data / "d" / "b.png").write_bytes(good)
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
+    assert (ran.code, ran.err) == (0, "")
+    assert "fused 1 stack\n" in ran.out
+    assert sorted(path.name for path in (output / "d").iterdir()) == [
+        "batch.json",
+        "depth.tif",
+        "fused.png",
+        "labels.png",
+        "report.json",
+        "thumbnail.png",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--format", "bmp"), "must end in .png"),
+        (("--maps", "nonsense"), "--maps"),
+        (("--align", "nonsense"), "--align"),
+        (("--pattern", "x", "--files"), "choose one of them"),
+        (("--pattern", "(("), "no regular expression"),
+        (("--pattern", r".+\.png"), "the part that names the stack is missing"),
+        (("--scheduler", "tcp://127.0.0.1:1", "--workers", 2), "a cluster has its own"),
+    ],
+)
+def test_wrong_options_are_one_line_and_nothing_is_begun(tmp_path, run, arguments, complaint):
+    write_stacks(tmp_path / "data", ["a"])
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert complaint in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_files_of_others_is_refused(tmp_path, run):
+    write_stacks(tmp_path / "data", ["a"])
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out")
+    assert ran.code == 1
+    assert ran.err == f"panfocus: {tmp_path / 'out'} holds files of other origin; choose another folder\n"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["notes.txt"]
+
+
+def test_a_dry_run_names_the_stacks_and_writes_nothing(tmp_path, run):
+    write_stacks(tmp_path / "data", ["a"])
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--dry-run")
+    assert (ran.code, ran.out) == (0, "found 1 stack of 2 files\n  a: 2 files\n")
+    assert not (tmp_path / "out").exists()

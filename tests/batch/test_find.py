@@ -1,0 +1,101 @@
+"""Which files are which stack."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from panfocus.batch import find
+from panfocus.errors import FileError, InputError
+
+
+def touch(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def names_of(found, folder):
+    return {
+        name: [Path(path).relative_to(folder).as_posix() for path in files]
+        for name, files in found.stacks.items()
+    }
+
+
+def left_of(found, folder):
+    return sorted(path.relative_to(folder).as_posix() for path in found.left)
+
+
+def test_every_folder_with_two_images_is_a_stack_in_natural_order(tmp_path):
+    touch(tmp_path, "a/z10.tif", "a/z9.tif", "a/notes.txt", "b/c/1.png", "b/c/2.png", "b/single.png")
+    touch(tmp_path, "loose.png", ".hidden/1.png", ".hidden/2.png")
+    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    assert names_of(found, tmp_path) == {"a": ["a/z9.tif", "a/z10.tif"], "b/c": ["b/c/1.png", "b/c/2.png"]}
+    assert left_of(found, tmp_path) == ["b/single.png", "loose.png"]
+
+
+def test_results_of_batches_are_no_stacks(tmp_path):
+    touch(tmp_path, "a/1.png", "a/2.png", "out/a/fused.png", "out/a/labels.png")
+    touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png", "older/a/batch.json")
+    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+
+
+def test_a_link_back_to_a_folder_above_ends(tmp_path):
+    touch(tmp_path, "a/1.png", "a/2.png")
+    (tmp_path / "a" / "back").symlink_to(tmp_path)
+    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+
+
+def test_a_pattern_fits_the_whole_path_and_names_the_stack(tmp_path):
+    touch(tmp_path, "p1/A01_z10.tif", "p1/A01_z2.tif", "p1/A02_z1.tif", "p2/A01_z1.tif", "p2/overview.tif")
+    found = find.by_pattern(tmp_path, r"(?P<stack>.+)_z\d+\.tif", without=tmp_path / "out")
+    assert names_of(found, tmp_path) == {
+        "p1/A01": ["p1/A01_z2.tif", "p1/A01_z10.tif"],
+        "p1/A02": ["p1/A02_z1.tif"],
+        "p2/A01": ["p2/A01_z1.tif"],
+    }
+    assert left_of(found, tmp_path) == ["p2/overview.tif"]
+
+
+def test_a_table_names_stacks_and_orders_their_files(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("\ufeffstack,file,order\nx,far.tif,10\nx,near.tif,9\ny,sub/1.tif,1\n", "utf-8")
+    found = find.by_table(tmp_path, table)
+    assert names_of(found, tmp_path) == {"x": ["near.tif", "far.tif"], "y": ["sub/1.tif"]}
+    table.write_text("stack,file\nx,b.tif\nx,a.tif\n")
+    assert names_of(find.by_table(tmp_path, table), tmp_path) == {"x": ["b.tif", "a.tif"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "first line with the columns"),
+        ("name,file\nx,a.tif\n", "first line with the columns"),
+        ("stack,file,order\nx,a.tif,last\n", "row 2"),
+        ("stack,file\nx,a.tif\n,b.tif\n", "row 3"),
+        ("stack,file\n../x,a.tif\n", "is no name for a stack"),
+        ("stack,file\n/x,a.tif\n", "is no name for a stack"),
+    ],
+)
+def test_a_wrong_table_is_one_line(tmp_path, text, complaint):
+    table = tmp_path / "table.csv"
+    table.write_text(text)
+    with pytest.raises((FileError, InputError), match=complaint):
+        find.by_table(tmp_path, table)
+
+
+def test_files_with_several_pages_are_stacks_and_damaged_ones_are_not_forgotten(tmp_path):
+    for name in ("stack.tif", "stack.tiff"):
+        tifffile.imwrite(tmp_path / name, np.zeros((5, 16, 16), np.uint8), photometric="minisblack")
+    tifffile.imwrite(tmp_path / "single.tif", np.zeros((16, 16), np.uint8))
+    (tmp_path / "damaged.tif").write_bytes(b"II*\0nonsense")
+    found = find.by_files(tmp_path, without=tmp_path / "out")
+    assert list(found.stacks) == ["damaged", "stack", "stack.tiff"]
+    assert left_of(found, tmp_path) == ["single.tif"]
+
+
+def test_no_stack_at_all_says_how_else_they_may_be_told_apart(tmp_path):
+    touch(tmp_path, "1.png", "2.png")
+    with pytest.raises(InputError, match="--pattern, --csv and --files"):
+        find.by_folders(tmp_path, without=tmp_path / "out")

@@ -1,0 +1,76 @@
+"""The summary of a batch: for programs, and as a page that asks nobody for anything."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from panfocus.batch.summary import Summary
+from panfocus.batch.work import Outcome
+from panfocus.io.write import write_image
+
+STACKS = ("plate 1/A01", "B<b>&", "C#3?", "waits")
+
+
+@pytest.fixture
+def summary(tmp_path, rng):
+    outcomes = {}
+    for name in (STACKS[0], STACKS[2]):
+        (tmp_path / name).mkdir(parents=True)
+        for file in ("fused.png", "thumbnail.png"):
+            write_image(tmp_path / name / file, rng.integers(0, 256, (90, 120, 3), np.uint8))
+        outcomes[name] = Outcome(
+            name=name,
+            seconds=1.25,
+            frames=5,
+            width=120,
+            height=90,
+            files=("fused.png", "report.json", "thumbnail.png"),
+            warnings=("left out: z9.png",) if name == STACKS[2] else (),
+        )
+    outcomes[STACKS[1]] = Outcome(name=STACKS[1], error="x.png: cut off before its end <script>")
+    Summary(tmp_path, STACKS).write(outcomes)
+    return tmp_path
+
+
+def test_the_table_has_a_line_for_every_stack(summary):
+    rows = list(csv.DictReader((summary / "summary.csv").read_text().splitlines()))
+    assert [(row["stack"], row["state"]) for row in rows] == [
+        ("plate 1/A01", "done"),
+        ("B<b>&", "failed"),
+        ("C#3?", "done"),
+        ("waits", "waiting"),
+    ]
+    assert (rows[0]["picture"], rows[0]["frames"], rows[0]["seconds"]) == (
+        "plate 1/A01/fused.png",
+        "5",
+        "1.25",
+    )
+    assert rows[1]["error"] == "x.png: cut off before its end <script>"
+    assert rows[2]["warnings"] == "left out: z9.png"
+
+
+def test_the_data_count_what_became_of_the_stacks(summary):
+    data = json.loads((summary / "summary.json").read_text())
+    assert data["counts"] == {"done": 2, "failed": 1, "waiting": 1}
+    assert [entry["stack"] for entry in data["stacks"]] == list(STACKS)
+
+
+def test_the_page_shows_all_and_asks_for_its_pictures_only(summary, browser):
+    browser.open(summary / "index.html")
+    assert browser.ask("[...document.querySelectorAll('tbody th')].map(e => e.textContent)") == [
+        "B<b>&",  # what failed comes first
+        "plate 1/A01",
+        "C#3?",
+        "waits",
+    ]
+    loaded = "Promise.all([...document.images].map(i => i.decode().then(() => i.naturalWidth)))"
+    assert browser.ask(loaded) == [120, 120]
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.ask("getComputedStyle(document.querySelector('.wide')).overflowX") == "auto"
+    folder = summary.as_uri()
+    asked = [address for address in browser.requests() if not address.startswith("data:")]
+    assert asked
+    assert all(address.startswith(folder) for address in asked)
+    assert browser.logged("browser") == []
