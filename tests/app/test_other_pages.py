@@ -3,7 +3,6 @@
 By the browser's rules both are of one site, so that it sends the cookie with what the evil one asks for.
 """
 
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -64,17 +63,10 @@ def evil():
 
 
 @pytest.fixture
-def tabs():
-    if not shutil.which("chromium"):
-        pytest.skip("no browser; on Debian: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        yield browser.new_context()
-        browser.close()
+def tabs(chromium):
+    context = chromium.new_context()
+    yield context
+    context.close()
 
 
 def test_another_page_in_the_same_browser_can_neither_read_nor_change_anything(server, evil, tabs):

@@ -6,26 +6,13 @@ import re
 import pytest
 import small_stacks
 from app_server import running_server
+from page_steps import DROP
 
 from panfocus.io.read import read_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
-
-CHROMIUM = "/usr/bin/chromium"
-
-DROP = """([files, target]) => {
-    const transfer = new DataTransfer();
-    for (const [name, data] of files) {
-        const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
-        transfer.items.add(new File([bytes], name));
-    }
-    for (const kind of ["dragenter", "dragover", "drop"]) {
-        const event = new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true });
-        document.querySelector(target).dispatchEvent(event);
-    }
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +21,6 @@ def serves(tmp_path_factory):
     small_stacks.write(place / "pictures" / "beetle")
     with running_server(place / "work", place / "pictures", "--port", "0") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

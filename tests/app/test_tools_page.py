@@ -19,7 +19,6 @@ from panfocus.cli import main
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
-CHROMIUM = "/usr/bin/chromium"
 HEIGHT, WIDTH, N = 90, 120, 3
 # So that what is composed are the values of the files themselves.
 PLAIN = {"method": "pca", "align": "off", "exposure": "off", "hot_pixels": "off"}
@@ -43,14 +42,6 @@ def serves(tmp_path_factory, frames):
         Image.fromarray(frame).save(folder / f"frame-{k + 1}.png")
     with running_server(place / "work", place / "pictures", "--port", "0") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

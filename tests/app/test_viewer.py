@@ -9,9 +9,6 @@ import pytest
 from PIL import Image
 from pretend_server import BLUE, HEIGHT, MARK, WIDTH, PretendServer, place, serving
 
-playwright = pytest.importorskip("playwright.sync_api")
-
-CHROMIUM = "/usr/bin/chromium"
 COL_STEP, ROW_STEP = WIDTH / 250, HEIGHT / 250  # what one step of red and of green means
 LAYERS = {blue: name for name, blue in BLUE.items()}
 SETTLED = """() => {
@@ -37,23 +34,15 @@ RESET = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def serves() -> Iterator[PretendServer]:
     with serving() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def opened(browser, serves):
+def opened(chromium, serves):
     """Open the page once; it is heard what it complains of, the policy's refusals included."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened = chromium.new_page(viewport={"width": 1280, "height": 900})
     opened.complaints = []
     opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
@@ -145,8 +134,8 @@ def test_one_pixel_is_a_sharp_square_where_it_belongs(page):
 
 
 @pytest.mark.parametrize("density", [1.5, 2])
-def test_one_to_one_is_one_pixel_of_a_dense_screen(browser, serves, density):
-    page = browser.new_page(viewport={"width": 900, "height": 900}, device_scale_factor=density)
+def test_one_to_one_is_one_pixel_of_a_dense_screen(chromium, serves, density):
+    page = chromium.new_page(viewport={"width": 900, "height": 900}, device_scale_factor=density)
     page.goto(f"http://127.0.0.1:{serves.server_port}/")
     page.wait_for_function("() => window.app")
     view(page, f"goTo({MARK[0]}, {MARK[1]}, {1 / density})")
@@ -398,6 +387,9 @@ def test_of_a_hundred_frames_only_the_cuts_in_sight_are_fetched(page, server):
     page.route("**/api/jobs/c/place?*", lambda route: route.fulfill(json=found))
     page.mouse.click(*within(page, 0.5, 0.5))
     page.locator(".crops li").nth(n).wait_for(state="attached")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.crops img')].some((cut) => cut.naturalWidth)"
+    )
     page.wait_for_load_state("networkidle")
     assert page.locator(".crops li").count() == n + 1
     assert 0 < len(server.cut) < n / 2
@@ -479,8 +471,8 @@ def test_the_relief_is_drawn_and_turned_by_keys_and_mouse(page):
     assert (drawn() != start).any(axis=2).mean() > 0.01
 
 
-def test_without_webgl_the_relief_says_so(browser, serves):
-    blind = browser.new_page(viewport={"width": 1280, "height": 1000})
+def test_without_webgl_the_relief_says_so(chromium, serves):
+    blind = chromium.new_page(viewport={"width": 1280, "height": 1000})
     worker = files("panfocus").joinpath("app", "static", "js", "relief", "worker.js").read_text()
     without = "OffscreenCanvas.prototype.getContext = () => null;" + worker
     blind.route(
