@@ -2,14 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench soak browser exiftool
+.PHONY: install demo test lint bench soak browser exiftool screen
 
 install: .venv/installed-all
 
 demo: .venv/installed
 	$(BIN)/panfocus demo
 
-test: .venv/installed-all browser exiftool
+test: .venv/installed-all browser exiftool screen
 	$(BIN)/python -m pytest
 
 lint: .venv/installed-all
@@ -42,11 +42,21 @@ exiftool:
 	        apt-get install -qq --no-install-recommends libimage-exiftool-perl; } \
 	|| echo "no exiftool, and apt cannot install it: the tests that need it are skipped"
 
+# For the tests of the napari plugin, in the same way: a screen in memory, and what Qt and OpenGL draw on it with.
+screen:
+	@command -v Xvfb >/dev/null \
+	|| { $(SUDO) apt-get update -qq \
+	     && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	        apt-get install -qq --no-install-recommends xvfb libegl1 libgl1 libgl1-mesa-dri libglx-mesa0 \
+	        libdbus-1-3 fontconfig libxkbcommon0 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 \
+	        libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0 libxcb-xkb1; } \
+	|| echo "no Xvfb, and apt cannot install it: the tests that need it are skipped"
+
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
 .venv/installed-all: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app,dask,napari]'
 	touch $@

@@ -1,0 +1,14 @@
+"""The sample that comes with panfocus, as a layer."""
+
+from typing import Any
+
+
+def sample_stack() -> list[tuple[Any, dict[str, Any], str]]:
+    """Return the sample's frames (n, h, w, 3) as an image layer."""
+    from importlib.resources import as_file, files
+
+    from panfocus.io.read import find_inputs, read_stack
+
+    with as_file(files("panfocus") / "data" / "sample") as folder:
+        frames = read_stack(find_inputs([folder])).frames
+    return [(frames, {"name": "panfocus sample", "rgb": True, "axis_labels": ("z", "y", "x")}, "image")]

@@ -1,0 +1,177 @@
+"""What is fused: the frames that image layers hold, read only when they are asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import blank, check_like
+from panfocus.errors import FileError, InputError
+from panfocus.stack import LazyFrames
+
+if TYPE_CHECKING:
+    from napari.layers import Image
+
+TAKEN_FOR_ALPHA = (2, 4)  # so many channels are grey or colour with alpha, as the library sees them
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One picture that comes out: the layer it is like, and its number on that layer's channel axis."""
+
+    layer: "Image"
+    number: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Frames of layers.
+
+    Attributes
+    ----------
+    frames : LazyFrames
+        The frames (n, h, w) or (n, h, w, c); of several channels there may be one more, for decisions only.
+    names : tuple of str
+        What each frame is called in messages.
+    channels : tuple of Channel
+        The pictures that come out.
+    focus_axis : int, optional
+        Axis of the layers along which the focus changes; None if each frame is a layer.
+    position : tuple of int
+        Where the slices lie on the axes before the last two; 0 on the focus axis.
+    in_memory : bool
+        Whether all layers are NumPy arrays.
+    """
+
+    frames: LazyFrames
+    names: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    focus_axis: int | None
+    position: tuple[int, ...]
+    in_memory: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A slice of a layer."""
+
+    name: str
+    data: Any
+    index: tuple[int, ...]  # on the axes before the picture's
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the picture, with its colours."""
+        return tuple(self.data.shape[len(self.index) :])
+
+    def read(self, place: tuple[Any, ...]) -> NDArray[Any]:
+        """Return a rectangle; what a lazy layer cannot read is named."""
+        try:
+            return np.asarray(self.data[(*self.index, *place)])
+        except Exception as error:  # whatever made the layer may raise anything
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FileError(f"{self.name} cannot be read: {reason}") from error
+
+
+class LayerFrames(LazyFrames):
+    """Frames whose channels (n, c) are slices of layers."""
+
+    def __init__(self, planes: Sequence[Sequence[Plane]]) -> None:
+        first = planes[0][0]
+        like = blank(first.shape, np.dtype(first.data.dtype))
+        for plane in (plane for frame in planes for plane in frame):
+            check_like(blank(plane.shape, np.dtype(plane.data.dtype)), plane.name, like, first.name)
+        n_channels = len(planes[0])
+        self._planes = planes
+        self._stacked = n_channels > 1
+        self._with_mean = n_channels in TAKEN_FOR_ALPHA
+        channels = (n_channels + self._with_mean,) if self._stacked else ()
+        super().__init__((len(planes), *like.shape, *channels), like.dtype)
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        read = [plane.read(place) for plane in self._planes[k]]
+        if not self._stacked:
+            return read[0]
+        if self._with_mean:  # else the last channel would be taken for alpha, and have no say
+            read.append(np.mean(read, axis=0).astype(self.dtype))
+        return np.stack(read, axis=-1)
+
+
+def from_stacks(
+    layers: Sequence["Image"],
+    focus_axis: int,
+    channel_axis: int | None = None,
+    position: Sequence[int] | None = None,
+) -> Source:
+    """Take the frames of a stack; several layers of one shape are its channels.
+
+    Parameters
+    ----------
+    layers : sequence of napari Image layers
+        A picture lies in the last two axes, before the colours of RGB.
+    focus_axis : int
+        Axis along which the focus changes.
+    channel_axis : int, optional
+        Axis of channels, which are fused by one decision.
+    position : sequence of int, optional
+        Where to take the slices on the axes that are neither; by default at 0.
+    """
+    first = layers[0]
+    n_leading = first.ndim - 2
+    if not 0 <= focus_axis < n_leading or channel_axis == focus_axis:
+        raise InputError(f"{first.name} has no axis {focus_axis} that slices could lie along; choose another")
+    shapes = {_shape(layer) for layer in layers}
+    if len(shapes) > 1:
+        raise InputError(
+            f"the selected stacks have the shapes {' and '.join(map(str, sorted(shapes)))}; "
+            "channels of one stack have the same shape"
+        )
+    n_channels = 1 if channel_axis is None else _shape(first)[channel_axis]
+    if (n_channels > 1 or len(layers) > 1) and any(layer.rgb for layer in layers):
+        raise InputError(f"{first.name} is RGB, and cannot be a channel beside others; fuse it alone")
+    at = list(position or [0] * n_leading)
+    at[focus_axis] = 0
+    numbers: list[int | None] = [None] if channel_axis is None else list(range(n_channels))
+    channels = tuple(Channel(layer, number) for layer in layers for number in numbers)
+
+    def plane(k: int, channel: Channel) -> Plane:
+        index = list(at)
+        index[focus_axis] = k
+        if channel_axis is not None and channel.number is not None:
+            index[channel_axis] = channel.number
+        return Plane(f"slice {k} of {channel.layer.name}", _array(channel.layer), tuple(index))
+
+    n_frames = _shape(first)[focus_axis]
+    if n_frames < 2:
+        raise InputError(f"{first.name} has one slice along this axis; fusion needs two or more")
+    return Source(
+        LayerFrames([[plane(k, channel) for channel in channels] for k in range(n_frames)]),
+        tuple(f"slice {k} of {first.name}" for k in range(n_frames)),
+        channels,
+        focus_axis,
+        tuple(at),
+        _in_memory(layers),
+    )
+
+
+def from_list(layers: Sequence["Image"]) -> Source:
+    """Take flat layers as frames, in their order."""
+    if len(layers) < 2:
+        raise InputError("select the layers to fuse, two or more, or choose a stack above")
+    planes = [[Plane(layer.name, _array(layer), ())] for layer in layers]
+    names = tuple(layer.name for layer in layers)
+    return Source(LayerFrames(planes), names, (Channel(layers[0]),), None, (), _in_memory(layers))
+
+
+def _array(layer: "Image") -> Any:
+    return layer.data[0] if layer.multiscale else layer.data
+
+
+def _shape(layer: "Image") -> tuple[int, ...]:
+    return tuple(_array(layer).shape)
+
+
+def _in_memory(layers: Sequence["Image"]) -> bool:
+    return all(isinstance(_array(layer), np.ndarray) for layer in layers)

@@ -1,0 +1,218 @@
+"""The widget: which layers, how to fuse them; progress, cancel, and the result as layers."""
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from magicgui.widgets import ComboBox, Container, Label, ProgressBar, PushButton
+from qtpy.QtCore import QTimer
+
+from panfocus.errors import InputError, PanfocusError
+from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
+from panfocus.napari_plugin.form import FieldsForm, method_form, options_form
+from panfocus.napari_plugin.results import layers_of
+from panfocus.napari_plugin.source import Source, from_list, from_stacks
+from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
+
+if TYPE_CHECKING:
+    import napari
+    from napari.layers import Image
+
+SELECTED, NO_AXIS = "selected layers", -1  # as values: magicgui takes None for no choice at all
+REFRESH = 100  # milliseconds between looks at the progress, which comes from other threads
+
+
+class FusionWidget(Container[Any]):
+    """Fuse the slices of a stack, or the selected layers, into a picture that is sharp everywhere."""
+
+    def __init__(self, napari_viewer: "napari.Viewer") -> None:
+        self._viewer = napari_viewer
+        self.frames = ComboBox(
+            label="frames",
+            choices=self._stacks,
+            tooltip="A stack, or the selected layers: flat ones are frames, stacks of a size are channels.",
+        )
+        self.focus_axis = ComboBox(
+            label="focus axis", choices=self._axes, tooltip="Axis along which the focus changes."
+        )
+        self.channel_axis = ComboBox(
+            label="channel axis",
+            choices=lambda widget: [("none", NO_AXIS), *self._axes(widget)],
+            tooltip="Axis of channels, which one decision is made for.",
+        )
+        self.method = ComboBox(label="method", choices=method_names(), value=DEFAULT_METHOD)
+        self.settings: FieldsForm = method_form(DEFAULT_METHOD)
+        self.more = options_form()
+        self.fuse = PushButton(text="Fuse")
+        self.cancel = PushButton(text="Cancel", enabled=False)
+        self.stage = Label(value="")
+        self.bar = ProgressBar(value=0, min=0, max=100, label="")
+        super().__init__(
+            widgets=[
+                self.frames,
+                self.focus_axis,
+                self.channel_axis,
+                self.method,
+                self.settings,
+                self.more,
+                Container(widgets=[self.fuse, self.cancel], layout="horizontal", labels=False, label=""),
+                self.bar,
+                self.stage,
+            ]
+        )
+        self.running = self._closed = False
+        self._with_axes: Image | None = None  # the layer whose axes are offered
+        self._unwanted = threading.Event()
+        self._at = ("", 0.0)
+        self._timer = QTimer(self.native)
+        self._timer.setInterval(REFRESH)
+        self._timer.timeout.connect(self._show_progress)
+        self.frames.changed.connect(self._choose_axes)
+        napari_viewer.layers.selection.events.changed.connect(self._choose_axes)
+        self.method.changed.connect(self._method_chosen)
+        self.fuse.changed.connect(self.start)
+        self.cancel.changed.connect(self._cancel)
+        self.native.destroyed.connect(self._close)
+        self.reset_choices()
+
+    def start(self) -> None:
+        """Begin to fuse, in a thread of its own."""
+        from napari.qt.threading import thread_worker
+        from napari.utils.notifications import show_error
+
+        if self.running:
+            return
+        method = self.method.value
+        try:
+            source = self._source()
+            settings = parse_settings(method, self.settings.typed)
+        except PanfocusError as error:
+            show_error(str(error))
+            return
+        options, unwanted = self.more.values, threading.Event()
+        self._unwanted = unwanted
+
+        def check() -> None:
+            if unwanted.is_set():
+                raise Cancelled
+
+        def progress(stage: str, done: float) -> None:
+            self._at = (stage, done)
+            check()
+
+        def work() -> Outcome | str | None:
+            try:
+                return fuse_source(source, method, settings, progress=progress, check=check, **options)
+            except PanfocusError as error:
+                return str(error)  # as text: napari shows the traceback of what is raised
+            except Cancelled:
+                return None
+
+        self._at = ("preparing", 0.0)
+        self._show_running(True)
+        worker = thread_worker(work)()
+        worker.returned.connect(lambda outcome: self._show(outcome, source))
+        worker.finished.connect(lambda: self._show_running(False))
+        worker.start()
+
+    def reset_choices(self, *_: Any) -> None:
+        """Offer the layers that there are now; the first stack to appear is chosen."""
+        had_stacks = len(self.frames.choices) > 1
+        super().reset_choices()
+        if not had_stacks:
+            self.frames.value = self.frames.choices[-1]
+        self._choose_axes()
+
+    def _source(self) -> Source:
+        layers = self._layers()
+        flat = [layer.ndim == 2 for layer in layers]
+        if all(flat):
+            return from_list(layers)
+        if any(flat):
+            raise InputError("flat layers and stacks are selected together; select frames, or stacks alone")
+        channel_axis = None if self.channel_axis.value == NO_AXIS else self.channel_axis.value
+        return from_stacks(layers, self.focus_axis.value, channel_axis, self._position(layers[0]))
+
+    def _layers(self) -> "list[Image]":
+        from napari.layers import Image
+
+        if self.frames.value != SELECTED:
+            return [self.frames.value]
+        selected = self._viewer.layers.selection
+        return [layer for layer in self._viewer.layers if layer in selected and isinstance(layer, Image)]
+
+    def _position(self, layer: "Image") -> list[int]:
+        """Where the viewer's sliders stand, on the axes of a layer before its picture's."""
+        point = layer.world_to_data(self._viewer.dims.point)
+        leading = zip(point[: layer.ndim - 2], layer.data.shape, strict=False)
+        return [min(max(round(float(at)), 0), length - 1) for at, length in leading]
+
+    def _stacks(self, _: Any) -> list[Any]:
+        from napari.layers import Image
+
+        stacks = [layer for layer in self._viewer.layers if isinstance(layer, Image) and layer.ndim > 2]
+        return [(SELECTED, SELECTED), *((layer.name, layer) for layer in stacks)]
+
+    def _axes(self, _: Any) -> list[Any]:
+        layers = self._layers()
+        if not layers:
+            return []
+        layer = layers[0]
+        leading = list(zip(layer.axis_labels, layer.data.shape, strict=False))[: layer.ndim - 2]
+        return [(f"{label} ({length})", axis) for axis, (label, length) in enumerate(leading)]
+
+    def _choose_axes(self) -> None:
+        """Offer the axes of another layer: for the focus z, or the last; for channels c, or none."""
+        layer = next(iter(self._layers()), None)
+        if layer is self._with_axes:
+            return
+        self._with_axes = layer
+        self.focus_axis.reset_choices()
+        self.channel_axis.reset_choices()
+        axes = {label.partition(" ")[0]: axis for label, axis in self._axes(None)}
+        if axes:
+            self.focus_axis.value = axes.get("z", max(axes.values()))
+            self.channel_axis.value = axes.get("c", NO_AXIS)
+
+    def _method_chosen(self, name: str) -> None:
+        at = self.index(self.settings)
+        self.remove(self.settings)
+        self.settings = method_form(name)
+        self.insert(at, self.settings)
+
+    def _show_running(self, running: bool) -> None:
+        if self._closed:
+            return
+        self.running = running
+        self.fuse.enabled, self.cancel.enabled = not running, running
+        if running:
+            self._timer.start()
+        else:
+            self._timer.stop()
+            self._at = ("", 0.0)
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        stage, done = self._at
+        self.stage.value = "cancelling" if stage and self._unwanted.is_set() else stage
+        self.bar.value = 100 * done
+
+    def _show(self, outcome: Outcome | str | None, source: Source) -> None:
+        from napari.layers import Layer
+        from napari.utils.notifications import show_error, show_info
+
+        if self._closed or outcome is None:
+            return
+        if isinstance(outcome, str):
+            show_error(outcome)
+            return
+        for notice in outcome.notices:
+            show_info(notice)
+        for data in layers_of(outcome, source):
+            self._viewer.add_layer(Layer.create(*data))
+
+    def _cancel(self) -> None:
+        self._unwanted.set()
+
+    def _close(self) -> None:
+        self._closed = True
+        self._cancel()

@@ -1,0 +1,96 @@
+"""One fusion, in a thread beside the viewer's: read, align, fuse; it can be cancelled at any frame."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from panfocus._checks import frames_array
+from panfocus._progress import Progress
+from panfocus.methods import FusionResult
+from panfocus.napari_plugin.source import Source
+from panfocus.stack import Frames, LazyFrames
+
+Place = tuple[slice, slice]
+
+
+class Cancelled(Exception):  # noqa: N818  # it is no error
+    """Raised inside a fusion that is no longer wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a fusion: the result, the part of the frames it shows, and what is to be said."""
+
+    result: FusionResult
+    area: Place
+    notices: tuple[str, ...]
+
+
+class Watched(LazyFrames):
+    """Frames that call `check` whenever they are read."""
+
+    def __init__(self, frames: Frames, check: Callable[[], None]) -> None:
+        super().__init__(frames.shape, frames.dtype)
+        self._frames = frames
+        self._check = check
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        self._check()
+        return self._frames[(k, *place)]
+
+
+def fuse_source(
+    source: Source,
+    method: str,
+    settings: dict[str, Any],
+    *,
+    align: str,
+    hot_pixels: str,
+    exposure: str,
+    refine: bool,
+    progress: Progress,
+    check: Callable[[], None],
+) -> Outcome:
+    """Fuse the frames of layers.
+
+    Those of lazy layers are read one at a time, each once, into a scratch file; aligned ones lie there too.
+    `progress` and `check`, which is called whenever a frame is read, may raise to end the fusion; the other
+    options are those of the command line.
+    """
+    from panfocus.io.scratch import scratch_frames
+    from panfocus.pipeline import fuse, repair_hot_pixels
+    from panfocus.registration import aligned_shape, apply_alignment, check_aligned, find_alignment
+
+    with ExitStack() as rooms:
+        frames: Frames = Watched(source.frames, check)
+        if not source.in_memory:
+            room = rooms.enter_context(scratch_frames(frames.shape, frames.dtype))
+            for k in range(len(frames)):
+                progress("read", k / len(frames))
+                room[k] = frames[k]
+            frames = Watched(room, check)
+        frames = frames_array(frames)  # refuses what no step could use
+        area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
+        notices: tuple[str, ...] = ()
+        if align != "off":
+            frames, _ = repair_hot_pixels(frames, hot_pixels)  # while pixels are still those of the sensor
+            hot_pixels = "off"
+            found = find_alignment(frames, align, progress=progress)
+            check_aligned(found, source.names)
+            if found.model != "none":
+                room = rooms.enter_context(scratch_frames(aligned_shape(found, frames.shape), frames.dtype))
+                apply_alignment(found, frames, room, progress=progress)
+                frames, area, notices = Watched(room, check), found.area, found.notices
+        result = fuse(
+            frames,
+            method,
+            hot_pixels=hot_pixels,
+            exposure=exposure,
+            refine=refine,
+            progress=progress,
+            **settings,
+        )
+    return Outcome(result, area, notices)

@@ -1,0 +1,194 @@
+"""The widget in a real viewer: buttons are pressed, layers come."""
+
+import threading
+
+import dask.array as da
+import numpy as np
+import pytest
+from banded_stack import banded_stack, inside
+from qt_waiting import wait_until
+
+import panfocus as pf
+from panfocus.methods import DEFAULT_METHOD, method_names, setting_names
+from panfocus.napari_plugin.widget import NO_AXIS, SELECTED
+
+FRAMES, BANDS = banded_stack()
+PLACE = {"scale": (2.5, 0.5, 0.5), "translate": (10, 3, 4), "units": "um"}
+
+
+def test_a_stack_becomes_a_picture_and_its_maps_in_the_same_place(viewer, widget, fused):
+    viewer.add_image(FRAMES, name="s", **PLACE)
+    layers = fused()
+    assert list(layers) == [
+        "s never in focus",
+        "s confidence",
+        "s labels",
+        "s depth (µm)",
+        "s surface (µm)",
+        "s fused",
+    ]
+    expected = pf.fuse(FRAMES)
+    np.testing.assert_array_equal(layers["s fused"].data, expected.image)
+    np.testing.assert_array_equal(layers["s labels"].data, expected.labels + 1)
+    sure = inside(BANDS)
+    assert np.mean(layers["s labels"].data[sure] == BANDS[sure] + 1) > 0.99  # known by construction
+    for layer in layers.values():
+        np.testing.assert_allclose(layer.scale[-2:], 0.5)
+        np.testing.assert_allclose(layer.translate[-2:], (3, 4))
+        assert [str(unit) for unit in layer.units] == ["micrometer"] * layer.ndim
+    assert (widget.fuse.enabled, widget.cancel.enabled) == (True, False)
+
+
+def test_selected_flat_layers_are_frames_in_their_order(viewer, widget, fused):
+    for k, frame in enumerate(FRAMES):
+        viewer.add_image(frame, name=f"f{k}")
+    viewer.layers.selection = set(viewer.layers)
+    layers = fused()
+    np.testing.assert_array_equal(layers["f0 labels"].data, pf.fuse(FRAMES).labels + 1)
+
+
+def test_a_lazy_stack_is_read_slice_by_slice_each_once_and_gives_the_same_bits(viewer, widget, fused):
+    at_once, most, reads = 0, 0, []
+    lock = threading.Lock()
+
+    def read(block, block_info=None):
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+            reads.append(block_info[0]["chunk-location"][0])
+        block = block.copy()
+        with lock:
+            at_once -= 1
+        return block
+
+    lazy = da.from_array(FRAMES, chunks=(1, -1, -1)).map_blocks(read, dtype=np.uint8, meta=FRAMES[:0])
+    viewer.add_image(lazy, name="lazy", contrast_limits=(0, 255), cache=False)
+    viewer.layers[0].visible = False  # napari reads what it shows
+    reads.clear()
+    most = 0
+    layers = fused()
+    assert (sorted(reads), most) == ([0, 1, 2], 1)
+    expected = pf.fuse(FRAMES)
+    np.testing.assert_array_equal(layers["lazy fused"].data, expected.image)
+    np.testing.assert_array_equal(layers["lazy confidence"].data, expected.confidence)
+
+
+def test_drifted_frames_are_aligned_cropped_and_left_where_they_were(viewer, widget, fused, notified):
+    large, _ = banded_stack(height=140)
+    drifted = np.stack([frame[4 * k : 120 + 4 * k, 8:-8] for k, frame in enumerate(large)])
+    viewer.add_image(drifted, name="s", **PLACE)
+    image = fused()["s fused"]
+    moved = pf.align(drifted)
+    assert moved.model != "none"
+    rows, cols = moved.area
+    assert image.data.shape == (rows.stop - rows.start, cols.stop - cols.start)
+    np.testing.assert_allclose(image.translate, (3 + rows.start / 2, 4 + cols.start / 2))
+    assert [note.message for note in notified()] == list(moved.notices)
+    widget.more["align"].value = "off"
+    assert fused()["s fused [1]"].data.shape == drifted.shape[1:]
+
+
+def test_two_selected_stacks_are_channels_of_one_decision(viewer, widget, fused):
+    other, _ = banded_stack(seed=1)
+    viewer.add_image(FRAMES, name="g", colormap="green")
+    viewer.add_image(other, name="r", colormap="red")
+    widget.frames.value = SELECTED
+    viewer.layers.selection = set(viewer.layers)
+    widget.settings["composition"].value = "labels"
+    layers = fused()
+    labels = layers["g labels"].data[None] - 1
+    for name, stack in (("g", FRAMES), ("r", other)):
+        np.testing.assert_array_equal(
+            layers[f"{name} fused"].data, np.take_along_axis(stack, labels, 0)[0]
+        )  # copied from the frame that both share
+        assert layers[f"{name} fused"].colormap.name == viewer.layers[name].colormap.name
+
+
+def test_the_time_point_is_where_the_slider_stands(viewer, widget, fused):
+    viewer.add_image(np.stack([FRAMES[::-1], FRAMES]), name="s", axis_labels=("t", "z", "y", "x"))
+    viewer.dims.set_current_step(0, 1)
+    assert (widget.focus_axis.value, widget.channel_axis.value) == (1, NO_AXIS)
+    np.testing.assert_array_equal(fused()["s fused"].data, pf.fuse(FRAMES).image)
+
+
+def test_the_sample_is_a_colour_stack(viewer, widget, fused):
+    (layer,) = viewer.open_sample("panfocus", "sample")
+    assert layer.rgb
+    assert layer.data.shape[0] == 3
+    widget.more["align"].value = "off"
+    picture = fused()["panfocus sample fused"]
+    assert picture.rgb
+    np.testing.assert_array_equal(picture.data, pf.fuse(layer.data).image)
+
+
+def test_settings_are_those_of_the_method_and_count(viewer, widget, fused):
+    assert widget.method.value == DEFAULT_METHOD
+    for name in method_names():
+        widget.method.value = name
+        assert list(widget.settings.values) == setting_names(name)
+    widget.method.value = "dwt"
+    widget.settings["levels"].value = "2"
+    viewer.add_image(FRAMES, name="s")
+    picture = fused()["s fused"]
+    np.testing.assert_array_equal(picture.data, pf.fuse(FRAMES, "dwt", levels=2).image)
+    assert picture.metadata["panfocus"]["settings"]["levels"] == 2
+
+
+def test_what_is_wrong_is_one_line_without_a_traceback(viewer, widget, fused, notified):
+    def wrong():
+        before = len(notified())
+        assert fused() == {}
+        (note,) = notified()[before:]
+        assert note.severity.value == "error"
+        assert not hasattr(note, "exception")
+        assert "\n" not in note.message
+        return note.message
+
+    assert "two or more" in wrong()  # nothing is selected
+    viewer.add_image(FRAMES.astype(np.int32), name="ints")
+    assert wrong().startswith("slice 0 of ints is int32; supported")
+    viewer.add_image(FRAMES, name="s")
+    widget.frames.value = viewer.layers["s"]
+    widget.method.value = "coupled"
+    widget.settings["w"].value = "much"
+    assert wrong() == "setting w=much: not a number"
+    widget.settings["w"].value = "2"
+    assert "0.5" in wrong()  # refused by the method itself, in the other thread
+    widget.method.value = DEFAULT_METHOD
+    broken = np.full(FRAMES.shape, np.nan, np.float32)
+    viewer.add_image(broken, name="nan", contrast_limits=(0, 1))
+    widget.frames.value = viewer.layers["nan"]
+    assert "NaN" in wrong()
+
+
+@pytest.mark.parametrize("lazily", [False, True])
+def test_progress_is_shown_and_a_fusion_ends_with_the_next_frame_once_it_is_cancelled(
+    viewer, widget, notified, lazily
+):
+    reading, go_on = threading.Event(), threading.Event()
+    armed = False
+
+    class Slow(np.ndarray):
+        def __getitem__(self, key):
+            first = key[0].start if isinstance(key[0], slice) else key[0]
+            if armed and first == 1:
+                reading.set()
+                go_on.wait(60)
+            return np.asarray(self)[key]
+
+    frames = FRAMES.view(Slow)
+    data = da.from_array(frames, chunks=(1, -1, -1), asarray=False) if lazily else frames
+    viewer.add_image(data, name="s", contrast_limits=(0, 255), visible=False)
+    before, armed = list(viewer.layers), True
+    widget.fuse.native.click()
+    wait_until(reading.is_set)
+    assert (widget.fuse.enabled, widget.cancel.enabled) == (False, True)
+    if lazily:  # one slice of three has been read
+        wait_until(lambda: widget.stage.value == "read" and round(widget.bar.value) == 33)
+    widget.cancel.native.click()
+    wait_until(lambda: widget.stage.value == "cancelling")
+    go_on.set()
+    wait_until(lambda: not widget.running)
+    assert list(viewer.layers) == before
+    assert notified() == []

@@ -1,0 +1,102 @@
+"""What is read of layers, and how it is refused."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from napari.layers import Image
+
+from panfocus.errors import FileError, InputError
+from panfocus.napari_plugin.source import from_list, from_stacks
+
+RNG = np.random.default_rng(3)
+TZYX = RNG.integers(0, 256, (2, 5, 13, 17), np.uint8)
+
+
+def test_slices_are_taken_along_the_chosen_axis_where_the_others_stand():
+    layer = Image(TZYX)
+    np.testing.assert_array_equal(from_stacks([layer], 1, position=[1, 0]).frames[:], TZYX[1])
+    np.testing.assert_array_equal(from_stacks([layer], 0, position=[0, 3]).frames[:], TZYX[:, 3])
+
+
+def test_rgb_keeps_its_colours():
+    colour = RNG.integers(0, 256, (4, 13, 17, 3), np.uint8)
+    source = from_stacks([Image(colour, rgb=True)], 0)
+    np.testing.assert_array_equal(source.frames[1:3, 2:5, 4:9], colour[1:3, 2:5, 4:9])
+
+
+def test_three_channels_on_an_axis_are_those_of_each_frame():
+    czyx = RNG.integers(0, 256, (3, 5, 13, 17), np.uint8)
+    source = from_stacks([Image(czyx)], 1, 0)
+    np.testing.assert_array_equal(source.frames[:], np.moveaxis(czyx, 0, -1))
+    assert [channel.number for channel in source.channels] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("n_channels", [2, 4])
+def test_a_last_channel_that_would_be_alpha_gets_the_mean_behind_it(n_channels):
+    stacks = RNG.random((n_channels, 3, 13, 17)).astype(np.float32)
+    source = from_stacks([Image(stack) for stack in stacks], 0)
+    assert source.frames.shape == (3, 13, 17, n_channels + 1)
+    np.testing.assert_array_equal(source.frames[:][..., :-1], np.moveaxis(stacks, 0, -1))
+    np.testing.assert_allclose(source.frames[:][..., -1], stacks.mean(axis=0), rtol=1e-6)
+
+
+def test_of_several_levels_the_finest_is_taken():
+    levels = [TZYX[0], TZYX[0, :, ::2, ::2]]
+    np.testing.assert_array_equal(from_stacks([Image(levels, multiscale=True)], 0).frames[:], TZYX[0])
+
+
+def test_a_rectangle_of_a_lazy_layer_reads_its_chunks_alone():
+    read = []
+
+    def block(block_info=None):
+        read.append(block_info[None]["chunk-location"])
+        return np.zeros(block_info[None]["chunk-shape"], np.uint8)
+
+    lazy = da.map_blocks(block, chunks=((1,) * 5, (8, 8), (8, 8)), dtype=np.uint8, meta=np.empty(0, np.uint8))
+    source = from_stacks([Image(lazy, contrast_limits=(0, 255))], 0)
+    assert not source.in_memory
+    read.clear()
+    source.frames[3, slice(0, 8), slice(8, 16)]
+    assert read == [(3, 0, 1)]
+
+
+def test_what_a_lazy_layer_cannot_read_is_one_line_with_its_name():
+    burning = False  # while napari makes its thumbnail
+
+    def broken(block):
+        if burning:
+            raise OSError("disk\non fire")
+        return block
+
+    lazy = da.from_array(TZYX[0], chunks=(1, 13, 17)).map_blocks(broken, dtype=np.uint8, meta=TZYX[:0, 0, 0])
+    source = from_stacks([Image(lazy, name="plate", contrast_limits=(0, 255))], 0)
+    burning = True
+    with pytest.raises(FileError, match=r"^slice 2 of plate cannot be read: disk on fire$"):
+        source.frames[2]
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: from_list([Image(TZYX[0, 0])]), "two or more"),
+        (lambda: from_stacks([Image(TZYX[0, :1], name="one")], 0), "one has one slice"),
+        (lambda: from_stacks([Image(TZYX[0], name="s")], 1), "s has no axis 1"),
+        (lambda: from_stacks([Image(TZYX[0]), Image(TZYX[0, :4])], 0), "channels of one stack"),
+        (
+            lambda: from_stacks([Image(TZYX.astype(np.int32), name="i")], 1),
+            "slice 0 of i is int32; supported",
+        ),
+        (
+            lambda: from_list([Image(TZYX[0, 0], name="a"), Image(TZYX[0, 0, :5], name="b")]),
+            "b is 17 x 5 pixels, a is 17 x 13",
+        ),
+        (
+            lambda: from_stacks([Image(np.zeros((3, 9, 9, 3), np.uint8), rgb=True, name="r")] * 2, 0),
+            "r is RGB",
+        ),
+    ],
+)
+def test_layers_that_are_no_stack_are_refused_by_name(make, complaint):
+    with pytest.raises(InputError, match=complaint) as refused:
+        make()
+    assert "\n" not in str(refused.value)

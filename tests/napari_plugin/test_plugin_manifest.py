@@ -1,0 +1,35 @@
+"""napari finds the plugin, and nobody else notices it."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from npe2 import PluginManifest
+
+ROOT = Path(__file__).resolve().parents[2]
+MANIFEST = ROOT / "src" / "panfocus" / "napari_plugin" / "napari.yaml"
+
+
+def test_npe2_has_nothing_to_say_against_the_manifest():
+    checked = subprocess.run(
+        [sys.executable, "-m", "npe2", "validate", str(MANIFEST)], capture_output=True, text=True, check=True
+    )
+    assert "valid" in checked.stdout
+    PluginManifest.from_file(MANIFEST).validate_imports()
+
+
+def test_the_entry_point_leads_to_the_manifest():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    module, _, file = project["entry-points"]["napari.manifest"]["panfocus"].partition(":")
+    assert ROOT.joinpath("src", *module.split("."), file) == MANIFEST
+    assert PluginManifest.from_file(MANIFEST).name == project["name"]
+
+
+def test_neither_the_package_nor_its_help_imports_napari_or_qt():
+    check = (
+        "import sys, panfocus, panfocus.cli.app, panfocus.napari_plugin; "
+        "print([n for n in ('napari', 'qtpy', 'magicgui', 'npe2', 'dask') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

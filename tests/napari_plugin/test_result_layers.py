@@ -1,0 +1,105 @@
+"""Where the layers of a result lie."""
+
+import numpy as np
+from napari.layers import Image, Layer
+
+from panfocus.methods import FusionResult
+from panfocus.napari_plugin.results import MOST_VERTICES, layers_of
+from panfocus.napari_plugin.source import from_list, from_stacks
+from panfocus.napari_plugin.work import Outcome
+
+DEPTH = np.linspace(0, 4, 10 * 12, dtype=np.float32).reshape(10, 12)
+RESULT = FusionResult(
+    np.zeros((10, 12), np.uint8),
+    np.rint(DEPTH).astype(np.uint8),
+    DEPTH / 4,
+    DEPTH,
+    DEPTH > 3,
+    report={"a": 1},
+)
+
+
+def shown(source, result=RESULT, corner=(0, 0)):
+    area = tuple(slice(at, at + length) for at, length in zip(corner, result.image.shape, strict=False))
+    layers = [Layer.create(*data) for data in layers_of(Outcome(result, area, ()), source)]
+    return {layer.name: layer for layer in layers}
+
+
+def layer(shape=(5, 13, 17), **more):
+    return Image(np.zeros(shape, np.uint8), name="s", **more)
+
+
+def test_a_pixel_of_every_layer_lies_where_it_did_also_if_it_was_cropped_and_turned():
+    like = layer(
+        scale=(2.5, 0.5, 0.25),
+        translate=(10, 3, 4),
+        units="um",
+        rotate=[30, 0, 0],
+        affine=np.diag([1, 2, 2, 1]),
+    )
+    layers = shown(from_stacks([like], 0), corner=(2, 3))
+    assert len(layers) == 6
+    for one in layers.values():
+        assert [str(unit) for unit in one.units] == ["micrometer"] * one.ndim
+        point = [0] * (one.ndim - 2) + [1, 4]
+        np.testing.assert_allclose(one.data_to_world(point)[-2:], like.data_to_world((0, 3, 7))[-2:])
+
+
+def test_depth_and_surface_are_lengths_along_the_focus_axis():
+    layers = shown(from_stacks([layer(scale=(2.5, 1, 1), translate=(10, 0, 0), units="um")], 0))
+    np.testing.assert_allclose(layers["s depth (µm)"].data, 10 + 2.5 * DEPTH, rtol=1e-6)
+    surface = layers["s surface (µm)"]
+    corners = [surface.data_to_world(vertex) for vertex in surface.vertices]
+    np.testing.assert_allclose([corner[0] for corner in corners], 10 + 2.5 * DEPTH.ravel(), rtol=1e-6)
+    np.testing.assert_allclose(surface.vertex_values, 10 + 2.5 * DEPTH.ravel(), rtol=1e-6)
+
+
+def test_the_net_has_two_triangles_a_square_and_covers_the_picture():
+    surface = shown(from_stacks([layer()], 0))["s surface (pixel)"]
+    triangles = surface.vertices[surface.faces][..., -2:]
+    assert len(triangles) == 2 * 9 * 11
+    (ay, ax), (by, bx) = (triangles[:, k].T - triangles[:, 0].T for k in (1, 2))
+    np.testing.assert_allclose(np.abs(ay * bx - ax * by) / 2, 0.5)  # each has half a square's area
+
+
+def test_the_net_of_a_large_picture_is_coarser():
+    side = 1200
+    result = FusionResult(np.zeros((side, side), np.uint8), depth=np.ones((side, side), np.float32))
+    surface = shown(from_stacks([layer((3, side, side))], 0), result)["s surface (pixel)"]
+    assert (
+        len(surface.vertices) == (side // 3) ** 2 <= MOST_VERTICES
+    )  # every third pixel, as 2.3 are too many
+    assert surface.vertices[:, 1:].max() == side - 3
+
+
+def test_a_surface_of_a_stack_with_channels_behind_the_focus_axis_lies_along_the_right_axes():
+    like = layer((5, 2, 13, 17), scale=(2, 1, 0.5, 0.5))
+    surface = shown(from_stacks([like], 0, 1), FusionResult(np.zeros((10, 12, 3), np.uint8), depth=DEPTH))
+    np.testing.assert_allclose(surface["s surface (pixel)"].scale, (2, 1, 0.5, 0.5))
+    np.testing.assert_allclose(surface["s surface (pixel)"].vertices[:, 0], DEPTH.ravel())
+
+
+def test_channels_come_out_as_pictures_with_their_own_looks():
+    stacks = [
+        layer(colormap=colour, contrast_limits=(0, top)) for colour, top in (("green", 99), ("red", 50))
+    ]
+    image = np.stack([np.full((10, 12), value, np.uint8) for value in (7, 8, 0)], axis=-1)
+    outcome = Outcome(FusionResult(image), (slice(0, 10), slice(0, 12)), ())
+    pictures = layers_of(outcome, from_stacks(stacks, 0))
+    assert [int(data.max()) for data, *_ in pictures] == [7, 8]
+    assert [about["colormap"].name for _, about, _ in pictures] == ["green", "red"]
+    assert [about["contrast_limits"] for _, about, _ in pictures] == [[0, 99], [0, 50]]
+
+
+def test_labels_count_from_one_and_a_list_has_depth_in_frames_and_no_surface():
+    flat = [Image(np.zeros((10, 12), np.uint8), name=f"f{k}", scale=(0.5, 0.5)) for k in range(5)]
+    layers = shown(from_list(flat))
+    assert list(layers) == [
+        "f0 never in focus",
+        "f0 confidence",
+        "f0 labels",
+        "f0 depth (frames)",
+        "f0 fused",
+    ]
+    np.testing.assert_array_equal(layers["f0 labels"].data, np.rint(DEPTH) + 1)
+    assert layers["f0 fused"].metadata == {"panfocus": {"a": 1}}
