@@ -13,7 +13,7 @@ import pytest
 from stacks import check_complete, damage, n_finished, write_stacks
 
 from panfocus.batch import find
-from panfocus.batch.run import Workers, batch_folder, plan, run_batch
+from panfocus.batch.run import Workers, _performed, batch_folder, plan, run_batch
 from panfocus.batch.work import fuse_stack
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -72,6 +72,26 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
         "failed": 1,
         "waiting": 0,
     }
+
+
+@pytest.mark.parametrize(("cores", "workers", "threads"), [(2, 2, 1), (8, 2, 4), (2, 3, 1)])
+def test_workers_share_the_cores_and_the_memory(tmp_path, monkeypatch, cores, workers, threads):
+    """Two workers on two cores have a thread each, and their libraries too."""
+    given = {}
+
+    def note(work, tasks, n_processes, **options):
+        given.update(options, n_processes=n_processes, requests=[task.request for (task,) in tasks])
+        yield from ()
+
+    monkeypatch.setattr("panfocus.batch.run.available_cores", lambda: cores)
+    monkeypatch.setattr("panfocus.batch.run.in_processes", note)
+    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 8_000_000_000)
+    stacks = dict.fromkeys("abc", (tmp_path / "a.png", tmp_path / "b.png"))
+    tasks = plan(stacks, tmp_path, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
+    list(_performed(tasks, Workers(processes=workers), say=print, on_leaving=print))
+    assert (given["n_processes"], given["threads"]) == (workers, threads)
+    assert {request.threads for request in given["requests"]} == {threads}
+    assert {request.max_memory for request in given["requests"]} == {str(6_000_000_000 // workers)}
 
 
 def panfocus_batch(*arguments):

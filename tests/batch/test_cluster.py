@@ -16,7 +16,7 @@ from panfocus import cluster
 from panfocus.batch import find
 from panfocus.batch.run import Workers, batch_folder, finished_before, plan, run_batch
 from panfocus.batch.work import Outcome
-from panfocus.errors import InputError
+from panfocus.errors import InputError, PanfocusError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
@@ -190,6 +190,24 @@ def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
     found = dict(cluster.on_cluster(cluster.memory_of_task, [()], local_cluster.scheduler_address, say=print))
     assert found == {0: 1_400_000_000}
     assert cluster.memory_of_task() is None  # here, where no worker is
+
+
+def double(number):
+    return 2 * number
+
+
+def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr(cluster, "SECONDS_LOST", 0.0)
+    host, port = local_cluster.scheduler_address.removeprefix("tcp://").split(":")
+    proxy = Proxy((host, int(port)))
+    results = cluster.on_cluster(
+        double, ((n,) for n in range(3000)), f"tcp://127.0.0.1:{proxy.port}", say=print
+    )
+    next(results)
+    proxy.cut()
+    with pytest.raises(PanfocusError, match=r"has not answered for .* the same command goes on from there"):
+        list(results)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here"])
