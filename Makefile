@@ -58,5 +58,5 @@ screen:
 	touch $@
 
 .venv/installed-all: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app,dask,napari]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,raw,reproduce,app,dask,napari,ome]'
 	touch $@

@@ -48,7 +48,7 @@ STAGES = (
 )
 COMPARE = "compare"  # a front end to those below it, whose own doors are these two:
 DOORS = ("cli", "reproduce")
-FRONT_ENDS = (*DOORS, "app", "napari_plugin", "batch", COMPARE)
+FRONT_ENDS = (*DOORS, "app", "napari_plugin", "batch", "giant", COMPARE)
 
 BELOW_JOBS = (*BASE, *STAGES, "methods", "pipeline", "slabs", "execute", "io", "show")
 
@@ -69,10 +69,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cluster": set(BASE),
     **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},
 }
-MAY_IMPORT["batch"].add("cluster")
+for part in ("batch", "giant"):
+    MAY_IMPORT[part].add("cluster")
 for door in DOORS:
     MAY_IMPORT[door].add(COMPARE)
-MAY_IMPORT["cli"] |= {"reproduce", "app", "batch"}  # whose commands it holds
+MAY_IMPORT["cli"] |= {"reproduce", "app", "batch", "giant"}  # whose commands it holds
 
 # A part's private modules are its own. Exceptions: (who, whose), and why.
 PRIVATE_EXCEPTIONS = {

@@ -7,7 +7,8 @@ import typer
 
 from panfocus.cli._align import Align, Borders, Reference
 from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
-from panfocus.errors import usage_errors
+from panfocus.cli._store import fuse_store, is_zarr
+from panfocus.errors import UsageError, usage_errors
 from panfocus.job.allocator import keep_freed_memory
 from panfocus.job.outputs import Outputs
 from panfocus.job.report import redone
@@ -107,6 +108,13 @@ def fuse(
     ] = "444",
     bits: Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])] = None,
     max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
+    decisions: Annotated[
+        str, typer.Option(help="Channels of an OME-Zarr: by one decision, shared, or each by its own.")
+    ] = "shared",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Fuse an OME-Zarr on the Dask cluster of this scheduler."),
+    ] = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
     dry_run: Annotated[
@@ -166,4 +174,11 @@ def fuse(
                 request, warnings = redone(from_report, request)
             for warning in warnings:
                 terminal.say(warning)
+        if any(is_zarr(Path(given)) for given in request.inputs):
+            fuse_store(
+                request, terminal, decisions=decisions, scheduler=scheduler, force=force, dry_run=dry_run
+            )
+            return
+        if scheduler or decisions != "shared":
+            raise UsageError("--scheduler and --decisions are for OME-Zarr stores; leave them out")
         run(request, terminal, force=force, dry_run=dry_run)

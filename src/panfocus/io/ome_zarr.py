@@ -156,6 +156,18 @@ def import_zarr() -> Any:
     return zarr
 
 
+def use_one_thread() -> None:
+    """Read and write chunks one after another: where every core has a worker."""
+    import_zarr().config.set({"async.concurrency": 1, "threading.max_workers": 1})
+
+
+def store_state(image: ZarrImage) -> list[int]:
+    """Return what changes when an image does: number and bytes of its files, the time of the last."""
+    with errors_that_name(image.path):
+        told = [path.stat() for path in (image.path / image.array).rglob("*") if path.is_file()]
+    return [len(told), sum(each.st_size for each in told), max(each.st_mtime_ns for each in told)]
+
+
 def _attributes(path: Path) -> dict[str, Any]:
     """Return what is written beside a group or an array: zarr 3 in one file, zarr 2 in one for it alone."""
     if (path / "zarr.json").is_file():

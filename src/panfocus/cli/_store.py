@@ -1,0 +1,64 @@
+"""`panfocus fuse` of an OME-Zarr store: tile by tile, by several workers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.job.request import Request
+
+if TYPE_CHECKING:
+    from panfocus.cli._console import Console
+
+
+def is_zarr(path: Path) -> bool:
+    """Tell whether an input is a store; nothing is loaded for names that cannot be one."""
+    if path.suffix.lower() != ".zarr" and not path.is_dir():
+        return False
+    from panfocus.io.ome_zarr import is_zarr
+
+    return is_zarr(path)
+
+
+def fuse_store(
+    request: Request,
+    terminal: "Console",
+    *,
+    decisions: str,
+    scheduler: str | None,
+    force: bool,
+    dry_run: bool,
+) -> None:
+    """Do what is asked for, or only say what would be done."""
+    from panfocus.giant.prepare import prepare
+    from panfocus.giant.run import run
+    from panfocus.io.files import write_files
+    from panfocus.io.write import encode_json
+
+    job = prepare(request, decisions=decisions, force=force)
+    height, width = job.plan["size"]
+    of = f"{job.image.length('z')} slices of {width} x {height}"
+    if len(job.plan["units"]) > 1:
+        of += f", {len(job.plan['units'])} times (time points, channels)"
+    if request.align == "auto":
+        terminal.say("slices are fused as they lie on each other: stores are not aligned")
+    if dry_run:
+        terminal.say(f"would fuse {of}, at most {job.max_memory / 1e6:,.0f} MB for each worker")
+        return
+    report = run(job, terminal, force=force, scheduler=scheduler)
+    if request.outputs.report:
+        write_files({request.outputs.report: encode_json(report)}, force=force)
+    terminal.say(f"fused {of} in {report['seconds']:.1f} s")
+    for unit in report["units"]:
+        terminal.say(_said(unit, several=len(report["units"]) > 1))
+    terminal.say(f"wrote {', '.join(map(str, job.outputs.values()))}")
+
+
+def _said(unit: dict[str, Any], *, several: bool) -> str:
+    said = [f"{unit['tiles']} tiles of {unit['tile']} pixels"]
+    if "frame_shares" in unit:
+        said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in unit['frame_shares'])}")
+    if "never_in_focus_share" in unit:
+        said.append(f"never in focus: {unit['never_in_focus_share']:.1%}")
+    if found := unit.get("hot_pixels"):
+        said.append(f"hot pixels: {found['fixed'] + found['single']} repaired")
+    which = f"time {unit['time'] + 1}, channels {', '.join(str(c + 1) for c in unit['channels'])}: "
+    return (which if several else "") + "; ".join(said)

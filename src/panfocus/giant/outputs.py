@@ -1,0 +1,89 @@
+"""The stores that a run writes: made empty, filled by the workers, and put in their places at the end."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from panfocus.giant.folder import RunFolder
+from panfocus.giant.plan import leading_axes, lengths
+from panfocus.giant.work import HALVED
+
+if TYPE_CHECKING:
+    from panfocus.io.ome_zarr import Axis
+
+
+def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
+    """Make the empty stores, unless an earlier run has."""
+    from panfocus.io.ome_zarr_writer import create_ome_zarr
+
+    for output in outputs:
+        if folder.kept(f"made-{output}") is None:
+            if folder.store(output).exists():
+                from panfocus.io.files import remove_folder
+
+                remove_folder(folder.store(output))
+            create_ome_zarr(folder.store(output), _new_image(folder, output))
+            folder.keep(f"made-{output}", {})
+
+
+def put_in_place(folder: RunFolder, outputs: Mapping[str, Path], *, force: bool) -> None:
+    """Give the outputs their names, the picture last, and remove the folder of the run."""
+    from panfocus.io.files import move_folder, remove_folder
+    from panfocus.io.ome_zarr_writer import remove_partial_chunks
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, write_tiled_tiff
+
+    for output, path in sorted(outputs.items(), key=lambda item: item[0] == "image"):
+        store = folder.store(output)
+        remove_partial_chunks(store)
+        if path.suffix.lower() in TIFF_SUFFIXES:
+            write_tiled_tiff(path, store, force=force)
+        else:
+            move_folder(store, path, force=force)
+    remove_folder(folder.path)
+
+
+def _new_image(folder: RunFolder, output: str) -> Any:
+    from panfocus.execute import map_dtype
+    from panfocus.io.ome_zarr_writer import NewImage
+
+    image, plan = folder.image, folder.plan
+    names = [*leading_axes(image, map_of=output != "image", decisions=folder.decisions), "y", "x"]
+    kept = lengths(folder.units)
+    axes = tuple(_from_first(axis, folder.units[0].time) for name in names if (axis := image.axis(name)))
+    shape = tuple(kept.get(name, image.length(name)) for name in names)
+    dtype = image.dtype if output == "image" else map_dtype(output, image.length("z"))
+    if output == "never_in_focus":
+        dtype = np.dtype(np.uint8)
+    about = {"method": plan["method"], "decisions": plan["decisions"]}
+    if output == "depth":
+        about["unit"] = plan["unit"]
+    return NewImage(
+        axes=axes,
+        shape=shape,
+        dtype=dtype,
+        side=plan["chunk"],
+        n_levels=plan["levels"],
+        centred=HALVED.get(output) != "nearest",
+        name=image.name or output if output == "image" else output,
+        omero=_shown(folder) if output == "image" else None,
+        about=about,
+    )
+
+
+def _from_first(axis: "Axis", time: int) -> "Axis":
+    """Let the axis of time begin at the first time point that is fused."""
+    if axis.name != "t":
+        return axis
+    return dataclasses.replace(axis, translation=axis.translation + time * axis.scale)
+
+
+def _shown(folder: RunFolder) -> Mapping[str, Any] | None:
+    """Return how the channels that are fused are called and shown."""
+    told = folder.image.omero
+    if not told or not isinstance(told.get("channels"), list):
+        return told
+    fused = {c for unit in folder.units for c in unit.channels}
+    return {**told, "channels": [each for c, each in enumerate(told["channels"]) if c in fused]}

@@ -1,0 +1,167 @@
+"""A run that has been checked before a pixel is read: what there is to do, what tiles cannot do."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.errors import InputError, usage_errors
+from panfocus.giant.plan import DECISIONS, DEFAULT_MEMORY, chunk_side, units_of
+from panfocus.job.lengths import DepthScale
+from panfocus.job.request import Request
+from panfocus.job.sizes import parse_size
+
+if TYPE_CHECKING:
+    from panfocus.io.ome_zarr import ZarrImage
+    from panfocus.methods import FusionMethod
+
+MAPS = ("labels", "confidence", "depth", "never_in_focus")
+_TAKEN = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure", "step"}
+_TAKEN |= {"channel", "time", "max_memory", "threads"}
+_TAKEN_OUTPUTS = {"image", "report", *MAPS}
+
+
+@dataclass(frozen=True)
+class GiantJob:
+    """What is known before the first pixel is read."""
+
+    request: Request
+    image: "ZarrImage"
+    outputs: dict[str, Path]  # the picture and maps, by kind
+    plan: dict[str, Any]  # plain data: what workers go by, and by which a run knows that it may go on
+    max_memory: int  # bytes of each worker
+
+    @property
+    def folder(self) -> Path:
+        """Where the run keeps what it has done."""
+        return self.outputs["image"].with_name(f"{self.outputs['image'].name}.part")
+
+
+def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
+    """Check everything but the pixels, and plan the work."""
+    from panfocus import __version__
+    from panfocus._checks import blank, check_like, one_of
+    from panfocus.io.files import check_destination, check_new_folder, digest
+    from panfocus.io.ome_zarr import ZarrFrames, read_ome_zarr, store_state
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
+    from panfocus.methods import DEFAULT_METHOD
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.show.pyramid import n_levels
+
+    with usage_errors():
+        _check_options(request)
+        one_of("--decisions", decisions, DECISIONS)
+        one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
+        one_of("--exposure", request.exposure, EXPOSURE)
+        max_memory = parse_size(request.max_memory) if request.max_memory else DEFAULT_MEMORY
+        name, texts = request.method or DEFAULT_METHOD, _settings(request)
+        outputs = _outputs(request)
+    source = Path(request.inputs[0])
+    image = read_ome_zarr(source)
+    units = units_of(image, decisions, request.channel, request.time)
+    if image.length("z") < 2:
+        raise InputError(f"{source}: it has {image.length('z')} slices; fusion needs at least two")
+    for unit in units[:1]:
+        frames = ZarrFrames(image, unit.time, unit.channels)
+        alike = blank(frames.shape[1:], frames.dtype)
+        check_like(alike, str(source), alike, str(source))
+    method = _method(name, texts, (frames.shape[1], frames.shape[2]))
+    for kind in outputs:
+        if kind != "image" and kind not in method.maps:
+            raise InputError(f"the method {name} gives no {kind}; leave --{kind.replace('_', '-')} out")
+    for path in outputs.values():
+        if path.suffix.lower() in TIFF_SUFFIXES:
+            check_destination(path, force=force)
+        else:
+            check_new_folder(path, force=force, inputs=(source,))
+    if report := request.outputs.report:
+        check_destination(report, force=force)
+    scale = DepthScale.parse(request.step) if request.step else DepthScale.of(image.acquisition)
+    dictionary = texts.get("dictionary")
+    plan = {
+        "panfocus": __version__,
+        "source": str(image.path.absolute()),
+        "state": store_state(image),
+        "method": name,
+        "settings": texts,
+        "dictionary": digest(Path(dictionary)) if dictionary and Path(dictionary).is_file() else None,
+        "hot_pixels": request.hot_pixels,
+        "exposure": request.exposure,
+        "decisions": decisions,
+        "units": [[unit.time, list(unit.channels)] for unit in units],
+        "size": [frames.shape[1], frames.shape[2]],
+        "levels": n_levels(frames.shape[1], frames.shape[2]),
+        "chunk": chunk_side(method, frames, max_memory),
+        "max_memory": max_memory,
+        "outputs": list(outputs),
+        "step": scale.step,
+        "unit": scale.unit,
+    }
+    return GiantJob(request, image, outputs, plan, max_memory)
+
+
+def _check_options(request: Request) -> None:
+    """Refuse what needs the whole image at once, or makes no sense for stores."""
+    if len(request.inputs) != 1:
+        raise InputError(f"OME-Zarr: one store at a time is fused, got {len(request.inputs)} inputs")
+    if request.align not in ("auto", "off"):
+        raise InputError(
+            f"--align {request.align}: slices of a store are fused as they lie on each other; "
+            "align them before, or use --align off"
+        )
+    defaults = {
+        f.name: f.default for f in dataclasses.fields(Request) if f.default is not dataclasses.MISSING
+    }
+    given = [name for name, default in defaults.items() if getattr(request, name) != default]
+    files = request.outputs.files()
+    refused = [name for name in given if name not in _TAKEN]
+    refused += [kind for kind in files if kind not in _TAKEN_OUTPUTS]
+    refused += ["save-steps"] * (request.outputs.steps is not None)
+    if refused:
+        option = refused[0].replace("_", "-")
+        raise InputError(
+            f"--{option}: stores are fused tile by tile, and this needs the whole image at once; leave it out"
+        )
+
+
+def _settings(request: Request) -> dict[str, str]:
+    """Return the settings that were typed, by name; a dictionary is one of them."""
+    texts = {}
+    for setting in request.settings:
+        name, equals, value = setting.partition("=")
+        if not equals or name == "dictionary":
+            raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
+        texts[name] = value
+    if request.dictionary:
+        found = request.dictionary
+        texts["dictionary"] = str(found.absolute() if found.exists() else found)
+    return texts
+
+
+def _method(name: str, texts: dict[str, str], shape: tuple[int, int]) -> "FusionMethod":
+    from panfocus.methods import Surveyor, get_method, parse_settings
+
+    with usage_errors():
+        method = get_method(name, **parse_settings(name, texts))
+        usual = method.foreseen(shape)[0] if isinstance(method, Surveyor) else method
+        if usual.halo is None:
+            raise InputError(
+                f"--method {name}: it needs the whole image at once, and stores are fused tile by tile; "
+                "choose another, such as panfocus"
+            )
+    return method
+
+
+def _outputs(request: Request) -> dict[str, Path]:
+    """Return the stores, or TIFFs, that are to be written."""
+    from panfocus.io.ome_zarr import ZARR_SUFFIXES
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
+
+    files = request.outputs.files() | {"image": request.outputs.picture}
+    outputs = {kind: path for kind, path in files.items() if kind in ("image", *MAPS)}
+    for path in outputs.values():
+        if path.suffix.lower() not in (*ZARR_SUFFIXES, *TIFF_SUFFIXES):
+            raise InputError(f"{path}: a store is fused to another; its name ends in .ome.zarr, or .ome.tif")
+    if len({path.resolve() for path in outputs.values()}) < len(outputs):
+        raise InputError("two outputs have the same name")
+    return outputs
