@@ -1,7 +1,9 @@
 """Stores fused tile by tile by processes: the same bits as `fuse` of the whole, and nothing half."""
 
+import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -294,3 +296,22 @@ def test_tasks_are_small_and_rectangles_cover_an_image_once():
     for region in rectangles((70, 50), 32):
         seen[region] += 1
     assert (seen == 1).all()
+
+
+def test_a_cluster_gives_the_same_bits_though_a_worker_is_killed(tmp_path, store, slices, small_tiles):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        victim, killed = next(iter(cluster.workers.values())).pid, []
+
+        class Killer(Quiet):
+            def progress(self, stage, done):
+                if stage == "fuse" and done > 0 and not killed:
+                    killed.append(victim)
+                    os.kill(victim, signal.SIGKILL)
+
+        out = tmp_path / "out.ome.zarr"
+        fuse_store(store, {"image": out}, scheduler=cluster.scheduler_address, listener=Killer())
+    assert killed
+    np.testing.assert_array_equal(levels(out)[0], pf.fuse(slices).image)
