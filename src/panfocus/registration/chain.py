@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solveh_banded
 
 from panfocus._progress import Progress
 from panfocus.registration.fit import Matches, agreement, find_off, fit, fit_anew, information
@@ -13,6 +14,7 @@ from panfocus.registration.models import (
     MODELS,
     N_PARAMETERS,
     Matrix,
+    Points,
     apply,
     basis,
     corners,
@@ -34,6 +36,7 @@ REACH = 2  # frames that a frame is compared with on each side: the second keeps
 ROUNDS = 5  # of least squares over all pairs
 
 Pair = tuple[int, int]
+Matrices = NDArray[np.float64]  # (m, 3, 3) or (m, 2, 2)
 
 
 def register_neighbours(frames: Frames, model: str, progress: Progress) -> dict[Pair, Registration]:
@@ -70,12 +73,14 @@ def is_good(registration: Registration, shape: tuple[int, ...]) -> bool:
 
 def linked(pairs: Iterable[Pair], n: int) -> list[set[int]]:
     """Return the groups of frames that pairs join, the largest first."""
-    groups = [{k} for k in range(n)]
+    group_of = [{k} for k in range(n)]
     for i, j in pairs:
-        one, other = (next(group for group in groups if k in group) for k in (i, j))
-        if one is not other:
-            groups.remove(other)
-            one |= other
+        small, large = sorted((group_of[i], group_of[j]), key=len)
+        if small is not large:
+            large |= small
+            for k in small:
+                group_of[k] = large
+    groups = {id(group): group for group in group_of}.values()
     return sorted(groups, key=lambda group: (-len(group), min(group)))
 
 
@@ -146,40 +151,70 @@ def _agreed(
     """Find where the reference's corners lie in every frame, so that all pairs agree as well as can be."""
     at = corners(shape)
     start = _chained(fitted, reference)
-    places = {k: apply(start[k], at) for k in members}
-    free = [k for k in members if k != reference]
-    column = {k: 2 * i for i, k in enumerate(free)}
-    for _ in range(ROUNDS):
+    places = np.stack([apply(start[k], at) for k in members])
+    number = {k: i for i, k in enumerate(members)}
+    first, second = (np.array([number[pair[end]] for pair in fitted]) for end in (0, 1))
+    H, weight = np.stack(list(fitted.values())), np.array([weights[pair] for pair in fitted])
+    fixed = number[reference]
+    for _ in range(ROUNDS if len(members) > 1 else 0):
         for c in range(len(at)):
-            matrix = np.zeros((2 * len(free), 2 * len(free)))
-            right = np.zeros(2 * len(free))
-            for (j, k), H in fitted.items():
-                # place_k = H(place_j), to first order around where both are now.
-                here = places[j][c]
-                slope = _slope(H, here)
-                off = apply(H, here[None])[0] - places[k][c]
-                terms = [(k, np.eye(2)), (j, -slope)]
-                terms = [(frame, block) for frame, block in terms if frame != reference]
-                for frame, block in terms:
-                    rows = slice(column[frame], column[frame] + 2)
-                    right[rows] += weights[j, k] * block.T @ off
-                    for other, other_block in terms:
-                        cols = slice(column[other], column[other] + 2)
-                        matrix[rows, cols] += weights[j, k] * block.T @ other_block
-            step = np.linalg.solve(matrix, right) if free else right
-            for k in free:
-                places[k][c] += step[column[k] : column[k] + 2]
+            # place_k = H(place_j), to first order around where both are now.
+            moved, slope = _moved(H, places[first, c])
+            step = _least_squares(first, second, slope, moved - places[second, c], weight, fixed)
+            places[:, c] += step
     sure = np.broadcast_to(np.eye(2), (len(at), 2, 2))
     return {
-        k: np.eye(3) if k == reference else fit_anew(model, Matches(at, places[k], sure), shape)
-        for k in members
+        k: np.eye(3) if k == reference else fit_anew(model, Matches(at, places[i], sure), shape)
+        for i, k in enumerate(members)
     }
 
 
-def _slope(H: Matrix, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the derivative of H at a point."""
-    x, y, z = H @ [*point, 1.0]
-    return np.asarray((H[:2, :2] - np.outer([x / z, y / z], H[2, :2])) / z)
+def _moved(H: Matrices, points: Points) -> tuple[Points, Matrices]:
+    """Take each point (m, 2) to where its own matrix (m, 3, 3) says; also the derivatives (m, 2, 2) there."""
+    x = np.einsum("mij,mj->mi", H[:, :, :2], points) + H[:, :, 2]
+    moved = x[:, :2] / x[:, 2:]
+    slope = (H[:, :2, :2] - moved[:, :, None] * H[:, 2:, :2]) / x[:, 2, None, None]
+    return moved, slope
+
+
+def _least_squares(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    slope: Matrices,
+    off: Points,
+    weight: NDArray[np.float64],
+    fixed: int,
+) -> Points:
+    """Solve step_second - slope step_first = off for all pairs together; the fixed frame's step is 0.
+
+    Pairs are REACH frames apart at most, so that the normal equations have few diagonals, whatever the
+    number of frames.
+    """
+    n, diagonals = int(max(first.max(), second.max())) + 1, 2 * REACH + 2
+    bands = np.zeros((diagonals, 2 * n))  # [i - j, j] is row i, column j
+    right = np.zeros((n, 2))
+    turned = weight[:, None, None] * slope.transpose(0, 2, 1)
+    blocks = (
+        (second, second, weight[:, None, None] * np.eye(2)),
+        (first, first, turned @ slope),
+        (second, first, -weight[:, None, None] * slope),
+    )
+    for frame, other, block in blocks:  # `second` is the later one: all of it lies below the diagonal
+        for i in range(2):
+            for j in range(2):
+                row, column = 2 * frame + i, 2 * other + j
+                lower = row >= column
+                np.add.at(bands, ((row - column)[lower], column[lower]), block[lower, i, j])
+    np.add.at(right, second, weight[:, None] * off)
+    np.add.at(right, first, -np.einsum("mij,mj->mi", turned, off))
+    right[fixed] = 0
+    for i in (2 * fixed, 2 * fixed + 1):  # its equations become step = 0
+        bands[:, i] = 0
+        for above in range(1, min(diagonals, i + 1)):
+            bands[above, i - above] = 0
+        bands[0, i] = 1
+    solved: Points = solveh_banded(bands, right.ravel(), lower=True)
+    return solved.reshape(n, 2)
 
 
 def _chained(fitted: Mapping[Pair, Matrix], reference: int) -> dict[int, Matrix]:
