@@ -37,7 +37,7 @@ def make(path: Path, side: int, slices: int) -> None:
     axes = (Axis("z", "micrometer", 2.0), Axis("y", "micrometer", 0.25), Axis("x", "micrometer", 0.25))
     create_ome_zarr(path, NewImage(axes, (slices, side, side), np.dtype(np.uint16), CHUNK, name="procedural"))
     array = open_level(path, 0, change=True)
-    sharp, soft = texture(0.8), texture(3.0)
+    sharp, soft = texture(0.8), texture(3.0)  # in float32, like all that is made of them
     noise = np.random.default_rng(2)
     for top in range(0, side, CHUNK):
         rows = np.arange(top, min(top + CHUNK, side))
@@ -48,7 +48,7 @@ def make(path: Path, side: int, slices: int) -> None:
             place = np.ix_(rows % PERIOD, cols % PERIOD)
             for k in range(slices):
                 part = np.where(of_depth == k, sharp[place], soft[place])
-                part = 6000 + 40000 * part + noise.normal(0, 60, part.shape)
+                part = 6000 + 40000 * part + 60 * noise.standard_normal(part.shape, np.float32)
                 array[k, top : top + CHUNK, left : left + CHUNK] = np.clip(part, 0, 65535).astype(np.uint16)
 
 

@@ -315,3 +315,14 @@ def test_a_cluster_gives_the_same_bits_though_a_worker_is_killed(tmp_path, store
         fuse_store(store, {"image": out}, scheduler=cluster.scheduler_address, listener=Killer())
     assert killed
     np.testing.assert_array_equal(levels(out)[0], pf.fuse(slices).image)
+
+
+def test_a_tiled_tiff_is_fused_to_a_store_and_back(tmp_path, slices):
+    part = slices[:, :300, :280]
+    told = {"axes": "ZYX", "PhysicalSizeX": 0.5, "PhysicalSizeY": 0.5, "PhysicalSizeZ": 1.0}
+    tifffile.imwrite(tmp_path / "in.ome.tif", part, tile=(64, 64), photometric="minisblack", metadata=told)
+    done = panfocus("fuse", tmp_path / "in.ome.tif", "-o", tmp_path / "out.ome.zarr", "--threads", 1)
+    assert "fused 3 slices of 280 x 300" in done.stdout
+    (found,) = levels(tmp_path / "out.ome.zarr")
+    np.testing.assert_array_equal(found, pf.fuse(part).image)
+    assert read_ome_zarr(tmp_path / "out.ome.zarr").acquisition.pixel_width == 0.5

@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from panfocus.cli._console import Console
 
 
-def is_zarr(path: Path) -> bool:
-    """Tell whether an input is a store; nothing is loaded for names that cannot be one."""
-    if path.suffix.lower() != ".zarr" and not path.is_dir():
+def is_store(request: Request) -> bool:
+    """Tell whether a store is to be read or written; nothing is loaded for names that cannot be one."""
+    if request.outputs.image and request.outputs.image.suffix.lower() == ".zarr":
+        return True
+    inputs = [Path(given) for given in request.inputs]
+    if not any(path.suffix.lower() == ".zarr" or path.is_dir() for path in inputs):
         return False
     from panfocus.io.ome_zarr import is_zarr
 
-    return is_zarr(path)
+    return any(map(is_zarr, inputs))
 
 
 def fuse_store(

@@ -7,7 +7,7 @@ import typer
 
 from panfocus.cli._align import Align, Borders, Reference
 from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
-from panfocus.cli._store import fuse_store, is_zarr
+from panfocus.cli._store import fuse_store, is_store
 from panfocus.errors import UsageError, usage_errors
 from panfocus.job.allocator import keep_freed_memory
 from panfocus.job.outputs import Outputs
@@ -174,7 +174,7 @@ def fuse(
                 request, warnings = redone(from_report, request)
             for warning in warnings:
                 terminal.say(warning)
-        if any(is_zarr(Path(given)) for given in request.inputs):
+        if is_store(request):
             fuse_store(
                 request, terminal, decisions=decisions, scheduler=scheduler, force=force, dry_run=dry_run
             )

@@ -62,9 +62,9 @@ class RunFolder:
     @cached_property
     def image(self) -> "ZarrImage":
         """The input."""
-        from panfocus.io.ome_zarr import read_ome_zarr
+        from panfocus.io.tiled_tiff import read_giant
 
-        return read_ome_zarr(Path(self.plan["source"]))
+        return read_giant(Path(self.plan["source"]))
 
     @property
     def units(self) -> list[Unit]:
@@ -73,9 +73,7 @@ class RunFolder:
 
     def frames(self, unit: int) -> "ZarrFrames":
         """Return the slices of a unit."""
-        from panfocus.io.ome_zarr import ZarrFrames
-
-        return ZarrFrames(self.image, self.units[unit].time, self.units[unit].channels)
+        return self.image.frames(self.units[unit].time, self.units[unit].channels)
 
     def store(self, output: str) -> Path:
         """Return where an output is made."""

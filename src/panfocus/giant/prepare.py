@@ -42,8 +42,8 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     from panfocus import __version__
     from panfocus._checks import blank, check_like, one_of
     from panfocus.io.files import check_destination, check_new_folder, digest
-    from panfocus.io.ome_zarr import ZarrFrames, read_ome_zarr, store_state
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
+    from panfocus.io.ome_zarr import store_state
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
     from panfocus.methods import DEFAULT_METHOD
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.show.pyramid import n_levels
@@ -57,12 +57,12 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         name, texts = request.method or DEFAULT_METHOD, _settings(request)
         outputs = _outputs(request)
     source = Path(request.inputs[0])
-    image = read_ome_zarr(source)
+    image = read_giant(source)
     units = units_of(image, decisions, request.channel, request.time)
     if image.length("z") < 2:
         raise InputError(f"{source}: it has {image.length('z')} slices; fusion needs at least two")
     for unit in units[:1]:
-        frames = ZarrFrames(image, unit.time, unit.channels)
+        frames = image.frames(unit.time, unit.channels)
         alike = blank(frames.shape[1:], frames.dtype)
         check_like(alike, str(source), alike, str(source))
     method = _method(name, texts, (frames.shape[1], frames.shape[2]))

@@ -56,6 +56,10 @@ class ZarrImage:
         """Return an axis by its name."""
         return next((axis for axis in self.axes if axis.name == name), None)
 
+    def frames(self, time: int, channels: Sequence[int]) -> "ZarrFrames":
+        """Return the slices of one time point, with one channel or several."""
+        return ZarrFrames(self, time, channels)
+
     @property
     def channel_names(self) -> tuple[str, ...]:
         """Names of the channels, empty where none is told."""
@@ -164,7 +168,8 @@ def use_one_thread() -> None:
 def store_state(image: ZarrImage) -> list[int]:
     """Return what changes when an image does: number and bytes of its files, the time of the last."""
     with errors_that_name(image.path):
-        told = [path.stat() for path in (image.path / image.array).rglob("*") if path.is_file()]
+        files = (image.path / image.array).rglob("*") if image.path.is_dir() else [image.path]
+        told = [path.stat() for path in files if path.is_file()]
     return [len(told), sum(each.st_size for each in told), max(each.st_mtime_ns for each in told)]
 
 

@@ -45,18 +45,18 @@ class Slice:
 
 def tiff_headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Slice]:
     """Return what `decode_pages` will, with blank pixels, for each slice, which is a page of full size."""
-    with _open(path) as (tiff, pages):
-        layout = _layout(tiff, pages)
+    with open_tiff(path) as (tiff, pages):
+        layout = layout_of(tiff, pages)
         if layout is None:
             taken = _taken(pages[0])
-            return [Slice((page.index,), replace(_header(page), taken=taken)) for page in pages]
+            return [Slice((page.index,), replace(page_header(page), taken=taken)) for page in pages]
         layout = layout.chosen(channel, time)
         slices = []
         for numbers in layout.frames():
             chosen = [pages[number] for number in numbers]
-            image = _beside_each_other([_header(page).image for page in chosen])
+            image = _beside_each_other([page_header(page).image for page in chosen])
             slices.append(
-                Slice(tuple(page.index for page in chosen), replace(_header(chosen[0]), image=image))
+                Slice(tuple(page.index for page in chosen), replace(page_header(chosen[0]), image=image))
             )
         return slices
 
@@ -65,7 +65,7 @@ def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
     """Decode the pages of one frame of a TIFF, by their places among all; several are its channels."""
     with tifffile.TiffFile(path) as tiff:
         pages = [page_of(tiff, index) for index in indices]
-        header = _header(pages[0])
+        header = page_header(pages[0])
         for page in pages:
             check_lzw(page)
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
@@ -74,10 +74,10 @@ def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
 
 def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: int | None = None) -> Metadata:
     """Return what a page of a TIFF says about its picture."""
-    with _open(path) as (tiff, pages), path.open("rb") as file:
+    with open_tiff(path) as (tiff, pages), path.open("rb") as file:
         page = page_of(tiff, index)
         found = read_exif(file, page.offset)
-        layout = _layout(tiff, pages)
+        layout = layout_of(tiff, pages)
         if layout or page.is_shaped:  # then this text is on the layout of the file, not on the picture
             found.main.pop(_DESCRIPTION_TAG, None)
         exif = exif_of_tiff(found)
@@ -102,7 +102,8 @@ def page_of(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
+def open_tiff(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
+    """Open a TIFF, and give its pages of full size."""
     with path.open("rb") as file:
         check_page_chain(file)
     with tifffile.TiffFile(path) as tiff:
@@ -113,7 +114,7 @@ def _open(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPag
         yield tiff, pictures
 
 
-def _layout(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
+def layout_of(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
     """Return how a microscope's file is laid out, None for any other.
 
     tifffile's own list of axes would do, but for OME it believes any size and allocates it.
@@ -159,7 +160,8 @@ def _left_behind(found: Exif, carried: Exif | None) -> list[str]:
     return left + unknown_tags(found)
 
 
-def _header(page: tifffile.TiffPage) -> Frame:
+def page_header(page: tifffile.TiffPage) -> Frame:
+    """Return a page's frame with blank pixels, or say why it cannot be read."""
     _check_pixels(page)
     size = page.parent.filehandle.size
     if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):

@@ -15,8 +15,8 @@ from panfocus.errors import FileError
 _LOWEST_BIT_FIRST = 2
 
 
-def check_lzw(page: tifffile.TiffPage) -> None:
-    """Refuse a page whose codes, if they are LZW's, do not add up to its strips or tiles."""
+def check_lzw(page: tifffile.TiffPage, only: int | None = None) -> None:
+    """Refuse a page whose codes, if they are LZW's, do not add up to its strips or tiles, or one."""
     if page.compression != tifffile.COMPRESSION.LZW:
         return
     # Here: it loads a compiler, which who reads headers does without.
@@ -25,7 +25,8 @@ def check_lzw(page: tifffile.TiffPage) -> None:
     words = {BAD_CODE: "its coded pixels are no code", TOO_SHORT: "coded pixels are missing"}
     assert page.dtype is not None  # as its header has been checked
     file = page.parent.filehandle
-    for index, (start, length) in enumerate(zip(page.dataoffsets, page.databytecounts, strict=True)):
+    for index in range(len(page.dataoffsets)) if only is None else [only]:
+        start, length = page.dataoffsets[index], page.databytecounts[index]
         file.seek(start)
         data = file.read(length)
         codes = imagecodecs.bitorder_decode(data) if page.fillorder == _LOWEST_BIT_FIRST else data

@@ -1,6 +1,9 @@
-"""Tiled OME-TIFF of images larger than memory, with smaller levels, written tile by tile from a store."""
+"""Tiled OME-TIFF of images larger than memory: read by rectangles; written, with smaller levels, by tiles."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -8,12 +11,168 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus.errors import FileError
+from panfocus.io._errors import errors_that_name
+from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.files import write_files
-from panfocus.io.ome_zarr import ZarrImage, read_ome_zarr
+from panfocus.io.ome import Layout
+from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage, read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
+from panfocus.io.tiff_lzw import check_lzw
+from panfocus.stack import Acquisition
 
 TIFF_SUFFIXES = (".tif", ".tiff")
 _TILE_STEP = 16  # of which the sides of tiles are multiples
+_LARGEST_PART = 1 << 24  # pixels that are decoded at once
+_STRIP_ROWS = 256  # that count as a part of a file in strips
+
+
+@dataclass(frozen=True)
+class TiffImage(ZarrImage):
+    """An image of slices in a TIFF, told like one of a store; `array` is not used."""
+
+    pages: tuple[tuple[tuple[int, int], ...], ...] = ()  # page and sample, of each time and slice by channel
+
+    def frames(self, time: int, channels: Sequence[int]) -> "TiffFrames":
+        """Return the slices of one time point, with one channel or several."""
+        return TiffFrames(self, time, channels)
+
+
+class TiffFrames(ZarrFrames):
+    """The same as of a store, of a TIFF: of each page only strips or tiles are decoded that are asked for."""
+
+    image: TiffImage
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_tiff", "_busy")}
+
+    @cached_property
+    def _tiff(self) -> Any:
+        import tifffile
+
+        return tifffile.TiffFile(self.image.path)
+
+    @cached_property
+    def _busy(self) -> Any:
+        return threading.Lock()  # the file has one position
+
+    def _plane(self, k: int, channel: int, rows: slice, cols: slice) -> NDArray[Any]:
+        from panfocus.io.tiff import page_of
+
+        index, sample = self.image.pages[self.time * len(self) + k][channel]
+        spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
+        with errors_that_name(self.image.path), self._busy:
+            return _rectangle(page_of(self._tiff, index), spans, sample).astype(self.dtype, copy=False)
+
+
+def read_tiled_tiff(path: Path) -> TiffImage:
+    """Look at a TIFF whose pages are slices, time points and channels; no pixel is read."""
+    from panfocus.io.tiff import layout_of, open_tiff, page_header
+
+    with errors_that_name(path), open_tiff(path) as (tiff, pages):
+        first = page_header(pages[0])
+        layout = layout_of(tiff, pages) or Layout(
+            len(pages), 1, 1, {(z, 0, 0): z for z in range(len(pages))}, Acquisition()
+        )
+        for page in pages:
+            tag = page.tags.get(ORIENTATION_TAG)
+            if page.axes not in ("YX", "YXS") or (tag and tag.value in range(2, 9)):
+                raise FileError("its pages are turned, or their colours apart; save it otherwise")
+            if page.shape != pages[0].shape or page.dtype != pages[0].dtype:
+                raise FileError("its pages are not of one size and kind")
+            if page.tilewidth * page.tilelength > _LARGEST_PART and page.is_tiled:
+                raise FileError("its tiles are too large to be read in parts; save it in smaller ones")
+            if (
+                not (page.is_tiled or page.is_contiguous)
+                and page.rowsperstrip * page.imagewidth > _LARGEST_PART
+            ):
+                raise FileError("its strips are too large to be read in parts; save it in tiles")
+        samples = pages[0].samplesperpixel
+        numbers = tuple(
+            tuple(
+                (pages[layout.pages[z, c, t]].index, sample)
+                for c in range(layout.channels)
+                for sample in range(samples)
+            )
+            for t in range(layout.times)
+            for z in range(layout.slices)
+        )
+        height, width = first.image.shape[:2]
+        lengths = {
+            "t": layout.times,
+            "c": layout.channels * samples,
+            "z": layout.slices,
+            "y": height,
+            "x": width,
+        }
+        axes = _axes(layout, [name for name in lengths if name in "zyx" or lengths[name] > 1])
+        part = (pages[0].tilelength, pages[0].tilewidth) if pages[0].is_tiled else (_STRIP_ROWS, width)
+        names = [name for name in layout.acquisition.channels if name]
+        return TiffImage(
+            path=path,
+            array="",
+            axes=axes,
+            shape=tuple(lengths[axis.name] for axis in axes),
+            chunks=(*(1 for _ in axes[:-2]), *part),
+            dtype=first.image.dtype,
+            omero=None if len(names) != lengths["c"] else _shown(names, first.image.dtype),
+            pages=numbers,
+        )
+
+
+def read_giant(path: Path) -> ZarrImage:
+    """Look at an image that is larger than memory: a store, or a TIFF of slices."""
+    return read_tiled_tiff(path) if path.suffix.lower() in TIFF_SUFFIXES else read_ome_zarr(path)
+
+
+def _shown(names: list[str], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return names of channels as NGFF has them: with a colour, and the range that is shown."""
+    white = 1.0 if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    window = {"min": 0, "max": white, "start": 0, "end": white}
+    return {"channels": [{"label": name, "color": "FFFFFF", "window": window} for name in names]}
+
+
+def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
+    told = layout.acquisition
+    unit = "micrometer" if told.unit == "µm" else told.unit
+    sizes = {"z": told.step, "y": told.pixel_height, "x": told.pixel_width}
+    return tuple(Axis(name, unit, size) if (size := sizes.get(name)) else Axis(name) for name in names)
+
+
+def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
+    """Decode what a rectangle of a page needs."""
+    rows, cols = spans
+    file, samples = page.parent.filehandle, page.samplesperpixel
+    part = np.empty((len(rows), len(cols)), page.dtype)
+    if page.is_contiguous:
+        stored = page.dtype.newbyteorder(page.parent.byteorder)
+        pixel = stored.itemsize * samples
+        for y, row in enumerate(rows):
+            file.seek(page.dataoffsets[0] + (row * page.imagewidth + cols.start) * pixel)
+            line = np.frombuffer(file.read(len(cols) * pixel), stored)
+            part[y] = line[sample::samples]
+        return part
+    height = page.tilelength if page.is_tiled else page.rowsperstrip
+    width = page.tilewidth if page.is_tiled else page.imagewidth
+    across = -(-page.imagewidth // width)
+    for j, i in product(
+        range(rows.start // height, -(-rows.stop // height)),
+        range(cols.start // width, -(-cols.stop // width)),
+    ):
+        index = j * across + i
+        check_lzw(page, index)
+        file.seek(page.dataoffsets[index])
+        pixels, _, _ = page.decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
+        if pixels is None:
+            raise FileError("cut off: pixels are missing")
+        top, left = j * height, i * width
+        down = range(max(rows.start, top), min(rows.stop, top + pixels.shape[1]))
+        right = range(max(cols.start, left), min(cols.stop, left + pixels.shape[2]))
+        part[
+            down.start - rows.start : down.stop - rows.start,
+            right.start - cols.start : right.stop - cols.start,
+        ] = pixels[0, down.start - top : down.stop - top, right.start - left : right.stop - left, sample]
+    return part
 
 
 def write_tiled_tiff(path: Path, store: Path, *, force: bool) -> None:

@@ -1,0 +1,85 @@
+"""TIFFs larger than memory: any rectangle is what tifffile decodes of the whole, however it is stored."""
+
+import pickle
+
+import numpy as np
+import pytest
+import tifffile
+
+from panfocus.errors import FileError
+from panfocus.io.tiled_tiff import read_giant, read_tiled_tiff
+
+pytest.importorskip("zarr")
+
+LAYOUTS = {
+    "one strip": {},
+    "packed strips": {"rowsperstrip": 7, "compression": "zlib", "predictor": True},
+    "tiles": {"tile": (32, 16)},
+    "packed tiles": {"tile": (16, 32), "compression": "lzw"},
+    "other byte order": {"byteorder": ">"},
+    "other byte order, packed": {"byteorder": ">", "compression": "zlib", "rowsperstrip": 8},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_a_rectangle_is_that_of_the_page(tmp_path, rng, layout, dtype):
+    pixels = (rng.random((3, 61, 83)) * 250).astype(dtype)
+    options = dict(LAYOUTS[layout])
+    if dtype == np.float32:
+        options.pop("predictor", None)
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="minisblack", metadata=None, **options)
+    frames = pickle.loads(pickle.dumps(read_giant(tmp_path / "a.tif").frames(0, [0])))
+    assert frames.shape == pixels.shape
+    np.testing.assert_array_equal(frames[:], pixels)
+    np.testing.assert_array_equal(frames[2, 15:33, 30:83], pixels[2, 15:33, 30:83])
+    np.testing.assert_array_equal(frames[1, 60:61, 0:1], pixels[1, 60:61, 0:1])
+
+
+def test_axes_units_and_channels_are_those_of_ome(tmp_path, rng):
+    pixels = rng.integers(0, 999, (2, 3, 4, 40, 50), np.uint16)
+    tifffile.imwrite(
+        tmp_path / "a.ome.tif",
+        pixels,
+        tile=(16, 32),
+        photometric="minisblack",
+        metadata={
+            "axes": "TZCYX",
+            "PhysicalSizeX": 0.5,
+            "PhysicalSizeY": 0.25,
+            "PhysicalSizeZ": 2.0,
+            "Channel": {"Name": list("abcd")},
+        },
+    )
+    image = read_tiled_tiff(tmp_path / "a.ome.tif")
+    assert [axis.name for axis in image.axes] == list("tczyx")
+    assert image.shape == (2, 4, 3, 40, 50)
+    assert [(axis.scale, axis.unit) for axis in image.axes[2:]] == [
+        (2.0, "micrometer"),
+        (0.25, "micrometer"),
+        (0.5, "micrometer"),
+    ]
+    assert image.channel_names == tuple("abcd")
+    frames = image.frames(1, [1, 3])
+    np.testing.assert_array_equal(frames[2, 3:20, 7:50][..., 0], pixels[1, 2, 1, 3:20, 7:50])
+    np.testing.assert_array_equal(frames[2, 3:20, 7:50][..., 1], pixels[1, 2, 3, 3:20, 7:50])
+
+
+@pytest.mark.parametrize("layout", ["one strip", "packed tiles"])
+def test_colours_are_channels(tmp_path, rng, layout):
+    pixels = rng.integers(0, 255, (3, 40, 50, 3), np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", metadata=None, **LAYOUTS[layout])
+    frames = read_tiled_tiff(tmp_path / "a.tif").frames(0, range(3))
+    np.testing.assert_array_equal(frames[:, 5:33, 2:49], pixels[:, 5:33, 2:49])
+
+
+def test_what_cannot_be_read_in_parts_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("panfocus.io.tiled_tiff._LARGEST_PART", 100)
+    pixels = np.zeros((2, 40, 50), np.uint8)
+    for options, complaint in (
+        ({"tile": (16, 16)}, "tiles are too large"),
+        ({"compression": "zlib"}, "strips are too large"),
+    ):
+        tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="minisblack", metadata=None, **options)
+        with pytest.raises(FileError, match=complaint):
+            read_tiled_tiff(tmp_path / "a.tif")
