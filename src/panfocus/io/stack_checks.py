@@ -32,10 +32,14 @@ _PIXELS_AT_ONCE = 1 << 20
 
 
 class BadFrames:
-    """What is done with frames that cannot be used: an error, or, to `skip` them, a warning."""
+    """What is done with frames that cannot be used: an error, or, to `skip` them, a warning.
 
-    def __init__(self, *, skip: bool, warn: Callable[[str], None]) -> None:
+    `needed`: each has its counterpart elsewhere, so that none can be skipped.
+    """
+
+    def __init__(self, *, skip: bool, warn: Callable[[str], None], needed: bool = False) -> None:
         self.skip = skip
+        self.needed = needed
         self.dropped: list[tuple[str, str]] = []  # name, reason
         self._warn = warn
 
@@ -142,6 +146,8 @@ def sound_frames(
     reasons = {k: error for k, error in enumerate(found) if isinstance(error, PanfocusError)}
     looks = {k: look for k, look in enumerate(found) if isinstance(look, Look)}
     advice = "" if bad.skip else "; leave it out, or use --skip-bad"
+    if bad.needed:
+        advice = "; each frame needs its own here: replace it, or leave the whole set out"
     for stranger in find_strangers(looks):
         name, nearest = names[stranger.number], names[stranger.nearest]
         reasons[stranger.number] = InputError(
@@ -154,7 +160,8 @@ def sound_frames(
         if bad.skip:
             reasons.setdefault(copy, InputError(told))
         else:
-            notices.append(f"{told}; it is used all the same, --skip-bad leaves it out.")
+            remedy = "" if bad.needed else ", --skip-bad leaves it out"
+            notices.append(f"{told}; it is used all the same{remedy}.")
     for k in sorted(reasons):
         bad.drop(names[k], reasons[k])
     kept = [k for k in range(len(found)) if k not in reasons]

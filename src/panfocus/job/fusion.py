@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import Watch, silent, unwatched
-from panfocus.job.align import aligned_stack, alignment_report, as_aligned, reference_left
-from panfocus.job.contents import picture_content, said_of_picture
+from panfocus.job.align import aligned_stack, alignment_report, reference_left
+from panfocus.job.contents import said_of_picture
 from panfocus.job.listener import Listener
 from panfocus.job.prepare import Job, Source
 from panfocus.job.report import input_digests
@@ -20,7 +20,6 @@ from panfocus.job.retouch import check_size, retouched
 if TYPE_CHECKING:
     import numpy as np
 
-    from panfocus.io.files import Content
     from panfocus.io.stack_checks import BadFrames
     from panfocus.methods import FusionResult
     from panfocus.registration import Alignment
@@ -47,7 +46,7 @@ def carried_out(job: Job, listener: Listener, *, watch: Watch = unwatched) -> It
     times: dict[str, float] = {}
     with ExitStack() as rooms:
         with timed(times, "read"):
-            stack = _read(
+            stack = read_source(
                 job.source,
                 rooms,
                 listener,
@@ -61,7 +60,7 @@ def carried_out(job: Job, listener: Listener, *, watch: Watch = unwatched) -> It
             # Before anything is computed of them: files may change meanwhile.
             digests = input_digests(job) if request.outputs.report else {}
         with timed(times, "repair"):
-            stack, repaired = _without_hot_pixels(request, stack)
+            stack, repaired = without_hot_pixels(request, stack)
         alignment = None
         if request.align != "off":
             with timed(times, "align"):
@@ -90,7 +89,7 @@ def timed(times: dict[str, float], stage: str) -> Iterator[None]:
     times[stage] = round(time.perf_counter() - started, 3)
 
 
-def _read(
+def read_source(
     source: Source,
     rooms: ExitStack,
     listener: Listener,
@@ -120,7 +119,7 @@ def _read(
     )
 
 
-def _without_hot_pixels(request: Request, stack: "Stack") -> "tuple[Stack, dict[str, Any]]":
+def without_hot_pixels(request: Request, stack: "Stack") -> "tuple[Stack, dict[str, Any]]":
     """Repair the stack while pixels are still those of the sensor; return also what to report."""
     from panfocus.pipeline import repair_hot_pixels
 
@@ -159,35 +158,6 @@ def _fuse(
         result, pictures = pipeline.fuse(frames, job.method_name, watch=watch, **options), None
     result.report.update(corrections)
     return frames, result, pictures
-
-
-def applied_contents(
-    job: Job, result: "FusionResult", alignment: "Alignment | None", listener: Listener
-) -> "dict[Path, Content]":
-    """Compose other frames as the result was; each set is read when its file is written."""
-    from panfocus import pipeline
-
-    def content(path: Path, source: Source) -> "Content":
-        def write(file: Any) -> None:
-            with ExitStack() as rooms:
-                stack = _read(source, rooms, listener, in_memory=False, at_once=1)
-                stack, _ = _without_hot_pixels(job.request, stack)
-                if alignment:
-                    stack = as_aligned(stack, alignment, job.request.borders, rooms, listener.progress)
-                frames, _ = pipeline.corrected(
-                    stack.frames, hot_pixels="off", exposure=job.request.exposure
-                )  # by what is measured of this set: its light may have changed otherwise
-                image = pipeline.apply(result, frames, threads=job.request.threads)
-            encoded = picture_content(path, image, stack, job.writing)
-            if callable(encoded):
-                encoded(file)
-            else:
-                file.writelines([encoded] if isinstance(encoded, bytes) else encoded)
-
-        return write
-
-    pairs = zip(job.request.outputs.applied, job.others, strict=True)
-    return {path: content(path, source) for path, source in pairs}
 
 
 def _scratch(rooms: ExitStack, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:

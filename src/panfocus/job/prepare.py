@@ -121,7 +121,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
     for path, found in zip((outputs.picture, *outputs.applied), (source, *others), strict=True):
         like = found.headers[0].frame.image
         written = blank(like.shape, written_dtype(request.bits, like.dtype))
-        check_format(path, written, read_metadata(found.headers[0]))
+        check_format(path, written, read_metadata(found.headers[reference or 0]))
     maps, layers = _needed(request, method.maps, () if spans else layers_of(method), every_map=every_map)
     like_frames = source.like_frames
     plan = make_plan(
@@ -136,8 +136,10 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         spans=spans,
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
-    if not plan.in_memory:
-        check_room(like_frames.nbytes * (1 if request.align == "off" else 2))  # and once more, aligned
+    on_disk = 0 if plan.in_memory else like_frames.nbytes
+    on_disk += max((other.like_frames.nbytes for other in others), default=0)  # one set after the other
+    if on_disk:
+        check_room(on_disk * (1 if request.align == "off" else 2))  # and once more, aligned
     return Job(
         request=request,
         source=source,

@@ -1,12 +1,13 @@
 """A fusion from files to files, in its order: check, fuse, write."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus.job.applied import Applied, applied_contents
 from panfocus.job.contents import Writing, contents_of
-from panfocus.job.fusion import Fusion, applied_contents, carried_out, timed
+from panfocus.job.fusion import Fusion, carried_out, timed
 from panfocus.job.listener import Listener
 from panfocus.job.prepare import Job, prepare
 from panfocus.job.report import report_of
@@ -32,6 +33,7 @@ def run(
     from panfocus.io.files import make_folder
 
     times: dict[str, float] = {}
+    applied: list[Applied] = []
     with limit_threads(request.threads):
         with timed(times, "check"):
             job = prepare(request, force=force, warn=listener.warn)
@@ -43,15 +45,15 @@ def run(
             times |= fusion.times
             with timed(times, "encode"):
                 contents = contents_of(job.writing, result, stack, fusion.slabs)
-                contents |= applied_contents(job, result, fusion.alignment, listener)
+                contents |= applied_contents(job, fusion, listener, applied)
                 if request.outputs.steps:
                     make_folder(request.outputs.steps)
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
                 if beside:
                     contents |= beside(job, fusion)
             report = report_of(job, stack, result, fusion.digests) if request.outputs.report else {}
-            write_results(job.writing, contents, report, times, listener, force=force)
-    summarise(listener, job, stack, result.report)
+            write_results(job.writing, contents, report, times, listener, applied=applied, force=force)
+    summarise(listener, job, stack, result.report, applied)
     listener.say(f"wrote {request.outputs.names(len(job.spans))}")
 
 
@@ -73,8 +75,9 @@ def write_results(
     listener: Listener,
     *,
     force: bool,
+    applied: Sequence[Applied] = (),
 ) -> None:
-    """Write all files, the report last: it tells of the others."""
+    """Write all files, the report last: it tells of the others, and of `applied` sets what is known then."""
     from panfocus.io.files import write_files
     from panfocus.io.write import encode_json
 
@@ -87,7 +90,8 @@ def write_results(
 
     def write_report(file: Any) -> None:
         times["write"] = round(time.perf_counter() - started, 3)
-        file.write(encode_json({**report, "times": times, "outputs": written}))
+        told = [of_set.report() for of_set in applied]
+        file.write(encode_json({**report, "applied": told, "times": times, "outputs": written}))
 
     if writing.outputs.report:
         contents[writing.outputs.report] = write_report

@@ -1,5 +1,6 @@
 """What `panfocus fuse` says: beforehand, of what it would do, and of what it has done."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from panfocus.job.listener import Listener
@@ -7,6 +8,7 @@ from panfocus.job.prepare import Job
 from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
+    from panfocus.job.applied import Applied
     from panfocus.stack import Frames, Stack
 
 
@@ -51,7 +53,9 @@ def describe(listener: Listener, job: Job) -> None:
     listener.say(f"into {job.request.outputs.names(len(job.spans))}")
 
 
-def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, Any]) -> None:
+def summarise(
+    listener: Listener, job: Job, stack: "Stack", report: dict[str, Any], applied: "Sequence[Applied]" = ()
+) -> None:
     """Say what was done, but for the files that were written."""
     for notice in stack.notices:
         listener.say(notice)
@@ -89,6 +93,9 @@ def summarise(listener: Listener, job: Job, stack: "Stack", report: dict[str, An
                 "1 other sets", "1 other set"
             )
         )
+    for other in applied:
+        for sentence in (*other.notices, *_corrections(other.corrections)):
+            listener.say(f"{other.path}: {sentence}")
 
 
 def _corrections(report: dict[str, Any]) -> list[str]:
