@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from panfocus.errors import FileError, InputError
+from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io.lock import hold, is_held
 
@@ -176,6 +176,8 @@ def write_files(
                 files.close()
             for temporary, target in renames.items():
                 temporary.replace(target)
+        except PanfocusError:  # a FileError, such as of a frame that a content is made of, says its own cause
+            raise
         except OSError as error:
             raise FileError(f"cannot write {', '.join(map(str, contents))} ({_reason(error)})") from error
         finally:
