@@ -1,4 +1,4 @@
-"""Show the napari plugin at work on the sample: `python scripts/napari_screenshot.py docs/images/napari.png`.
+"""Show the napari plugin at work on the sample: `python scripts/napari_screenshot.py docs/images`.
 
 It needs a screen; `xvfb-run -s "-screen 0 1400x1000x24"` before it gives one in memory.
 """
@@ -11,20 +11,25 @@ from npe2 import PluginManager
 from qtpy.QtWidgets import QApplication
 
 
-def main(path: str) -> None:
-    """Fuse the sample in the viewer, then write what is on the screen."""
+def main(folder: str) -> None:
+    """Fuse the sample in the viewer, then write what is on the screen: the picture, and the surface."""
     PluginManager.instance().discover()
     viewer = napari.Viewer()
     viewer.window._qt_window.resize(1360, 900)
     _, widget = viewer.window.add_plugin_dock_widget("panfocus", "Fuse focus stack")
-    viewer.open_sample("panfocus", "sample")
+    (sample,) = viewer.open_sample("panfocus", "sample")
+    sample.scale, sample.units = (80, 1, 1), "um"  # as if it were known: to show a relief
     widget.fuse.native.click()
     let_qt_work(lambda: not widget.running)
-    viewer.layers["panfocus sample labels"].visible = True
-    viewer.reset_view()
-    end = time.monotonic() + 8  # until the notification is gone
+    end = time.monotonic() + 12  # until the notification is gone
     let_qt_work(lambda: time.monotonic() > end)
-    viewer.screenshot(path, canvas_only=False, flash=False)
+    viewer.screenshot(f"{folder}/napari.png", canvas_only=False, flash=False)
+    for layer in viewer.layers:
+        layer.visible = "surface" in layer.name
+    viewer.dims.ndisplay = 3
+    viewer.reset_view()
+    viewer.camera.angles = (0, 30, 60)
+    viewer.screenshot(f"{folder}/napari-surface.png", canvas_only=True, flash=False)
     viewer.close()
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from banded_stack import banded_stack, inside
 from qt_waiting import wait_until
+from qtpy.QtCore import QCoreApplication, QEvent
+from superqt.utils import WorkerBase
 
 import panfocus as pf
 from panfocus.methods import DEFAULT_METHOD, method_names, setting_names
@@ -162,33 +164,62 @@ def test_what_is_wrong_is_one_line_without_a_traceback(viewer, widget, fused, no
     assert "NaN" in wrong()
 
 
+class Gate:
+    """Frames that can be made to wait, in whichever thread reads the second of them."""
+
+    def __init__(self):
+        self.closed, self.reached, self.opened = False, threading.Event(), threading.Event()
+        gate = self
+
+        class Gated(np.ndarray):
+            def __getitem__(self, key):
+                first = key[0].start if isinstance(key[0], slice) else key[0]
+                if gate.closed and first == 1:
+                    gate.reached.set()
+                    gate.opened.wait(60)
+                return np.asarray(self)[key]
+
+        self.frames = FRAMES.view(Gated)
+
+
 @pytest.mark.parametrize("lazily", [False, True])
 def test_progress_is_shown_and_a_fusion_ends_with_the_next_frame_once_it_is_cancelled(
     viewer, widget, notified, lazily
 ):
-    reading, go_on = threading.Event(), threading.Event()
-    armed = False
-
-    class Slow(np.ndarray):
-        def __getitem__(self, key):
-            first = key[0].start if isinstance(key[0], slice) else key[0]
-            if armed and first == 1:
-                reading.set()
-                go_on.wait(60)
-            return np.asarray(self)[key]
-
-    frames = FRAMES.view(Slow)
-    data = da.from_array(frames, chunks=(1, -1, -1), asarray=False) if lazily else frames
+    gate = Gate()
+    data = da.from_array(gate.frames, chunks=(1, -1, -1), asarray=False) if lazily else gate.frames
     viewer.add_image(data, name="s", contrast_limits=(0, 255), visible=False)
-    before, armed = list(viewer.layers), True
+    before, gate.closed = list(viewer.layers), True
     widget.fuse.native.click()
-    wait_until(reading.is_set)
+    wait_until(gate.reached.is_set)
     assert (widget.fuse.enabled, widget.cancel.enabled) == (False, True)
     if lazily:  # one slice of three has been read
         wait_until(lambda: widget.stage.value == "read" and round(widget.bar.value) == 33)
     widget.cancel.native.click()
     wait_until(lambda: widget.stage.value == "cancelling")
-    go_on.set()
+    gate.opened.set()
     wait_until(lambda: not widget.running)
     assert list(viewer.layers) == before
+    assert notified() == []
+
+
+def test_a_widget_that_is_closed_ends_its_fusion_and_troubles_nobody(viewer, notified):
+    dock, widget = viewer.window.add_plugin_dock_widget("panfocus", "Fuse focus stack")
+    gate = Gate()
+    viewer.add_image(gate.frames, name="s", visible=False)
+    gate.closed = True
+    widget.fuse.native.click()
+    wait_until(gate.reached.is_set)
+    closed = []
+    widget.native.destroyed.connect(lambda: closed.append(True))
+    viewer.window.remove_dock_widget(dock)
+    widget.native.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert closed
+    gate.opened.set()
+    workers = WorkerBase._worker_set
+    wait_until(lambda: not workers)
+    viewer.add_image(FRAMES, name="another")
+    viewer.layers.selection = {viewer.layers[0]}
+    assert [layer.name for layer in viewer.layers] == ["s", "another"]
     assert notified() == []

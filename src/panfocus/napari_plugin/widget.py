@@ -116,6 +116,8 @@ class FusionWidget(Container[Any]):
 
     def reset_choices(self, *_: Any) -> None:
         """Offer the layers that there are now; the first stack to appear is chosen."""
+        if self._closed:
+            return
         had_stacks = len(self.frames.choices) > 1
         super().reset_choices()
         if not had_stacks:
@@ -216,3 +218,4 @@ class FusionWidget(Container[Any]):
     def _close(self) -> None:
         self._closed = True
         self._cancel()
+        self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
