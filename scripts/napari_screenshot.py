@@ -6,7 +6,9 @@ It needs a screen; `xvfb-run -s "-screen 0 1400x1000x24"` before it gives one in
 import sys
 import time
 
+import imageio
 import napari
+import numpy as np
 from npe2 import PluginManager
 from qtpy.QtWidgets import QApplication
 
@@ -21,16 +23,22 @@ def main(folder: str) -> None:
     sample.scale, sample.units = (80, 1, 1), "um"  # as if it were known: to show a relief
     widget.fuse.native.click()
     let_qt_work(lambda: not widget.running)
+    viewer.reset_view()
     end = time.monotonic() + 12  # until the notification is gone
     let_qt_work(lambda: time.monotonic() > end)
-    viewer.screenshot(f"{folder}/napari.png", canvas_only=False, flash=False)
+    write(f"{folder}/napari.jpg", viewer.screenshot(canvas_only=False, flash=False))
     for layer in viewer.layers:
         layer.visible = "surface" in layer.name
     viewer.dims.ndisplay = 3
     viewer.reset_view()
-    viewer.camera.angles = (0, 30, 60)
-    viewer.screenshot(f"{folder}/napari-surface.png", canvas_only=True, flash=False)
+    viewer.camera.angles = (0, 0, 130)
+    write(f"{folder}/napari-surface.jpg", viewer.screenshot(flash=False)[200:-250])
     viewer.close()
+
+
+def write(path: str, screen: np.ndarray) -> None:
+    """Write a picture, without its alpha."""
+    imageio.imwrite(path, screen[..., :3], quality=88)
 
 
 def let_qt_work(until) -> None:  # noqa: ANN001

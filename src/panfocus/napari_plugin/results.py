@@ -115,13 +115,13 @@ def _surface(
     vertices[:, 1:-2] = source.position[focus + 1 :]  # the axes between, such as channels
     vertices[:, -2], vertices[:, -1] = rows.ravel(), cols.ravel()
     place = placed(layer, axes, [*[0] * (len(axes) - 2), *(side.start for side in outcome.area)])
-    looks = {"name": name, "colormap": "viridis", "shading": "smooth", "visible": False}
+    looks = {"name": name, "colormap": "viridis", "shading": "none", "visible": False}
     return (vertices, _triangles(*rows.shape), lengths[::step, ::step].ravel()), place | looks, "surface"
 
 
 def _triangles(height: int, width: int) -> NDArray[np.int32]:
-    """Two triangles for each square of a grid of vertices."""
+    """Return two triangles for each square of a grid of vertices."""
     number = np.arange(height * width, dtype=np.int32).reshape(height, width)
     here, right, below, across = number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:]
-    both = np.stack([here, right, below, below, right, across], axis=-1)
+    both = np.stack([here, below, right, right, below, across], axis=-1)
     return both.reshape(-1, 3)
