@@ -123,6 +123,21 @@ def test_outputs_given_beside_a_report_take_the_place_of_its_own(lights, run):
     assert run("fuse", "--from-report", "report.json", "--force").code == 0
 
 
+def test_files_that_were_given_twice_are_so_again(lights, run, stack):
+    import tifffile
+
+    tifffile.imwrite("two.tif", stack[1:3], photometric="rgb")
+    given = ("white/z0.png", "two.tif", "white/z0.png", "two.tif")
+    assert run("fuse", *given, "-o", "fused.png", "--report", "report.json").code == 0
+    told = report()
+    assert [Path(entry["path"]) for entry in told["inputs"]] == [lights / name for name in given]
+    assert [entry["frames"] for entry in told["inputs"]] == [1, 2, 1, 2]
+    ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
+    assert ran.code == 0
+    assert "fused 6 frames" in ran.out
+    assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
+
+
 @pytest.mark.parametrize("what", ["changed", "gone"])
 def test_an_input_that_is_not_what_it_was_is_named(lights, run, stack, what):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")

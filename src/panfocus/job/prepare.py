@@ -39,8 +39,9 @@ class Source:
 
     @property
     def used(self) -> list[Path]:
-        """The files that frames come from: those of `paths` that could be read and fit."""
-        return list(dict.fromkeys(header.path for header in self.headers))
+        """The files that frames come from: those of `paths` that could be read and fit, repeats too."""
+        read = {header.path for header in self.headers}
+        return [path for path in self.paths if path in read]
 
     @property
     def like_frames(self) -> "NDArray[Any]":

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             if entry is not None
         ]
         moved = _follow_moved(path, every_file)
+        digests: dict[str, str] = {entry["path"]: entry["sha256"] for entry in every_file}
         others = [_paths(files) for files in report["applied_to"]]
         before: dict[str, str] = report["versions"]
         request = dataclasses.replace(
@@ -121,8 +123,8 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{path}: not a report of panfocus fuse, or damaged ({error})") from error
-    _check_digests(path, every_file)
-    said = [f"{len(moved)} of {len(every_file)} files were not where the report has them, but beside it"]
+    _check_digests(path, digests)
+    said = [f"{len(moved)} of {len(digests)} files were not where the report has them, but beside it"]
     return request, [*(said if moved else []), *_differences(before)]
 
 
@@ -146,14 +148,12 @@ def _moved_reference(reference: str | None, moved: dict[str, str]) -> str | None
     return reference
 
 
-def _check_digests(report: Path, files: Iterable[dict[str, str]]) -> None:
+def _check_digests(report: Path, digests: dict[str, str]) -> None:
     from panfocus.io.files import digest
 
-    for entry in files:
-        if digest(Path(entry["path"])) != entry["sha256"]:
-            raise FileError(
-                f"{entry['path']} has changed since {report} was written; restore it, or fuse anew"
-            )
+    for path, before in digests.items():
+        if digest(Path(path)) != before:
+            raise FileError(f"{path} has changed since {report} was written; restore it, or fuse anew")
 
 
 def _differences(before: dict[str, str]) -> Iterator[str]:
@@ -178,14 +178,16 @@ def _reference(job: Job) -> str | None:
 
 def _files(job: Job, source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
     entries = []
+    times_given = Counter(source.used)
+    n_frames = Counter(header.path for header in source.headers)
+    size = {header.path: header.frame.image.shape[:2] for header in source.headers}
     for path in source.used:
-        frames = [header.frame.image for header in source.headers if header.path == path]
-        height, width = frames[0].shape[:2]
+        height, width = size[path]
         entries.append(
             {
                 **_file(job, path, digests),
                 "bytes": path.stat().st_size,
-                "frames": len(frames),
+                "frames": n_frames[path] // times_given[path],
                 "width": width,
                 "height": height,
             }
