@@ -42,6 +42,16 @@ def names(stack):
     return [frame["name"] for frame in stack["frames"]]
 
 
+@pytest.mark.parametrize("target", ["gone.png", "f.png"], ids=["dangling", "circular"])
+def test_a_folder_with_a_link_that_leads_nowhere_is_refused_by_its_name(server, target):
+    folder = server.root / f"links to {target}"
+    folder.mkdir()
+    (folder / "f.png").symlink_to(folder / target)
+    answer = server.client.post("/api/stacks", json={"folder": str(folder)})
+    assert answer.status_code in (403, 404)
+    assert target in answer.json()["error"]
+
+
 def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
     name = open_folder(server, server.root / "small")
     stack = server.seen(name)

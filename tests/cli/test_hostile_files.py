@@ -18,8 +18,9 @@ from PIL import Image
 
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import write_files
+from panfocus.io.find import find_inputs
 from panfocus.io.png import encode_png
-from panfocus.io.read import find_inputs, read_headers, read_image, read_into
+from panfocus.io.read import read_headers, read_image, read_into
 from panfocus.io.write import write_image
 
 QUICK = ("--method", "dwt", "--align", "off")
@@ -327,10 +328,30 @@ def test_links_that_lead_nowhere_or_in_circles_are_refused(run):
     Path("gone.png").symlink_to("nothing.png")
     Path("loop.png").symlink_to("loop.png")
     Path("here").symlink_to(".")
-    assert_one_line(run("fuse", "a.png", "gone.png", "-o", "new.png", *QUICK), "gone.png: no such file")
-    assert_one_line(run("fuse", "a.png", "loop.png", "-o", "new.png", *QUICK), "loop.png: ")
+    assert_one_line(
+        run("fuse", "a.png", "gone.png", "-o", "new.png", *QUICK), "gone.png: a link to what is not"
+    )
+    assert_one_line(
+        run("fuse", "a.png", "loop.png", "-o", "new.png", *QUICK), "loop.png: a link to what is not"
+    )
+    assert_one_line(run("fuse", ".", "-o", "new.png", *QUICK), "gone.png: a link to what is not")
     assert_one_line(run("fuse", "a.png", "b.png", "-o", "loop.png", *QUICK), "loop.png")
+    left = run("fuse", ".", "-o", "new.png", "--skip-bad", *QUICK)
+    assert left.code == 0
+    assert [line.split(":")[3] for line in left.err.splitlines()] == [" gone.png", " loop.png"]
+    for path in map(Path, ("gone.png", "loop.png", "new.png")):
+        path.unlink()
     assert find_inputs(["here"]) == [Path("here/a.png"), Path("here/b.png")]  # once, not without end
+
+
+def test_pictures_in_a_folder_that_are_not_read_are_told_even_if_quiet(run):
+    Path("c.bmp").touch()
+    ran = run("fuse", ".", "-o", "new.png", "--quiet", *QUICK)
+    assert ran.code == 0
+    assert (
+        ran.err
+        == "panfocus: warning: left out: 1 picture in . of no kind that panfocus reads there (c.bmp)\n"
+    )
 
 
 # Many files.

@@ -11,7 +11,9 @@ from PIL import Image, ImageOps
 
 import panfocus as pf
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import find_inputs, read_headers, read_image, read_stack
+from panfocus.io.find import find_inputs
+from panfocus.io.read import read_headers, read_image, read_stack
+from panfocus.io.stack_checks import BadFrames
 from panfocus.io.write import write_image
 
 
@@ -86,6 +88,51 @@ def test_files_keep_the_order_in_which_they_were_given(tmp_path):
 def test_a_folder_or_pattern_without_images_is_refused_by_name(tmp_path, given):
     with pytest.raises(FileError, match=f"{tmp_path}.*no image"):
         find_inputs([tmp_path / given])
+
+
+def test_every_usual_name_of_a_jpeg_is_found(tmp_path):
+    for name in ("1.jpe", "2.JFIF", "3.jif"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_inputs([tmp_path])] == ["1.jpe", "2.JFIF", "3.jif"]
+
+
+@pytest.mark.parametrize("given", ["", "*"])
+def test_pictures_that_are_not_read_are_named_in_one_line(tmp_path, given):
+    for name in ("f1.png", "f2.bmp", "f3.HEIC", "notes.txt", ".hidden.bmp", "empty"):
+        (tmp_path / name).touch()
+    (tmp_path / "photo").write_bytes(b"\xff\xd8\xff\xe0 by its content a JPEG")
+    (tmp_path / "folder.bmp").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    said = []
+    assert find_inputs([tmp_path / given], warn=said.append) == [tmp_path / "f1.png"]
+    place = tmp_path / given
+    assert said == [
+        f"left out: 3 pictures in {place} of no kind that panfocus reads there (f2.bmp, f3.HEIC, photo)"
+    ]
+
+
+def test_a_folder_of_other_pictures_alone_is_refused_with_some_of_their_names(tmp_path):
+    for k in range(7):
+        (tmp_path / f"{k}.bmp").touch()
+    with pytest.raises(FileError, match=r"no image in this folder .*; not read: 0\.bmp, .*, 4\.bmp, \.\.\.$"):
+        find_inputs([tmp_path])
+
+
+@pytest.mark.parametrize("given", ["", "*.png"])
+@pytest.mark.parametrize("target", ["gone.png", "f2.png"], ids=["dangling", "circular"])
+def test_links_that_lead_nowhere_are_refused_by_name_or_left_out_aloud(tmp_path, rng, given, target):
+    for name in ("f1.png", "f3.png"):
+        write_image(tmp_path / name, rng.integers(0, 256, (5, 7), dtype=np.uint8))
+    (tmp_path / "f2.png").symlink_to(tmp_path / target)
+    found = find_inputs([tmp_path / given])
+    assert [path.name for path in found] == ["f1.png", "f2.png", "f3.png"]
+    with pytest.raises(FileError, match=r"f2\.png: a link to what is not there; mend or remove it"):
+        read_headers(found)
+    said = []
+    headers = read_headers(found, BadFrames(skip=True, warn=said.append))
+    assert [header.path.name for header in headers] == ["f1.png", "f3.png"]
+    (line,) = said
+    assert line.startswith("left out: ") and "f2.png: a link to what is not there" in line
 
 
 # --- what is read ------------------------------------------------------------------------------------------

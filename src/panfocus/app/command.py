@@ -91,7 +91,7 @@ def _typed(value: Any) -> str:
 def shown_command(request: Request, folder: str | None) -> str:
     """Write the command for people: the folder, if there is one whose images these inputs are."""
     from panfocus.errors import PanfocusError
-    from panfocus.io.read import find_inputs
+    from panfocus.io.find import find_inputs
 
     try:
         if folder and list(map(str, find_inputs([folder]))) == list(request.inputs):

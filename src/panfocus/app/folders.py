@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from panfocus.app.answers import Refusal
-from panfocus.io.read import INPUT_SUFFIXES, in_natural_order
+from panfocus.io.find import INPUT_SUFFIXES, in_natural_order
 
 
 class Folders:

@@ -38,7 +38,7 @@ from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
 from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.workers import Workers
-from panfocus.io.read import INPUT_SUFFIXES
+from panfocus.io.find import INPUT_SUFFIXES
 from panfocus.job import forms
 
 _WITH_ROUTES = (events, folders, stack_routes, job_routes, views, retouching, exports, learning)

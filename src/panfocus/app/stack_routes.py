@@ -1,5 +1,7 @@
 """Routes of stacks."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -8,7 +10,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from panfocus.app.answers import Refusal, json_body
-from panfocus.io.read import find_inputs
+from panfocus.io.find import find_inputs
 
 
 def _stack(request: Request) -> tuple[Any, dict[str, Any]]:
@@ -28,17 +30,22 @@ async def _make(request: Request) -> JSONResponse:
             inside = await run_in_threadpool(find_inputs, [folder])
             # A link in it may lead elsewhere.
             paths = [await run_in_threadpool(app.folders.checked, str(path)) for path in inside]
+            _check_files(paths)
             stack = app.stacks.open_in_place(paths, folder)
         case {"files": [*given]}:
             paths = [await run_in_threadpool(app.folders.checked, path) for path in given]
-            if missing := next((path for path in paths if not path.is_file()), None):
-                raise Refusal(404, f"{missing} is not a file")
+            _check_files(paths)
             stack = app.stacks.open_in_place(paths, None)
         case {"name": str(name)}:
             stack = app.stacks.make(name.strip()[:200])
         case _:
             raise Refusal(400, "needed is a name, a folder or a list of files")
     return JSONResponse(app.stacks.public(stack), 201)
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    if missing := next((path for path in paths if not path.is_file()), None):
+        raise Refusal(404, f"{missing} is not a file")
 
 
 async def _receive(request: Request) -> JSONResponse:

@@ -10,7 +10,7 @@ from panfocus.app.answers import Refusal
 from panfocus.app.events import Events
 from panfocus.app.store import Store, now
 from panfocus.io.files import make_folder
-from panfocus.io.read import in_natural_order
+from panfocus.io.find import in_natural_order
 
 MOST_FRAMES = 2000  # of a stack
 

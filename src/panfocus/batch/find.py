@@ -52,7 +52,7 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
                 stacks[match["stack"]].append(path)
             else:
                 left.append(path)
-    from panfocus.io.read import in_natural_order
+    from panfocus.io.find import in_natural_order
 
     sorted_stacks = {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()}
     return _checked(sorted_stacks, left, f"--pattern {pattern}: no image below {folder} has such a path")
@@ -107,7 +107,7 @@ def by_table(folder: Path, table: Path) -> Found:
 
 def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path]]]:
     """Yield folders and their images, both in natural order; results of batches are passed over."""
-    from panfocus.io.read import INPUT_SUFFIXES, find_inputs, in_natural_order
+    from panfocus.io.find import INPUT_SUFFIXES, find_inputs, in_natural_order
 
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")

@@ -56,7 +56,8 @@ def align(
         from panfocus._checks import blank
         from panfocus._threads import limit_threads
         from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
-        from panfocus.io.read import find_inputs, fitting_headers, read_headers, read_into
+        from panfocus.io.find import find_inputs
+        from panfocus.io.read import fitting_headers, read_headers, read_into
         from panfocus.io.scratch import scratch_frames
         from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
@@ -65,7 +66,7 @@ def align(
             if model == "off":
                 raise InputError("model must be auto, shift, similarity, affine or homography")
             check_align(model, borders)
-            paths = find_inputs(inputs)
+            paths = find_inputs(inputs, warn=terminal.warn)
             bad = BadFrames(skip=skip_bad, warn=terminal.warn)
             headers = fitting_headers(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)

@@ -23,7 +23,8 @@ def demo(
         import numpy as np
 
         from panfocus.io.files import make_folder, write_files
-        from panfocus.io.read import find_inputs, read_stack
+        from panfocus.io.find import find_inputs
+        from panfocus.io.read import read_stack
         from panfocus.io.write import encode_image
         from panfocus.pipeline import fuse
 

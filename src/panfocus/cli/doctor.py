@@ -72,7 +72,8 @@ def _patches_per_second(dictionary: "CoupledDictionary") -> float:
     from importlib.resources import as_file, files
 
     from panfocus.gray import to_gray
-    from panfocus.io.read import find_inputs, read_image
+    from panfocus.io.find import find_inputs
+    from panfocus.io.read import read_image
     from panfocus.patches import centred_patches, patch_origins
     from panfocus.sparse import Pursuit
 

@@ -137,7 +137,7 @@ def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) ->
 def _sharp(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
     import numpy as np
 
-    from panfocus.io.read import find_inputs
+    from panfocus.io.find import find_inputs
     from panfocus.simulate import simulate_training
 
     paths = find_inputs(images)

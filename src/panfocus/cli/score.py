@@ -83,7 +83,7 @@ def score(
 
 def _sources(inputs: Sequence[str], fused: Path, reference: Path | None) -> list[Path]:
     """Find the sources; what they are scored with is often in the same folder, and is none of them."""
-    from panfocus.io.read import find_inputs
+    from panfocus.io.find import find_inputs
 
     paths = find_inputs(inputs)
     if len(paths) < 2:

@@ -14,7 +14,8 @@ from panfocus.compare.scoring import RESULT_OVERSHOOT, at_depth_of, check_alike,
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import digest
-from panfocus.io.read import find_inputs, read_single
+from panfocus.io.find import find_inputs
+from panfocus.io.read import read_single
 from panfocus.methods import FusionResult, get_method, parse_settings
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack

@@ -26,6 +26,8 @@ def errors_that_name(path: Path) -> Iterator[None]:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse a pipe or a device, which may never end, or never begin."""
+    """Refuse a link that leads nowhere, and a pipe or a device, which may never end, or never begin."""
+    if path.is_symlink() and not path.exists():
+        raise FileError("a link to what is not there; mend or remove it")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileError("not a file but a pipe or a device; copy its content to a file")

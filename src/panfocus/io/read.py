@@ -1,7 +1,5 @@
-"""From what the user names (files, folders, patterns) to a stack of frames."""
+"""From files to a stack of frames."""
 
-import glob
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,25 +17,19 @@ from panfocus._threads import map_blocks
 from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame, check_plausible
+from panfocus.io.find import kind_of
 from panfocus.io.metadata import of_reduced
-from panfocus.io.png import PNG_SIGNATURE, decode_png, png_header
-from panfocus.io.raster import JPEG_SIGNATURE, decode_jpeg, decode_webp, jpeg_header, webp_header
+from panfocus.io.png import decode_png, png_header
+from panfocus.io.raster import decode_jpeg, decode_webp, jpeg_header, webp_header
 from panfocus.io.raw import RAW_SUFFIXES, decode_raw, raw_header
 from panfocus.io.scratch import ScratchFrames
 from panfocus.io.stack_checks import BadFrames, Look, look_at, sampling_step, sound_frames
-from panfocus.io.tiff import TIFF_SIGNATURES, decode_pages, tiff_headers, tiff_metadata
+from panfocus.io.tiff import decode_pages, tiff_headers, tiff_metadata
 from panfocus.io.tiff_bands import in_bands
 from panfocus.stack import NO_METADATA, Metadata, Stack
 
-# What a folder is searched for; a file that the user names is judged by its content alone.
-INPUT_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", *RAW_SUFFIXES)
 _HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
 _DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
-
-
-def find_inputs(inputs: Sequence[str | Path]) -> list[Path]:
-    """List the files meant by paths of files, folders and patterns; folders and patterns in natural order."""
-    return [path for given in map(Path, inputs) for path in _expand(given)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,45 +232,6 @@ def _to_front(frames: NDArray[Any] | ScratchFrames, kept: Sequence[int]) -> NDAr
     return frames[: len(kept)] if isinstance(frames, np.ndarray) else frames.first(len(kept))
 
 
-def _expand(given: Path) -> list[Path]:
-    with errors_that_name(given):
-        if given.is_dir():
-            found = _images(given.iterdir())
-            if not found:
-                raise FileError("no image in this folder (JPEG, PNG, TIFF, WebP or RAW)")
-            return found
-        if not given.exists() and glob.has_magic(str(given)):
-            # What is there by that very name is no pattern, even with brackets in it.
-            folder = next(parent for parent in given.parents if parent.exists())
-            pattern = str(given.relative_to(folder))
-            matches = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # Path.glob: no files by **
-            found = _images(folder / match for match in matches)
-            if not found:
-                raise FileError("no image matches this pattern")
-            return found
-        return [given]
-
-
-def _images(paths: Iterable[Path]) -> list[Path]:
-    """Keep the visible images, in natural order."""
-    return in_natural_order(
-        p for p in paths if p.suffix.lower() in INPUT_SUFFIXES and not p.name.startswith(".") and p.is_file()
-    )
-
-
-def in_natural_order(paths: Iterable[Path]) -> list[Path]:
-    """Sort as people do: file2 before file10."""
-    return sorted(paths, key=lambda path: _natural(str(path)))
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Sort key: digits count as numbers, other characters without case; the text itself breaks ties."""
-    parts = [
-        (int(part), "") if part.isdecimal() else (-1, part.casefold()) for part in re.split(r"(\d+)", text)
-    ]
-    return [*parts, (-1, text)]
-
-
 def _headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Header]:
     with errors_that_name(path):
         kind = _kind(path)
@@ -326,14 +279,8 @@ def _kind(path: Path) -> str:
     head = _head(path)
     if path.suffix.lower() in RAW_SUFFIXES:  # by content many would be TIFFs, whose first picture is small
         return "RAW"
-    if head.startswith(TIFF_SIGNATURES):
-        return "TIFF"
-    if head.startswith(PNG_SIGNATURE):
-        return "PNG"
-    if head.startswith(JPEG_SIGNATURE):
-        return "JPEG"
-    if head[:4] == b"RIFF" and head[8:] == b"WEBP":
-        return "WebP"
+    if kind := kind_of(head):
+        return kind
     raise FileError("not a JPEG, PNG, TIFF or WebP image")
 
 

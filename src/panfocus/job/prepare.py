@@ -104,13 +104,13 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         options = checked_options(request)
         name, method, slabs = options.method_name, options.method, options.slabs
         bad = BadFrames(skip=request.skip_bad, warn=warn)
-        source = _found(request.inputs, request, channel=request.channel, bad=bad)
+        source = _found(request.inputs, request, warn, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
             raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
         reference = find_reference(request.reference, source.headers)
         spans = slab_spans(len(source.headers), *slabs) if slabs else ()
         outputs.check_names(len(spans))
-        others = [_found(inputs, request) for inputs in request.apply_to]
+        others = [_found(inputs, request, warn) for inputs in request.apply_to]
     every_input = [
         *(path for found in (source, *others) for path in found.paths),
         *filter(None, (dictionary, request.retouch)),
@@ -216,14 +216,20 @@ def _needed(
 
 
 def _found(
-    inputs: Sequence[str], request: Request, *, channel: int | None = None, bad: "BadFrames | None" = None
+    inputs: Sequence[str],
+    request: Request,
+    warn: Callable[[str], None],
+    *,
+    channel: int | None = None,
+    bad: "BadFrames | None" = None,
 ) -> Source:
     from panfocus._reduce import reduction
-    from panfocus.io.read import find_inputs, fitting_headers, read_headers
+    from panfocus.io.find import find_inputs
+    from panfocus.io.read import fitting_headers, read_headers
 
     if not inputs:
         raise InputError("Missing argument 'INPUT'")
-    paths = find_inputs(inputs)
+    paths = find_inputs(inputs, warn=warn)
     headers = read_headers(paths, bad, channel=channel, time=request.time)
     if bad and bad.skip:
         headers = fitting_headers(headers, bad)
