@@ -92,8 +92,7 @@ class _Crew(Generic[Result]):
         self._address = address
         self._say = say
         self._client = connect(address)
-        if not self._client.scheduler_info()["workers"]:
-            say(f"the scheduler at {address} has no workers yet; waiting for them")
+        self._tell_if_no_workers()
 
     def begin(self, i: int, task: tuple[Any, ...]) -> None:
         # Not pure: equal tasks are not one, and what is begun again has not the result of before.
@@ -157,3 +156,9 @@ class _Crew(Generic[Result]):
         for i, (_, task) in list(self.under_way.items()):
             self.begin(i, task)
         self._say(f"connected again; {len(self.under_way)} tasks go on")
+        self._tell_if_no_workers()
+
+    def _tell_if_no_workers(self) -> None:
+        """Say why nothing happens: the workers of a scheduler that ended have ended with it."""
+        if not self._client.scheduler_info()["workers"]:
+            self._say(f"the scheduler at {self._address} has no workers yet; waiting for them")
