@@ -41,6 +41,7 @@ def small_tiles(monkeypatch):
     """Chunks of 128 pixels, and tiles of two each way, as of images that are far larger."""
     monkeypatch.setattr(plan, "CHUNKS", (128,))
     monkeypatch.setattr(plan, "LARGEST_SIDE", 256)
+    monkeypatch.setattr(plan, "LOOKED_AT", 200)  # a chunk of the store: parts end where others begin
 
 
 class Quiet:

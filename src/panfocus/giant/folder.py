@@ -191,6 +191,9 @@ def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
     with locked(path):
         folder = RunFolder(path, plan)
         before = folder.kept("plan")
+        made = [output for output in plan["outputs"] if folder.kept(f"made-{output}") is not None]
+        if not all(folder.store(output).exists() for output in made):
+            before = None  # it was ended while its stores were put in place
         if before is not None and before != plan:
             say(f"{path} is of another input, or other settings: begins anew")
         if before != plan:

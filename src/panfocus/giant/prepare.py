@@ -34,7 +34,8 @@ class GiantJob:
     @property
     def folder(self) -> Path:
         """Where the run keeps what it has done."""
-        return self.outputs["image"].with_name(f"{self.outputs['image'].name}.part")
+        picture = self.outputs["image"].absolute()  # workers may be in another folder
+        return picture.with_name(f"{picture.name}.part")
 
 
 def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:

@@ -65,7 +65,7 @@ def look(folder: RunFolder, task: Task) -> dict[str, Any]:
 def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:
     """Fuse a tile and write it into the stores; return what a report adds up."""
     from panfocus.execute import Shares, fuse_part, read_for
-    from panfocus.io.ome_zarr_writer import open_level
+    from panfocus.io.ome_zarr_writer import write_part
 
     frames = folder.frames(task.unit)
     method, corrections = folder.surveyed(task.unit)
@@ -80,7 +80,7 @@ def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:
         axes = leading_axes(folder.image, map_of=output != "image", decisions=folder.decisions)
         at = place_of(unit, folder.units, axes)
         values = _written(output, part, len(unit.channels), folder.plan["step"])
-        open_level(folder.store(output), 0, change=True)[(*at, *task.region)] = values
+        write_part(folder.store(output), 0, (*at, *task.region), values)
     return {"shares": shares.counts(), "report": part.report}
 
 
@@ -93,18 +93,18 @@ def halve(folder: RunFolder, task: Task) -> dict[str, Any]:
 
 def halve_level(folder: RunFolder, output: str, level: int, region: tuple[slice, slice]) -> None:
     """Make a part of a level, which is named by its pixels in the picture, from the one before."""
-    from panfocus.io.ome_zarr_writer import open_level
+    from panfocus.io.ome_zarr_writer import open_level, write_part
     from panfocus.show.pyramid import halved
 
     store = folder.store(output)
-    before, after = open_level(store, level - 1), open_level(store, level, change=True)
+    before = open_level(store, level - 1)
     rows, cols = (slice(span.start >> level, -(-span.stop >> level)) for span in region)
     for down, across in rectangles((rows.stop - rows.start, cols.stop - cols.start), folder.plan["chunk"]):
         to = [slice(s.start + o.start, s.stop + o.start) for s, o in ((down, rows), (across, cols))]
         of = [slice(2 * s.start, 2 * s.stop) for s in to]
-        for at in np.ndindex(*after.shape[:-2]):
+        for at in np.ndindex(*before.shape[:-2]):
             part = np.asarray(before[(*at, *of)])
-            after[(*at, *to)] = halved(part, HALVED.get(output, "mean"))
+            write_part(store, level, (*at, *to), halved(part, HALVED.get(output, "mean")))
 
 
 def _written(output: str, part: "FusionResult", n_channels: int, step: float) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panfocus.io._errors import errors_that_name
 from panfocus.io.ome_zarr import Axis, import_zarr, open_array
@@ -53,6 +54,12 @@ def create_ome_zarr(path: Path, image: NewImage) -> None:
 def open_level(path: Path, level: int, *, change: bool = False) -> Any:
     """Open an array of a store, to read of it or to fill it in whole chunks."""
     return open_array(path / str(level), change=change)
+
+
+def write_part(path: Path, level: int, place: tuple[Any, ...], values: NDArray[Any]) -> None:
+    """Write whole chunks of a level; several processes may do so at once."""
+    with errors_that_name(path):
+        open_level(path, level, change=True)[place] = values
 
 
 def remove_partial_chunks(path: Path) -> None:
