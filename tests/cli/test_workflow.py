@@ -90,14 +90,16 @@ def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extr
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
     before = {name: name.read_bytes() for name in names}
+    told = report()
     for name in names:
         name.unlink()
     (lights / "elsewhere").mkdir()
-    monkeypatch.chdir(lights / "elsewhere")  # inputs are found from everywhere
-    ran = run("fuse", "--from-report", "../report.json")
+    monkeypatch.chdir(lights / "elsewhere")  # inputs and outputs are found from everywhere
+    ran = run("fuse", "--from-report", "../report.json", "--force")  # the report itself is there
     assert (ran.code, ran.err) == (0, "")
     assert {name: name.read_bytes() for name in names} == before
-    assert report("report.json")["outputs"] == report("../report.json")["outputs"]
+    assert report("../report.json")["outputs"] == told["outputs"]
+    assert not list((lights / "elsewhere").iterdir())
 
 
 def test_a_dictionary_of_ones_own_is_part_of_the_report(lights, run, dictionary_file):
@@ -119,8 +121,28 @@ def test_outputs_given_beside_a_report_take_the_place_of_its_own(lights, run):
     assert sorted(lights.rglob("*")) == sorted([*before, lights / "again.png", lights / "sure.png"])
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     ran = run("fuse", "--from-report", "report.json")
-    assert (ran.code, ran.err.split(";")[0]) == (1, "panfocus: fused.png exists already")
+    assert (ran.code, ran.err.split(";")[0]) == (1, f"panfocus: {lights / 'fused.png'} exists already")
     assert run("fuse", "--from-report", "report.json", "--force").code == 0
+
+
+def test_without_outputs_a_report_that_was_moved_writes_them_as_they_lay_from_it(lights, run, monkeypatch):
+    home, moved = lights / "home", lights / "moved"
+    for folder in ("reports", "pictures"):
+        (home / folder).mkdir(parents=True)
+    (lights / "white").rename(home / "white")
+    monkeypatch.chdir(home)
+    options = ("--labels", home / "labels.png", "--save-steps", "steps", "--report", "reports/report.json")
+    assert run("fuse", "white", "-o", "pictures/fused.png", *options).code == 0
+    before = {path.relative_to(home): path.read_bytes() for path in home.rglob("*.png")}
+    monkeypatch.chdir(lights)
+    home.rename(moved)
+    for path in before:
+        if path.parts[0] != "white":
+            (moved / path).unlink()
+    ran = run("fuse", "--from-report", "moved/reports/report.json", "--force")
+    assert (ran.code, ran.err) == (0, "")
+    assert {path.relative_to(moved): path.read_bytes() for path in moved.rglob("*.png")} == before
+    assert not home.exists()
 
 
 def test_files_that_were_given_twice_are_so_again(lights, run, stack):
@@ -368,7 +390,7 @@ def test_corrections_and_losses_of_a_set_are_told(two_lights, run):
     told = report()
     assert told["exposure"]["gains"] == [[1.0], [1.0]]
     (of_set,) = told["applied"]
-    assert of_set["path"] == "applied.tif"
+    assert of_set["path"] == str(two_lights / "applied.tif")
     assert "gAMA" in of_set["warnings"][0]
     gains = [gain for (gain,) in of_set["exposure"]["gains"]]
     assert max(gains) / min(gains) == pytest.approx(1 / 0.8, rel=0.05)  # the frames are a pixel apart

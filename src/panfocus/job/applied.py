@@ -26,7 +26,7 @@ class Applied:
 
     def report(self) -> dict[str, Any]:
         """Return plain data for a report."""
-        return {"path": str(self.path), **self.corrections, "warnings": list(self.notices)}
+        return {"path": str(self.path.absolute()), **self.corrections, "warnings": list(self.notices)}
 
 
 def applied_contents(

@@ -2,9 +2,10 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from panfocus.errors import FileError, InputError
 
@@ -54,6 +55,12 @@ class Outputs:
         }
         report = {"report": single.pop("report")} if self.report else {}
         return single | slabs | others | report
+
+    def at(self, place: Callable[[Path], Path]) -> "Outputs":
+        """Return the same files at other places."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        placed: dict[str, Any] = {kind: place(path) for kind, path in every.items() if isinstance(path, Path)}
+        return dataclasses.replace(self, applied=tuple(map(place, self.applied)), **placed)
 
     def maps(self) -> set[str]:
         """Return which maps of the method are wanted."""

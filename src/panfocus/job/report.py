@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError
+from panfocus.job.outputs import Outputs
 from panfocus.job.prepare import Job, Source
 from panfocus.job.request import FREE, Request, plain, restored
 
@@ -27,7 +28,11 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
         "format": FORMAT,
         **result.report,
         "versions": versions(),
-        "request": plain(dataclasses.replace(job.request, reference=_reference(job))),
+        "request": plain(
+            dataclasses.replace(
+                job.request, reference=_reference(job), outputs=job.request.outputs.at(Path.absolute)
+            )
+        ),
         "inputs": _files(job, job.source, digests),
         "applied_to": [_files(job, other, digests) for other in job.others],
         "dictionary": _file_if_any(job, job.request.dictionary, digests),
@@ -115,7 +120,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
             retouch=Path(report["retouch"]["path"]) if report.get("retouch") else None,
             reference=_moved_reference(request.reference, moved),
-            outputs=request.outputs if given.outputs.image is None else given.outputs,
+            outputs=_outputs_again(path, request.outputs) if given.outputs.image is None else given.outputs,
             threads=given.threads or request.threads,
             max_memory=given.max_memory or request.max_memory,
         )
@@ -138,6 +143,23 @@ def _follow_moved(report: Path, files: Iterable[dict[str, str]]) -> dict[str, st
             moved[entry["path"]] = now
             entry["path"] = now
     return moved
+
+
+def _outputs_again(report: Path, outputs: Outputs) -> Outputs:
+    """Return where a run's files are written again: where they were, or lay as seen from a moved report."""
+    now, before = report.absolute(), outputs.report
+
+    def place(path: Path) -> Path:
+        if before is None or not path.is_absolute():  # a page's report names files that are saved beside it
+            return now.parent / path
+        if before.exists() and before.samefile(now):
+            return path
+        try:
+            return Path(os.path.normpath(now.parent / os.path.relpath(path, before.parent)))
+        except ValueError:  # on another drive of Windows
+            return path
+
+    return outputs.at(place)
 
 
 def _moved_reference(reference: str | None, moved: dict[str, str]) -> str | None:

@@ -86,7 +86,8 @@ def write_results(
     written: list[dict[str, Any]] = []
 
     def tell(path: Path, digest: str, size: int) -> None:
-        written.append({"kind": kinds.get(path, "step"), "path": str(path), "sha256": digest, "bytes": size})
+        where = str(path.absolute())
+        written.append({"kind": kinds.get(path, "step"), "path": where, "sha256": digest, "bytes": size})
 
     def write_report(file: Any) -> None:
         times["write"] = round(time.perf_counter() - started, 3)
