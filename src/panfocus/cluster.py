@@ -29,22 +29,34 @@ def on_cluster(
     """Yield the place of a task and the result of `work(*task)` on a cluster, as they come.
 
     Tasks are to be small, names and numbers: they go through the scheduler. One whose worker dies goes to
-    another; it is `Lost` after as many deaths as the scheduler allows (`allowed-failures`, 3 by default).
+    another, as often as the scheduler allows (`allowed-failures`, 3 by default). It may only have waited on
+    workers that others killed: at the end it is tried once more, alone, and is `Lost` if that fails too.
     If the connection to the scheduler is cut, what has no result yet is given to it again when it is back;
     `say` is told so. A task may so be begun while it is still under way: the work has to see to that.
     """
     crew: _Crew[Result] = _Crew(work, address, say)
     waiting = enumerate(tasks)
+    suspects: dict[int, tuple[Any, ...]] = {}
     try:
         while True:
             for i, task in islice(waiting, MOST_UNDER_WAY - len(crew.under_way)):
                 crew.begin(i, task)
             if not crew.under_way:
-                return
+                break
+            given = {i: task for i, (_, task) in crew.under_way.items()}
             finished = crew.finished()
-            yield from finished
+            for i, result in finished:
+                if isinstance(result, Lost):
+                    suspects[i] = given[i]
+                else:
+                    yield i, result
             if not finished:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
+        for i, task in suspects.items():
+            crew.begin(i, task)
+            while not (finished := crew.finished()):
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+            yield from finished
     finally:
         crew.close()
 
