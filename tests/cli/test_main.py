@@ -9,7 +9,19 @@ from panfocus import __version__
 from panfocus.cli._console import console
 from panfocus.methods import DEFAULT_METHOD
 
-HEAVY = ("numpy", "scipy", "numba", "PIL", "tifffile", "imagecodecs", "dask", "distributed")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "PIL",
+    "tifffile",
+    "imagecodecs",
+    "dask",
+    "distributed",
+    "zarr",
+    "dask",
+    "distributed",
+)
 
 
 def test_the_version_is_that_of_the_package(run):

@@ -153,3 +153,14 @@ def test_real_hot_pixels_are_found_again_in_another_scene(data_dir):
         assert found.n_single == 0
         assert find_hot_pixels(frames).repair(frames) is frames  # which two frames alone do not tell
     assert len(places[0] & places[1]) >= 2
+
+
+def test_those_of_a_rectangle_repair_it_as_the_whole_is_repaired(rng):
+    frames = rng.integers(9000, 11000, (4, 90, 110, 3)).astype(np.uint16)
+    frames[:, [20, 40, 41], [30, 59, 60], [0, 1, 2]] = 60000
+    found = find_hot_pixels(frames)
+    assert found.n_fixed == 3
+    whole = found.repair(frames)[:]
+    rows, cols = slice(19, 42), slice(29, 61)  # with a pixel around what is compared
+    part = found.within(rows, cols).repair(frames[:, rows, cols])
+    np.testing.assert_array_equal(part[:, 1:-1, 1:-1], whole[:, 20:41, 30:60])
