@@ -149,6 +149,8 @@ def _agreed(
     shape: tuple[int, ...],
 ) -> dict[int, Matrix]:
     """Find where the reference's corners lie in every frame, so that all pairs agree as well as can be."""
+    if not fitted:  # the reference is alone
+        return {reference: np.eye(3)}
     at = corners(shape)
     start = _chained(fitted, reference)
     places = np.stack([apply(start[k], at) for k in members])
@@ -156,7 +158,7 @@ def _agreed(
     first, second = (np.array([number[pair[end]] for pair in fitted]) for end in (0, 1))
     H, weight = np.stack(list(fitted.values())), np.array([weights[pair] for pair in fitted])
     fixed = number[reference]
-    for _ in range(ROUNDS if len(members) > 1 else 0):
+    for _ in range(ROUNDS):
         for c in range(len(at)):
             # place_k = H(place_j), to first order around where both are now.
             moved, slope = _moved(H, places[first, c])
