@@ -106,6 +106,11 @@ class Acquisition:
     step: float | None = None  # from slice to slice
     unit: str = "µm"  # of all three
 
+    @property
+    def is_of_microscope(self) -> bool:
+        """Whether the file says so: by several channels, or by sizes that are not those of a print."""
+        return len(self.channels) > 1 or (self.pixel_width is not None and self.unit in ("µm", "nm"))
+
 
 @dataclass(frozen=True)
 class Metadata:

@@ -1,10 +1,12 @@
 """`panfocus align`, and frames that `panfocus fuse` has to align."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.ndimage import gaussian_filter
+import tifffile
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
@@ -257,3 +259,56 @@ def test_frames_in_memory_stay_there_also_when_hot_pixels_were_repaired(shifted,
     assert "hot pixels repaired" in ran.out
     assert "aligned by shift" in ran.out
     assert read_image("fused.tif").max() < 65535
+
+
+# Microscopes. Each frame shows the texture enlarged a little more: a corner moves by .9 pixels from frame to
+# frame, so that scale explains them and a shift does not.
+
+
+@pytest.fixture
+def breathing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texture = gaussian_filter(np.random.default_rng(8).random((240, 240)), 1.5)
+    texture = (texture - texture.min()) / np.ptp(texture)
+    rows, cols = np.mgrid[20:220, 20:220] - 119.5
+    frames = [
+        map_coordinates(texture, [rows / z + 119.5, cols / z + 119.5], order=3) for z in (1, 1.009, 1.018)
+    ]
+    return np.rint(60000 * np.clip(frames, 0, 1)).astype(np.uint16)
+
+
+MICROMETRES = {
+    "PhysicalSizeX": 0.5,
+    "PhysicalSizeXUnit": "µm",
+    "PhysicalSizeY": 0.5,
+    "PhysicalSizeYUnit": "µm",
+}
+INCHES = {"PhysicalSizeX": 0.01, "PhysicalSizeXUnit": "in", "PhysicalSizeY": 0.01, "PhysicalSizeYUnit": "in"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "model", "said"),
+    [
+        (MICROMETRES, (), "none", True),
+        (MICROMETRES, ("--model", "similarity"), "similarity", False),
+        (INCHES, (), "similarity", False),
+        ({}, (), "similarity", False),
+    ],
+)
+def test_a_stack_of_a_microscope_is_not_scaled_unless_asked_for(breathing, run, sizes, options, model, said):
+    metadata = {"axes": "ZYX", **sizes}
+    tifffile.imwrite("z.ome.tif", breathing, ome=True, photometric="minisblack", metadata=metadata)
+    ran = run("align", "z.ome.tif", "-o", "out", *options)
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(Path("out/alignment.json").read_text())["model"] == model
+    assert ("only shifts were looked for" in ran.out) == said
+
+
+def test_a_stack_of_a_microscope_is_shifted(shifted, run):
+    frames = np.stack([read_image("a.tif"), read_image("b.tif")])
+    metadata = {"axes": "ZYX", **MICROMETRES}
+    tifffile.imwrite("z.ome.tif", frames, ome=True, photometric="minisblack", metadata=metadata)
+    ran = run("fuse", "z.ome.tif", "-o", "fused.tif")
+    assert (ran.code, ran.err) == (0, "")
+    assert "aligned by shift to frame 0" in ran.out
+    assert "only shifts were looked for" in ran.out

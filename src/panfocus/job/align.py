@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from panfocus.registration import Alignment
     from panfocus.stack import Stack
 
+_ONLY_SHIFTS = (
+    "only shifts were looked for, as in stacks of a microscope; --align similarity allows scale and rotation"
+)
+
 
 def check_align(align: str, borders: str) -> None:
     """Refuse what is no way to align."""
@@ -67,6 +71,8 @@ def aligned_stack(
     from panfocus.registration import check_aligned, find_alignment
     from panfocus.stack import Chosen
 
+    if by_shifts := model == "auto" and _is_of_microscope(stack):
+        model = "shift"
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     while found.unaligned and bad.skip:
         kept = _without_unaligned(stack, found, bad)
@@ -77,11 +83,22 @@ def aligned_stack(
     try:
         check_aligned(found, stack.names)
     except AlignmentError as error:
+        also = f"; {_ONLY_SHIFTS}" if by_shifts else ""
         raise AlignmentError(
-            f"{error}; leave it out, as --skip-bad does, or fuse with --align off", error.frames
+            f"{error}; leave it out, as --skip-bad does, or fuse with --align off{also}", error.frames
         ) from error
     aligned = as_aligned(stack, found, borders, room, progress)
-    return dataclasses.replace(aligned, notices=(*stack.notices, *found.notices)), found
+    notices = (*stack.notices, *found.notices, *([_ONLY_SHIFTS] if by_shifts else []))
+    return dataclasses.replace(aligned, notices=notices), found
+
+
+def _is_of_microscope(stack: "Stack") -> bool:
+    """Tell frames that a stage may have shifted, but no lens has scaled; small ones are never aligned."""
+    from panfocus.registration.alignment import SMALLEST
+
+    acquisition = stack.metadata.acquisition
+    large = min(stack.frames.shape[1:3]) >= SMALLEST
+    return acquisition is not None and acquisition.is_of_microscope and large
 
 
 def _without_unaligned(stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:
