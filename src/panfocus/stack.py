@@ -172,11 +172,11 @@ class Stack:
     names : tuple of str
         What each frame is called in messages: its file, and its page where the file has several.
     icc_profile : bytes, optional
-        Colour profile of the first frame; the fused image is in its colour space.
+        Colour profile of the first frame, or of the reference that was named; the fused image's, too.
     notices : tuple of str
         Sentences on what reading left behind.
     metadata : Metadata
-        What the reference frame's file says beside that; the fused image's file says it too.
+        What that frame's file says beside; the fused image's file says it too.
     """
 
     frames: Frames

@@ -216,6 +216,11 @@ def test_a_dry_run_checks_and_describes_and_writes_nothing(folder, run, dictiona
     assert run("fuse", ".", "-o", "fused.jpg", "--dry-run", *dictionary).code == 0
     write_image("c.png", np.zeros((8, 8), np.uint8))
     assert run("fuse", ".", "-o", "fused.png", "--dry-run", *dictionary).code == 1
+    assert "(--skip-bad)" not in ran.out
+    skipping = run("fuse", ".", "-o", "fused.png", "--dry-run", "--skip-bad", *dictionary)
+    assert skipping.code == 0
+    assert "c.png" in skipping.err  # of another size: that is known beforehand
+    assert "less those that are damaged inside" in skipping.out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")

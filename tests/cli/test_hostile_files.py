@@ -193,7 +193,7 @@ def test_what_a_png_packs_into_its_notes_is_not_unpacked_without_end(scene, name
 def test_a_file_of_no_bytes_is_refused(run):
     Path("empty.png").write_bytes(b"")
     ran = run("fuse", "a.png", "empty.png", "-o", "new.png", *QUICK)
-    assert_one_line(ran, "empty.png: not a JPEG, PNG, TIFF or WebP")
+    assert_one_line(ran, "empty.png: an empty file: 0 bytes")
 
 
 def test_a_folder_with_the_name_of_a_picture_is_searched_or_passed_by(run, scene):

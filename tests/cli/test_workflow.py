@@ -226,6 +226,7 @@ def test_what_is_no_report_is_refused(lights, run, text, words):
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
     assert (ran.code, len(ran.err.splitlines())) == (1, 1)
     assert all(word in ran.err for word in words), ran.err
+    assert not any(leak in ran.err for leak in ("<class", "NoneType", "object", "KeyError")), ran.err
 
 
 @pytest.mark.parametrize(

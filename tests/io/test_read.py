@@ -11,6 +11,7 @@ from PIL import Image, ImageOps
 
 import panfocus as pf
 from panfocus.errors import FileError, InputError
+from panfocus.io._errors import errors_that_name
 from panfocus.io.find import find_inputs
 from panfocus.io.read import read_headers, read_image, read_stack
 from panfocus.io.stack_checks import BadFrames
@@ -337,6 +338,23 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FileError, match=name):
         read_image(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TypeError("'NoneType' object is not subscriptable"), "damaged, cut off or not what its name says"),
+        (struct.error("unpack requires a buffer"), "damaged, cut off or not what its name says"),
+        (zlib.error("incorrect header"), "damaged, cut off or not what its name says (incorrect header)"),
+        (zlib.error(b"bytes of C"), "damaged, cut off or not what its name says (bytes of C)"),
+        (OSError("broken data"), "damaged, cut off or not what its name says (broken data)"),
+        (OSError(5, "Input/output error"), "input/output error"),
+    ],
+)
+def test_errors_are_told_in_plain_words_not_in_those_of_python(error, said):
+    with pytest.raises(FileError) as told, errors_that_name(Path("a.tif")):
+        raise error
+    assert str(told.value) == f"a.tif: {said}"
 
 
 def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):

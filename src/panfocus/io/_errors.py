@@ -21,8 +21,19 @@ def errors_that_name(path: Path) -> Iterator[None]:
         raise FileError(f"{path}: {error}") from error
     except Exception as error:
         # Of the OSErrors, those of the system carry a text of their own; a decoder's do not.
-        reason = getattr(error, "strerror", None) or f"damaged, cut off or not what its name says ({error})"
+        reason = (
+            getattr(error, "strerror", None) or f"damaged, cut off or not what its name says{_own(error)}"
+        )
         raise FileError(f"{path}: {reason[0].lower()}{reason[1:]}") from error
+
+
+def _own(error: Exception) -> str:
+    """Return a decoder's own words in brackets; those of Python's errors tell of the code, not the file."""
+    if not isinstance(error, OSError) and type(error).__module__ in ("builtins", "struct"):
+        return ""
+    said = error.args[0] if error.args else ""
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(error)
+    return f" ({text})" if text else ""
 
 
 def check_regular(path: Path) -> None:

@@ -287,4 +287,7 @@ def _kind(path: Path) -> str:
 def _head(path: Path) -> bytes:
     check_regular(path)
     with path.open("rb") as file:
-        return file.read(12)
+        head = file.read(12)
+    if not head:
+        raise FileError("an empty file: 0 bytes; copy it anew from where it came from")
+    return head

@@ -87,7 +87,7 @@ def encode_image(
 
 
 def said_losses(path: Path, like: Stack) -> list[str]:
-    """Say in a sentence what of the reference frame's metadata a file of this name will not have."""
+    """Say in a sentence what of a stack's metadata a file of this name will not have."""
     height, width = like.frames.shape[1:3]
     lost = losses(like.metadata, path.suffix.lower(), width, height)
     return [f"Not carried over from the frames: {', '.join(lost)}."] if lost else []

@@ -127,7 +127,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{path}: not a report of panfocus fuse, or damaged ({error})") from error
+        raise FileError(f"{path}: not a report of panfocus fuse, or damaged") from error
     _check_digests(path, digests)
     said = [f"{len(moved)} of {len(digests)} files were not where the report has them, but beside it"]
     return request, [*(said if moved else []), *_differences(before)]

@@ -25,6 +25,11 @@ def describe(listener: Listener, job: Job) -> None:
     listener.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
     for header in job.source.headers:
         listener.say(f"  {header.name}")
+    if job.request.skip_bad:
+        listener.say(
+            "less those that are damaged inside, copies, of another scene or not to be aligned (--skip-bad): "
+            "that shows when their pixels are read"
+        )
     if job.source.reduce > 1:
         listener.say(f"reduced to 1/{job.source.reduce} of their size, for a preview")
     size = format_size(frames.nbytes)
