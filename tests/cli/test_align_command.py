@@ -102,6 +102,21 @@ def test_fuse_leaves_out_what_cannot_be_aligned(hazy, run):
     assert (hazy / "again.tif").read_bytes() == (hazy / "new.tif").read_bytes()
 
 
+@pytest.mark.parametrize("skip", [(), ("--skip-bad",)])
+@pytest.mark.parametrize(("command", "output"), [("align", "out"), ("fuse", "fused.tif")])
+def test_a_reference_that_cannot_be_aligned_is_named_and_not_the_good_frames(
+    hazy, run, command, output, skip
+):
+    frames = ("a.tif", "d.tif", "ab-haze.tif", "b.tif", "e.tif")
+    ran = run(command, *frames, "-o", output, "--reference", "ab-haze.tif", *skip)
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1), ran.err
+    assert "cannot align ab-haze.tif (score " in ran.err
+    assert "it is the reference: choose another" in ran.err
+    assert "left out" not in ran.err
+    assert "--skip-bad" not in ran.err
+    assert not (hazy / output).exists()
+
+
 def test_too_few_frames_that_can_be_aligned_are_refused(hazy, run):
     ran = run("fuse", "a.tif", "0-haze.tif", "ab-haze.tif", "-o", "new.tif", "--skip-bad")
     assert ran.code == 1

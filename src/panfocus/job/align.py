@@ -68,14 +68,14 @@ def aligned_stack(
     bad: "BadFrames",
 ) -> "tuple[Stack, Alignment]":
     """Return the stack with its frames aligned, and how they were; those that cannot be are `bad`."""
-    from panfocus.registration import check_aligned, find_alignment
+    from panfocus.registration import check_aligned, find_alignment, lost_frames
     from panfocus.stack import Chosen
 
     if by_shifts := model == "auto" and _is_of_microscope(stack):
         model = "shift"
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
-    while found.unaligned and bad.skip:
-        kept = _without_unaligned(stack, found, bad)
+    while bad.skip and (lost := lost_frames(found)) and found.reference not in lost:
+        kept = _without(lost, stack, found, bad)
         reference = None if reference is None else kept.index(reference)
         names = tuple(stack.names[k] for k in kept)
         stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
@@ -83,10 +83,11 @@ def aligned_stack(
     try:
         check_aligned(found, stack.names)
     except AlignmentError as error:
+        advice = "leave it out, as --skip-bad does,"
+        if found.reference in error.frames:
+            advice = "it is the reference: choose another by --reference,"
         also = f"; {_ONLY_SHIFTS}" if by_shifts else ""
-        raise AlignmentError(
-            f"{error}; leave it out, as --skip-bad does, or fuse with --align off{also}", error.frames
-        ) from error
+        raise AlignmentError(f"{error}; {advice} or fuse with --align off{also}", error.frames) from error
     aligned = as_aligned(stack, found, borders, room, progress)
     notices = (*stack.notices, *found.notices, *([_ONLY_SHIFTS] if by_shifts else []))
     return dataclasses.replace(aligned, notices=notices), found
@@ -101,17 +102,13 @@ def _is_of_microscope(stack: "Stack") -> bool:
     return acquisition is not None and acquisition.is_of_microscope and large
 
 
-def _without_unaligned(stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:
-    """Drop frames that cannot be aligned; return the numbers of the others.
+def _without(lost: Sequence[int], stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:
+    """Drop frames that cannot be aligned; return the numbers of the others."""
+    from panfocus.registration import missed
 
-    First those that are like no neighbour: without them frames on their two sides may find each other.
-    """
-    from panfocus.registration.chain import LEAST_SCORE
-
-    alone = [k for k in found.unaligned if found.scores[k] < LEAST_SCORE]
-    lost = alone or found.unaligned
     for k in lost:
-        reason = f"{stack.names[k]} cannot be aligned with its neighbours (score {found.scores[k]:.2f})"
+        whom, score = missed(found, k, stack.names), found.scores[k]
+        reason = f"{stack.names[k]} cannot be aligned with {whom} (score {score:.2f})"
         bad.drop(stack.names[k], InputError(reason))
     kept = [k for k in range(len(stack.names)) if k not in lost]
     bad.check_enough_left(len(kept))

@@ -10,6 +10,8 @@ from panfocus.registration.alignment import (
     apply_alignment,
     check_aligned,
     find_alignment,
+    lost_frames,
+    missed,
 )
 from panfocus.registration.memory import alignment_bytes
 
@@ -24,4 +26,6 @@ __all__ = [
     "apply_alignment",
     "check_aligned",
     "find_alignment",
+    "lost_frames",
+    "missed",
 ]

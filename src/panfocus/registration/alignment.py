@@ -13,6 +13,7 @@ from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
 from panfocus.registration.area import common_area, is_worth_cropping, shown
 from panfocus.registration.chain import (
+    LEAST_SCORE,
     Explanation,
     Pair,
     explain,
@@ -198,14 +199,36 @@ def _untouched(n: int, shape: tuple[int, ...], reference: int) -> Alignment:
     )
 
 
+def lost_frames(found: Alignment) -> tuple[int, ...]:
+    """Return the frames that keep a stack from being aligned; none if it is.
+
+    First those that are like no neighbour: without them frames on their two sides may find each other. Then
+    the reference, if it is one that lies on no other. Else all that are not linked with it.
+    """
+    alone = tuple(k for k in found.unaligned if found.scores[k] < LEAST_SCORE)
+    n_others = len(found.scores) - 1
+    if not alone and found.unaligned:
+        like_none = found.scores[found.reference] < LEAST_SCORE
+        if like_none or len(found.unaligned) == n_others > 1:
+            return (found.reference,)
+    return alone or found.unaligned
+
+
+def missed(found: Alignment, k: int, names: Sequence[str]) -> str:
+    """Say with what a lost frame could not be aligned."""
+    if k == found.reference or found.scores[k] < LEAST_SCORE:
+        return "its neighbours"
+    return f"{names[found.reference]} by way of those between"
+
+
 def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
     """Refuse a stack of which some frames could not be aligned, by name and score."""
-    if not found.unaligned:
-        return
-    named = [f"{names[k] if names else f'frame {k}'} (score {found.scores[k]:.2f})" for k in found.unaligned]
-    raise AlignmentError(
-        f"cannot align {', '.join(named)} with its neighbours: another scene, or too blurred", found.unaligned
-    )
+    if lost := lost_frames(found):
+        names = names or [f"frame {k}" for k in range(len(found.scores))]
+        named = ", ".join(f"{names[k]} (score {found.scores[k]:.2f})" for k in lost)
+        raise AlignmentError(
+            f"cannot align {named} with {missed(found, lost[0], names)}: another scene, or too blurred", lost
+        )
 
 
 def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str = "crop") -> tuple[int, ...]:
