@@ -277,6 +277,27 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_nothing(command, kind):
 
 
 @linux
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        (("fuse", "-o", "new.png", "--save-steps", "new/steps", "--report", "new.json", *QUICK), "new.png"),
+        (("align", "-o", "new/aligned"), "new/aligned/a.png"),
+    ],
+    ids=["fuse", "align"],
+)
+def test_the_file_that_failed_is_named_alone_and_new_folders_go(command, arguments, first):
+    name, *options = arguments
+    before = names()
+
+    def limit_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+    ended = finished(command(name, "a.png", "b.png", *options, preexec_fn=limit_files))
+    assert_one_line(ended, f"cannot write {first} (File too large)")
+    assert names() == before
+
+
+@linux
 @pytest.mark.parametrize("kind", ["png", "tif"])
 def test_a_full_disk_is_one_line_and_leaves_nothing(command, tmp_path, rng, kind):
     noise = rng.integers(0, 256, (300, 300, 3), np.uint8)

@@ -126,3 +126,16 @@ def test_large_files_go_to_the_named_folder_or_where_they_belong(folder, monkeyp
     assert scratch_folder() == folder
     monkeypatch.delenv("TMPDIR")
     assert scratch_folder() in (Path("/var/tmp"), folder)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_closing_a_file_that_could_not_be_written_adds_no_error(monkeypatch):
+    """What is left in its buffer fails once more, and must not take the place of the line that tells why."""
+    full = Path("/dev/full").open("r+b")  # noqa: SIM115  # it is closed by what is tested
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
+    with (
+        pytest.raises(FileError, match="cannot write a frame there"),
+        scratch_frames((1, 4, 5), np.dtype(np.uint8)) as frames,
+    ):
+        frames[0] = np.zeros((4, 5), np.uint8)
+    assert full.closed

@@ -55,7 +55,7 @@ def align(
 
         from panfocus._checks import blank
         from panfocus._threads import limit_threads
-        from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
+        from panfocus.io.files import check_destination, folder_for, folder_on_trial, write_files
         from panfocus.io.find import find_inputs
         from panfocus.io.read import fitting_headers, read_headers, read_into
         from panfocus.io.scratch import scratch_frames
@@ -90,8 +90,8 @@ def align(
             report = {"frames": list(stack.names), **alignment_report(found), "dropped": bad.report()}
             contents[output / REPORT] = encode_json(report)
             terminal.finish()
-            make_folder(output)
-            write_files(contents, force=force)
+            with folder_for(output):
+                write_files(contents, force=force)
         for notice in stack.notices:
             terminal.say(notice)
         if found.model == "none":

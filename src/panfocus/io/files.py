@@ -120,19 +120,35 @@ def remove_folder(path: Path, *, but: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def folder_on_trial(path: Path) -> Iterator[None]:
-    """Have a folder while checks are made: the only sure way to know that it can be made later.
+def folder_for(path: Path) -> Iterator[list[Path]]:
+    """Have a folder that files are written into, and a list of what is new: it, and folders above it.
 
-    What was not there before, it or folders above it, goes again.
+    Where the block fails they go again, unless they hold something.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         make_folder(path)
+        yield new
+    except BaseException:
+        _remove_empty(new)
+        raise
+
+
+@contextmanager
+def folder_on_trial(path: Path) -> Iterator[None]:
+    """Have a folder while checks are made: the only sure way to know that it can be made later.
+
+    What was not there before goes again.
+    """
+    with folder_for(path) as new:
         yield
-    finally:
-        for folder in new:
-            with suppress(OSError):  # could not be made, or somebody has put something into it
-                folder.rmdir()
+        _remove_empty(new)
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # could not be made, or somebody has put something into it
+            folder.rmdir()
 
 
 def write_files(
@@ -158,9 +174,11 @@ def write_files(
     for folder in {target.parent for target in targets}:
         remove_abandoned(folder)
     renames: dict[Path, Path] = {}
+    at_work: Path | None = None
     with ExitStack() as files:
         try:
             for target, (path, data) in zip(targets, contents.items(), strict=True):
+                at_work = path
                 temporary, file = new_temporary(target.parent)
                 renames[temporary] = target
                 files.callback(_close, file)
@@ -175,11 +193,12 @@ def write_files(
             if sys.platform == "win32":  # where no open file is renamed, and none is locked
                 files.close()
             for temporary, target in renames.items():
+                at_work = target
                 temporary.replace(target)
         except PanfocusError:  # a FileError, such as of a frame that a content is made of, says its own cause
             raise
         except OSError as error:
-            raise FileError(f"cannot write {', '.join(map(str, contents))} ({_reason(error)})") from error
+            raise FileError(f"cannot write {at_work} ({_reason(error)})") from error
         finally:
             for temporary in renames:
                 temporary.unlink(missing_ok=True)

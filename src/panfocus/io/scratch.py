@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +113,12 @@ def scratch_frames(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[Scr
     The file has no name, where the system knows such files: it is gone however this process ends.
     """
     check_room(blank(shape, dtype).nbytes)
-    with tempfile.TemporaryFile(dir=scratch_folder()) as file:
+    file = tempfile.TemporaryFile(dir=scratch_folder())  # noqa: SIM115  # closed below
+    try:
         yield ScratchFrames(file, shape, dtype)
+    finally:
+        with suppress(OSError):  # what could not be written has been told, and is not needed any more
+            file.close()
 
 
 def check_room(size: int) -> None:

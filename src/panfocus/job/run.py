@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def run(
     `beside(job, fusion)` returns files to be written with the results, all or none.
     """
     from panfocus._threads import limit_threads
-    from panfocus.io.files import make_folder
+    from panfocus.io.files import folder_for
 
     times: dict[str, float] = {}
     applied: list[Applied] = []
@@ -40,14 +41,14 @@ def run(
         if dry_run:
             describe(listener, job)
             return
-        with carried_out(job, listener) as fusion:
+        with carried_out(job, listener) as fusion, ExitStack() as folder:
             stack, result = fusion.stack, fusion.result
             times |= fusion.times
             with timed(times, "encode"):
                 contents = contents_of(job.writing, result, stack, fusion.slabs)
                 contents |= applied_contents(job, fusion, listener, applied)
                 if request.outputs.steps:
-                    make_folder(request.outputs.steps)
+                    folder.enter_context(folder_for(request.outputs.steps))
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
                 if beside:
                     contents |= beside(job, fusion)
