@@ -30,7 +30,8 @@ from panfocus.compare import (
     run_jobs,
     write_report,
 )
-from panfocus.io.read import find_inputs, read_stack
+from panfocus.io.find import find_inputs
+from panfocus.io.read import read_stack
 from panfocus.io.write import write_image
 from panfocus.simulate import defocused
 

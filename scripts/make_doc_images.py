@@ -19,7 +19,8 @@ from panfocus._float import IntensityScale
 from panfocus.compose import by_votes
 from panfocus.dictionary import atoms_picture
 from panfocus.gray import to_gray
-from panfocus.io.read import find_inputs, read_stack
+from panfocus.io.find import find_inputs
+from panfocus.io.read import read_stack
 from panfocus.patches import centred_patches, patch_origins, spread
 from panfocus.refine import refine_tv
 from panfocus.select import level_weights, majority, vote_shares, weighted_activity

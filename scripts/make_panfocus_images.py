@@ -18,7 +18,8 @@ import panfocus as pf
 from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
 from panfocus._filters import filtered, gaussian
 from panfocus._float import FloatArray
-from panfocus.io.read import find_inputs, read_stack
+from panfocus.io.find import find_inputs
+from panfocus.io.read import read_stack
 from panfocus.methods import Tile, get_method
 from panfocus.methods.panfocus import _decided
 from panfocus.select import log_odds, most_probable, probabilities
