@@ -127,7 +127,7 @@ def test_order_and_choice_by_keys_hold_after_a_reload_and_in_another_tab(page, s
         expect(tab.get_by_role("checkbox", name="Use frame-1.png")).not_to_be_checked()
     page.reload()
     expect(page.locator(".frame")).to_have_count(3)
-    assert names(page) == ["frame-3.png", "frame-1.png", "frame-2.png"]
+    expect(page.locator(".frame-name")).to_have_text(["1. frame-3.png", "2. frame-1.png", "3. frame-2.png"])
     expect(page.get_by_role("checkbox", name="Use frame-1.png")).not_to_be_checked()
 
 

@@ -27,6 +27,10 @@ class TaskFailed(PanfocusError):  # noqa: N818  # one of the ways in which a tas
     """A task did not come to its end; the text says why, in one line."""
 
 
+class WorkerDied(TaskFailed):
+    """The process ended before the task did."""
+
+
 class TaskCancelled(Exception):  # noqa: N818
     """A task ended because it was interrupted."""
 
@@ -83,7 +87,7 @@ class Worker:
                     raise TaskCancelled
                 case _:
                     on_event(event)
-        raise TaskFailed(await self._why_it_died())
+        raise WorkerDied(await self._why_it_died())
 
     def interrupt(self) -> None:
         """Ask it to give up its task."""
@@ -147,20 +151,27 @@ class Workers:
     ) -> dict[str, Any]:
         """Have a quick task done, in its turn; urgent ones, which someone waits for, go first.
 
-        A task that takes longer than so many seconds is ended with its process, which is then replaced.
+        A task that takes longer than so many seconds is ended with its process, which is then replaced. If
+        its process dies it is begun once more: it may have been dead, or dying, before.
         """
         async with self._turns.turn(urgent=urgent):
-            if self._quick is None or not self._quick.alive:
-                self._quick = await Worker.start("--quick")
-            worker = self._quick
             try:
-                return await asyncio.wait_for(worker.run(task), seconds)
-            except TimeoutError:
-                await self._replace(worker)
-                raise TaskFailed(f"given up after {seconds:.0f} s") from None
-            except asyncio.CancelledError:  # its answer would be taken for that of the next task
-                await self._replace(worker)
-                raise
+                return await self._try_quick(task, seconds)
+            except WorkerDied:
+                return await self._try_quick(task, seconds)
+
+    async def _try_quick(self, task: Event, seconds: float) -> dict[str, Any]:
+        if self._quick is None or not self._quick.alive:
+            self._quick = await Worker.start("--quick")
+        worker = self._quick
+        try:
+            return await asyncio.wait_for(worker.run(task), seconds)
+        except TimeoutError:
+            await self._replace(worker)
+            raise TaskFailed(f"given up after {seconds:.0f} s") from None
+        except asyncio.CancelledError:  # its answer would be taken for that of the next task
+            await self._replace(worker)
+            raise
 
     async def _replace(self, worker: Worker) -> None:
         worker.kill()
