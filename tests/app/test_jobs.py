@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import signal
 import sys
 import time
@@ -252,6 +253,30 @@ def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
     told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()
     assert "fusion needs at least two frames" in told["error"]
     assert told["command"] == f"panfocus fuse {photos / 'small' / 'z2.png'} -o fused.tif"
+
+
+def test_a_damaged_file_is_left_out_and_the_others_are_fused(client, photos):
+    folder = photos / "one damaged"
+    shutil.copytree(photos / "small", folder)
+    whole = (folder / "z1.png").read_bytes()
+    (folder / "z1.png").write_bytes(whole[: len(whole) // 2])
+    stack = stack_of(client, folder)
+    until = time.monotonic() + 60
+    while (states := frame_states(client, stack)) != ["ready", "bad", "ready"]:
+        assert time.monotonic() < until, states
+        time.sleep(0.05)
+    told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()
+    assert (told["n_frames"], told["error"]) == (2, None)
+    job = wait(client, job_of(client, stack, align="off", method="pca"), "done", "failed")
+    assert (job["state"], job["error"]) == ("done", None)
+    assert "z1.png" not in job["command"]
+    assert "z2.png" in job["command"]
+
+
+def frame_states(client, stack):
+    stacks = client.get("/api/state").json()["stacks"]
+    (found,) = [each for each in stacks if each["id"] == stack["id"]]
+    return [frame["state"] for frame in found["frames"]]
 
 
 @pytest.mark.parametrize("on_a_job", [False, True], ids=["of files", "of aligned frames"])

@@ -50,7 +50,7 @@ def fields() -> list[dict[str, Any]]:
 def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:
     """Put the learning of a dictionary into the queue.
 
-    Regions count the files of the stack that are not excluded; or, if a `job` is named, its aligned frames.
+    Regions count the files of the stack that are fused; or, if a `job` is named, its aligned frames.
     """
     stack = app.store.stacks.get(str(wanted.get("stack")))
     name, settings = _name(app, wanted.get("name")), _settings(wanted.get("settings") or {})

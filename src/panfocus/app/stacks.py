@@ -58,9 +58,13 @@ class Stacks:
         return told | {"frames": frames, "receiving": self._receiving.get(stack["id"], 0)}
 
     def paths(self, name: str) -> list[Path]:
-        """Return the files of a stack in their order, without those that are excluded."""
+        """Return the files of a stack in their order, without those left out by the user or unreadable."""
         stack = self._store.stacks.get(name)
-        return [self.path(stack, frame) for frame in stack["frames"] if not frame["excluded"]]
+        return [
+            self.path(stack, frame)
+            for frame in stack["frames"]
+            if not frame["excluded"] and frame["state"] != "bad"
+        ]
 
     def thumbnail(self, name: str, key: int) -> Path:
         """Return where the small picture of a frame is, or will be."""
