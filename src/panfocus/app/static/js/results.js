@@ -12,6 +12,9 @@ export function mount(root, app) {
   root.append(element("h3", { id: "results-title" }, "Results"), list, report, notes, elsewhere);
 
   async function remove(job) {
+    const strokes = job.retouch?.n_strokes ? ", its retouching too" : "";
+    // What failed or was cancelled holds nothing that could be missed.
+    if (job.state === "done" && !confirm(`Delete this result${strokes}?`)) return;
     try {
       await app.api.remove(`/api/jobs/${job.id}`);
       app.accept({ kind: "gone", id: job.id });
