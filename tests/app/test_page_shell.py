@@ -150,6 +150,12 @@ def test_a_folder_of_this_computer_is_opened_where_it_is_by_keys_alone(page, ser
     assert names(page) == ["frame-1.png", "frame-3.png"]
     stack = page.url.partition("stack=")[2]
     assert list((serves.work / "stacks" / stack / "files").iterdir()) == []
+    # Files that were chosen are as little panfocus's own as those of a folder.
+    expect(page.get_by_text("Add frames")).to_be_hidden()
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.get_by_role("button", name="Delete stack").click()
+    assert "stay where they are" in asked[0]
 
 
 def test_a_stack_deleted_in_one_tab_is_gone_in_the_other(page, serves):
@@ -191,6 +197,15 @@ def test_a_fusion_is_watched_and_its_result_seen_after_a_reload(page, serves):
     expect(page.get_by_role("tab", name="Learn")).to_be_focused()
     expect(page.locator("#panel-learn")).to_be_visible()
     expect(page.locator("#panel-look")).to_be_hidden()
+
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.get_by_role("button", name="Delete fusion 1").click()
+    expect(page.locator("#viewer")).to_be_visible()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete fusion 1").click()
+    expect(page.locator("#viewer")).to_be_hidden()
+    assert asked == ["Delete this result?"]
 
 
 def test_from_a_drop_to_a_saved_picture_in_four_actions(page, tmp_path):

@@ -55,7 +55,8 @@ class Stacks:
             for frame in stack["frames"]
         ]
         told = {name: stack[name] for name in ("id", "name", "folder", "created", "warnings")}
-        return told | {"frames": frames, "receiving": self._receiving.get(stack["id"], 0)}
+        receiving = self._receiving.get(stack["id"], 0)
+        return told | {"frames": frames, "in_place": in_place(stack), "receiving": receiving}
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of a stack in their order, without those left out by the user or unreadable."""
@@ -170,6 +171,11 @@ class Stacks:
     def room(self) -> int:
         """Bytes that are free on the disk of the work folder."""
         return shutil.disk_usage(self._store.work).free
+
+
+def in_place(stack: Stack) -> bool:
+    """Tell whether a stack is of files that stay where they are: a folder's, or some that were chosen."""
+    return stack["folder"] is not None or any(frame["path"] for frame in stack["frames"])
 
 
 def _add(stack: Stack, name: str, size: int, path: str | None) -> None:

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from panfocus.app.answers import Refusal
 from panfocus.app.folders import is_image_name
-from panfocus.app.stacks import Stacks
+from panfocus.app.stacks import Stacks, in_place
 from panfocus.io.received import ReceivedFile
 from panfocus.job.sizes import format_size
 
@@ -41,7 +41,7 @@ class Uploads:
     async def receive(self, stack: dict[str, Any], name: str, request: Request) -> None:
         """Take in the file that is the body of a request."""
         check_name(name)
-        if stack["folder"] is not None or any(frame["path"] for frame in stack["frames"]):
+        if in_place(stack):
             raise Refusal(
                 409, "this stack is of files on this computer; make another for files that are sent"
             )

@@ -163,7 +163,7 @@ export function mount(root, app) {
     if (stack === null) return;
     const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad").length;
     setText(count, used === stack.frames.length ? `${used}` : `${used} of ${stack.frames.length} used`);
-    add.parentElement.hidden = stack.folder !== null; // frames read in place are what was chosen there
+    add.parentElement.hidden = stack.in_place; // frames read in place are what was chosen there
     while (rows.length < stack.frames.length) {
       rows.push(newRow(rows.length));
       list.append(rows.at(-1).node);

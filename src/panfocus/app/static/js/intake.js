@@ -147,7 +147,7 @@ export function acceptDrops(app, veil) {
   let depth = 0;
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   const target = (event) =>
-    event.target.closest?.("#frames") && app.stack()?.folder === null ? app.stack().id : null;
+    event.target.closest?.("#frames") && app.stack()?.in_place === false ? app.stack().id : null;
   const show = (on) => {
     veil.hidden = !on;
   };

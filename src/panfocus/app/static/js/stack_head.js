@@ -48,8 +48,8 @@ export function mountStackHead(root, app) {
   return (stack) => {
     if (stack === null) return;
     setText(title, stack.name);
-    setText(source, stack.folder ?? "");
-    source.hidden = !stack.folder;
+    setText(source, stack.folder ?? "Some files of this computer, read where they are");
+    source.hidden = !stack.in_place;
     setLines(warnings, stack.warnings);
     const going = app.state.get().uploads[stack.id];
     upload.hidden = !going && !stack.receiving;

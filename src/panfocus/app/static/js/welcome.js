@@ -85,10 +85,9 @@ export function mount(root, app) {
 
 /** Delete a stack after asking. */
 export async function removeStack(app, stack) {
-  const kept =
-    stack.folder !== null
-      ? "The photographs themselves stay where they are."
-      : "The copies of its photographs that panfocus holds go too.";
+  const kept = stack.in_place
+    ? "The photographs themselves stay where they are."
+    : "The copies of its photographs that panfocus holds go too.";
   if (!confirm(`Delete the stack “${stack.name}” with its results? ${kept}`)) return;
   try {
     await app.api.remove(`/api/stacks/${stack.id}`);
