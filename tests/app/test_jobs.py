@@ -15,10 +15,11 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 from starlette.testclient import TestClient
 
-from panfocus.app import jobs
+from panfocus.app import jobs, store
 from panfocus.app.server import App, application
 from panfocus.app.uploads import Limits
 from panfocus.cli import main
+from panfocus.errors import FileError
 
 ADDRESS, PORT = "http://127.0.0.1:8765", 8765
 SIZE = (160, 200)
@@ -210,6 +211,44 @@ def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
     assert client.post(f"/api/jobs/{job['id']}/cancel").json()["stage"] == "cancelling"
     cancelled = wait(client, job, "cancelled", "failed")
     assert (cancelled["state"], cancelled["error"]) == ("cancelled", None)
+
+
+def test_a_full_disk_fails_a_job_and_the_next_one_is_done(client, small, monkeypatch):
+    shelf, kept = client.app_state.store.jobs, []
+
+    def save(job, **changes):
+        """Keep what is put into the queue, and nothing more."""
+        if job["id"] in kept:
+            raise FileError("job.json: cannot be written (no space left on device)")
+        kept.append(job["id"])
+        type(shelf).save(shelf, job, **changes)
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(shelf, "save", save)
+        jobs_ = [job_of(client, small, align="off", method="pca") for _ in range(2)]
+        for job in jobs_:
+            failed = wait(client, job, "failed", "done")
+            assert failed["error"] == "job.json: cannot be written (no space left on device)"
+    client.post(f"/api/jobs/{jobs_[0]['id']}/again").raise_for_status()
+    assert wait(client, jobs_[0], "failed", "done")["state"] == "done"
+
+
+def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
+    stack = stack_of(client, photos / "large")
+    first, queued = (job_of(client, stack, align="off", method="coupled") for _ in range(2))
+    wait_until_under_way(client, first)
+
+    def refuse(*_, **__):
+        raise FileError("no space left on device")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(store, "write_files", refuse)
+        answer = client.post(f"/api/jobs/{queued['id']}/cancel")
+        assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
+        assert seen(client, queued)["state"] == "queued"
+        # But to be deleted, which makes room, it needs none.
+        assert client.delete(f"/api/jobs/{queued['id']}").status_code == 204
+    client.delete(f"/api/jobs/{first['id']}")
 
 
 def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):

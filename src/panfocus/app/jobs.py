@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from panfocus.app.answers import Refusal
 from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
 from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
+from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder
 
 if TYPE_CHECKING:
@@ -103,15 +105,15 @@ class Jobs:
         make_folder(folder / EXPORTS)
         return folder
 
-    def changed(self, job: Job) -> None:
-        """Keep a job as it is now, and tell the pages."""
-        self._jobs.save(job)
+    def changed(self, job: Job, **changes: Any) -> None:
+        """Keep a job with these changes, and tell the pages; what cannot be kept is not changed."""
+        self._jobs.save(job, **changes)
         self._tell(job)
 
     def cancel(self, job: Job) -> None:
         """Take a job from the queue, or interrupt it; after a while its process is killed."""
         if job["state"] == "queued":
-            self._end(job, "cancelled")
+            self.changed(job, state="cancelled", ended=now())
         elif job["state"] == "running":
             self._unwanted.add(job["id"])
             job |= {"stage": "cancelling", "done": 0.0}
@@ -126,17 +128,17 @@ class Jobs:
             raise Refusal(
                 409, f"this job is {job['state']}; only one that failed or was cancelled begins anew"
             )
-        job |= _FRESH | {"said": [], "warnings": []}
+        fresh = _FRESH | {"said": [], "warnings": []}
         if "learning" in job:
-            job["learning"] = {"objective": [], "atoms_version": 0}
-        self.changed(job)
+            fresh["learning"] = {"objective": [], "atoms_version": 0}
+        self.changed(job, **fresh)
         self._work.set()
 
     async def remove(self, name: str) -> None:
         """Remove a job with all its files; one that is under way is ended first."""
         job = self._jobs.get(name)
         if job["state"] == "queued":
-            self._end(job, "cancelled")
+            job["state"] = "cancelled"  # so that it does not begin; kept nowhere, as a full disk may be why
         while self._running == name:
             self._unwanted.add(name)
             if self._worker:
@@ -155,16 +157,18 @@ class Jobs:
     async def _run(self, job: Job) -> None:
         self._running, self._worker = job["id"], None
         self._idle.clear()
-        job |= {"state": "running", "started": now()}
-        self.changed(job)
         folder = self._jobs.folder(job["id"])
         try:
+            self.changed(job, state="running", started=now())
             await asyncio.to_thread(_clear, folder)  # of an earlier run
             self._worker = await self._app.workers.long()
             if job["id"] in self._unwanted:
                 raise TaskCancelled
             result = await self._worker.run(job["task"], lambda event: self._hear(job, event))
-            self._end(job, "done", done=1.0, result=result)
+            self.changed(job, state="done", ended=now(), done=1.0, result=result)
+            if job["kind"] == "learn":
+                names = self._app.store.dictionary_names()
+                self._app.events.tell({"kind": "dictionaries", "names": names})
         except TaskCancelled:
             self._end(job, "cancelled")
         except Exception as error:
@@ -172,7 +176,7 @@ class Jobs:
                 self._end(job, "cancelled")
             else:
                 logger.warning("job %s failed: %s", job["id"], error)
-                known = isinstance(error, TaskFailed)
+                known = isinstance(error, TaskFailed | PanfocusError)
                 text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
                 self._end(job, "failed", error=" ".join(text.split()))
         finally:
@@ -202,11 +206,13 @@ class Jobs:
         self._tell(job)
 
     def _end(self, job: Job, state: str, **more: Any) -> None:
+        """Tell that a job was not done, also where that cannot be kept: the next one has to begin."""
         job |= {"state": state, "ended": now(), **more}
-        self.changed(job)
-        if job["kind"] == "learn" and state == "done":
-            names = self._app.store.dictionary_names()
-            self._app.events.tell({"kind": "dictionaries", "names": names})
+        try:
+            self._jobs.save(job)
+        except OSError as error:  # a full disk; the next start of the server finds it queued or running
+            logger.warning("%s", error)
+        self._tell(job)
 
     def _tell(self, job: Job) -> None:
         self._app.events.tell({"kind": "job", "job": self.public(job)})
@@ -216,5 +222,5 @@ def _clear(folder: Path) -> None:
     """Remove what a run has left in the folder of its job."""
     for name in _OF_A_RUN:
         shutil.rmtree(folder / name, ignore_errors=True)
-        if (folder / name).is_file():
+        with suppress(OSError):  # it is none, or a folder that is gone by now
             (folder / name).unlink()

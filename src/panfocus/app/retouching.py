@@ -132,8 +132,7 @@ async def _put(request: Request) -> Response:
         job, _ = _found(request)  # it may be gone by now, or started again
         # Rises from run to run too: browsers keep tiles by it.
         version = max((job.get("retouch") or {"version": 0})["version"] + 1, int(now()))
-        job["retouch"] = {"version": version, "n_strokes": len(strokes.strokes)}
-        app.store.jobs.save(job)
+        app.store.jobs.save(job, retouch={"version": version, "n_strokes": len(strokes.strokes)})
         app.events.tell({"kind": "job", "job": app.jobs.public(job)})
     return JSONResponse({"version": version, "strokes": strokes.plain()})
 

@@ -71,10 +71,11 @@ class Shelf:
             raise Refusal(404, f"there is no {self._kind} {name[:40]}")
         return self._folder / name
 
-    def save(self, content: dict[str, Any]) -> None:
-        """Keep an object as it is now."""
+    def save(self, content: dict[str, Any], **changes: Any) -> None:
+        """Keep an object with these changes, which are not made if they cannot be kept."""
         name = content["id"]
-        write_files({self.folder(name) / f"{self._kind}.json": encode_json(content)}, force=True)
+        write_files({self.folder(name) / f"{self._kind}.json": encode_json(content | changes)}, force=True)
+        content |= changes
         self._objects[name] = content
 
     def remove(self, name: str) -> None:
