@@ -204,7 +204,7 @@ def mixed():
     pixels = sound.index(b"IDAT") + 40  # the header is fine
     (folder / "i.png").write_bytes(sound[:pixels] + bytes(200) + sound[pixels + 200 :])
     return {
-        "b.png": "not a JPEG",
+        "b.png": "an empty file",
         "c.png": "cut off",
         "e.png": "96 x 60",
         "f.png": "another scene",
