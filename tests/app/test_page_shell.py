@@ -187,7 +187,9 @@ def test_settings_make_the_command_and_only_changes_are_told(page, serves):
 def test_a_fusion_is_watched_and_its_result_seen_after_a_reload(page, serves):
     open_stack(page, serves)
     expect(page.locator("#estimate")).to_contain_text(re.compile("3 frames of 120 . 90"))
-    page.locator("#fuse").click()
+    page.locator("#fuse").press("Enter")
+    expect(page.locator("#results li")).to_have_count(1)
+    expect(page.locator("#fuse")).to_be_focused()
     expect(page.locator("#viewer")).to_be_visible(timeout=60_000)
     expect(page.locator("#results")).to_contain_text("done in")
     page.reload()

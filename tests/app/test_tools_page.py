@@ -204,7 +204,7 @@ def test_without_a_mouse_strokes_are_painted_and_frames_chosen(page, serves, job
     # Each frame is sharp in a band of its own.
     for _ in range(30):
         page.keyboard.press("Shift+ArrowRight")
-    page.keyboard.press("b")
+    page.keyboard.press("B")  # as with Caps Lock
     expect(page.get_by_role("radio", name="Frame 3: frame-3.png")).to_be_checked()
 
 

@@ -54,6 +54,7 @@ export function mount(root, app) {
   let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
   let asking = null;
   let fuseable = false;
+  let posting = false;
 
   function useMethod(name) {
     const { dictionary: _, settings: __, ...rest } = chosen;
@@ -160,7 +161,9 @@ export function mount(root, app) {
       root.querySelector(":invalid").reportValidity();
       return;
     }
-    fuse.disabled = true;
+    if (posting) return;
+    posting = true; // the button is not disabled meanwhile: it would lose the focus
+    fuse.setAttribute("aria-busy", "true");
     try {
       const job = await app.api.post("/api/jobs", { stack: app.stack().id, options: chosen });
       app.accept({ kind: "job", job });
@@ -169,7 +172,8 @@ export function mount(root, app) {
     } catch (error) {
       app.complain(error);
     } finally {
-      fuse.disabled = !fuseable;
+      posting = false;
+      fuse.removeAttribute("aria-busy");
     }
   }
 

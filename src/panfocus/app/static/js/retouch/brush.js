@@ -88,7 +88,7 @@ export class Brush {
       this.set({ frame: (this.frame + step + n) % n });
       return true;
     }
-    if (key !== "b") return false;
+    if (key.toLowerCase() !== "b") return false; // with Caps Lock too
     this.on.pick(this.#place ?? cursor);
     return true;
   }

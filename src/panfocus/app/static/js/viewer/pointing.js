@@ -103,7 +103,7 @@ function onKey(event, viewer) {
     c: () => viewer.cursor.show(!viewer.cursor.shown),
     Enter: () => viewer.choosePlace(viewer.cursor),
     Escape: () => viewer.cursor.show(false),
-  }[event.key];
+  }[event.key === "C" ? "c" : event.key]; // with Caps Lock too
   meaning?.();
   return Boolean(meaning);
 }
