@@ -282,6 +282,21 @@ def test_a_fusion_that_cannot_be_done_says_why(client, small):
     )
 
 
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '"\\ud800"', '["\\udfff"]'])
+def test_what_cannot_be_written_as_json_is_refused_and_kept_nowhere(client, small, value):
+    before = client.get("/api/state").json()
+    for method, path, body in (
+        ("POST", "/api/jobs", f'{{"stack": "{small["id"]}", "options": {{"refine_strength": {value}}}}}'),
+        ("POST", "/api/stacks", f'{{"name": {value}}}'),
+        ("PATCH", f"/api/stacks/{small['id']}", f'{{"name": "x", "more": {value}}}'),
+    ):
+        answer = client.request(method, path, content=body)
+        assert answer.status_code == 400
+        assert answer.json()["error"].endswith("finite numbers and whole characters")
+    after = client.get("/api/state").json()
+    assert (after["jobs"], after["stacks"]) == (before["jobs"], before["stacks"])
+
+
 def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
     stack = stack_of(client, photos / "small")
     told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()

@@ -32,10 +32,12 @@ async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any
             raise Refusal(413, f"the request is larger than {most:,} bytes")
     try:
         content = json.loads(body)
+        # What is kept has to be read again: neither NaN, nor half a character that no file's name can hold.
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode(errors="surrogateescape")
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise Refusal(400, "the request must hold a JSON object")
+        raise Refusal(400, "the request must hold a JSON object, of finite numbers and whole characters")
     return content
 
 
