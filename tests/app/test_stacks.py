@@ -1,7 +1,9 @@
 """Stacks: sent or opened, looked at, ordered, warned of, kept over a restart."""
 
 import json
+import os
 import shutil
+import sys
 import threading
 from urllib.parse import quote
 
@@ -109,6 +111,27 @@ def test_names_may_be_of_any_script(server, tmp_path):
         server.client.put(url, content=renamed.read_bytes()).raise_for_status()
         assert names(server.seen(stack)) == [name]
         assert server.stack(stack)["frames"][0]["state"] == "ready"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, names are Unicode")
+def test_names_that_are_not_utf8_are_told_and_can_be_sent_back(tmp_path):
+    strange = os.fsdecode(b"caf\xe9")
+    root = tmp_path / strange
+    for number, path in enumerate(small_stacks.write(root / strange), start=1):
+        path.rename(root / strange / f"{strange}-{number}.png")
+    with running_server(tmp_path / "work", root) as server:
+        assert server.state()["roots"] == [str(root)]
+        listing = server.client.get("/api/folders").raise_for_status().json()
+        assert listing["folders"] == [strange]
+        folder = f"{listing['path']}/{listing['folders'][0]}"
+        # As browsers write it: half a character is escaped.
+        answer = server.client.post("/api/stacks", content=json.dumps({"folder": folder}))
+        stack = server.seen(answer.raise_for_status().json()["id"])
+        assert names(stack) == [f"{strange}-{number}.png" for number in (1, 2, 3)]
+        assert {frame["state"] for frame in stack["frames"]} == {"ready"}
+        told = server.client.post(f"/api/stacks/{stack['id']}/estimate", json={}).raise_for_status().json()
+        assert told["error"] is None
+        assert strange in told["command"]
 
 
 def test_pages_of_a_file_are_counted_and_a_damaged_page_is_found(server, tmp_path):

@@ -23,6 +23,14 @@ class Refusal(Exception):  # noqa: N818  # to be read as a sentence: raise Refus
         self.status = status
 
 
+class Answer(JSONResponse):
+    """Plain data as JSON in ASCII, which can hold any name of a file, of bytes that are not UTF-8 as well."""
+
+    def render(self, content: Any) -> bytes:
+        """Write the data in one line."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any]:
     """Read the plain data, an object, that came with a request; no more than so many bytes of it."""
     body = bytearray()
@@ -41,20 +49,20 @@ async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any
     return content
 
 
-async def refused(request: Request, error: Exception) -> JSONResponse:
+async def refused(request: Request, error: Exception) -> Answer:
     """Answer with the line of a refusal, or of an error that panfocus raised on purpose."""
     status = 400
     if isinstance(error, Refusal | HTTPException):
         status = error.status if isinstance(error, Refusal) else error.status_code
     text = error.detail if isinstance(error, HTTPException) else str(error)
-    return JSONResponse({"error": " ".join(text.split())}, status)
+    return Answer({"error": " ".join(text.split())}, status)
 
 
-async def failed(request: Request, error: Exception) -> JSONResponse:
+async def failed(request: Request, error: Exception) -> Answer:
     """Answer with one line where something went wrong that nobody thought of; the log has the rest."""
     logger.error("%s %s", request.method, request.url.path, exc_info=error)
     text = " ".join(f"unexpected {type(error).__name__}: {error}".split())
-    return JSONResponse({"error": text}, 500)
+    return Answer({"error": text}, 500)
 
 
 HANDLERS: dict[Any, Any] = {

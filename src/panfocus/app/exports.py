@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse
+from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal, json_body
+from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
 from panfocus.job import request as requests
@@ -59,7 +59,7 @@ def _stem(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "fused"
 
 
-async def _export(request: Request) -> JSONResponse:
+async def _export(request: Request) -> Answer:
     app = request.app.state.app
     job = app.store.jobs.get(request.path_params["id"])
     wanted = await json_body(request)
@@ -92,7 +92,7 @@ async def _export(request: Request) -> JSONResponse:
     base = f"/api/jobs/{job['id']}/exports/"
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])
-    return JSONResponse({"files": files, "said": told["said"], "command": command})
+    return Answer({"files": files, "said": told["said"], "command": command})
 
 
 async def _download(request: Request) -> FileResponse:

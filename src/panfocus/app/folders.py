@@ -6,10 +6,9 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal
+from panfocus.app.answers import Answer, Refusal
 from panfocus.io.find import INPUT_SUFFIXES, in_natural_order
 
 
@@ -63,9 +62,9 @@ def is_image_name(name: str) -> bool:
     return Path(name).suffix.lower() in INPUT_SUFFIXES
 
 
-async def _list(request: Request) -> JSONResponse:
+async def _list(request: Request) -> Answer:
     folders: Folders = request.app.state.app.folders
-    return JSONResponse(await run_in_threadpool(folders.listing, request.query_params.get("path")))
+    return Answer(await run_in_threadpool(folders.listing, request.query_params.get("path")))
 
 
 routes = [Route("/api/folders", _list)]

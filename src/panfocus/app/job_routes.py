@@ -4,10 +4,10 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal, json_body
+from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.fusions import add_fusion, fusion_command, request_of
 from panfocus.app.learning import add_learning
 from panfocus.job.request import plain
@@ -19,7 +19,7 @@ def _job(request: Request) -> tuple[Any, dict[str, Any]]:
     return app, app.store.jobs.get(request.path_params["id"])
 
 
-async def _make(request: Request) -> JSONResponse:
+async def _make(request: Request) -> Answer:
     app = request.app.state.app
     match await json_body(request):
         case {"learn": dict(wanted)}:
@@ -28,19 +28,19 @@ async def _make(request: Request) -> JSONResponse:
             job = add_fusion(app, app.store.stacks.get(stack), more.get("options", {}))
         case _:
             raise Refusal(400, "needed is a stack with options, or what to learn from")
-    return JSONResponse(app.jobs.public(job), 201)
+    return Answer(app.jobs.public(job), 201)
 
 
-async def _cancel(request: Request) -> JSONResponse:
+async def _cancel(request: Request) -> Answer:
     app, job = _job(request)
     app.jobs.cancel(job)
-    return JSONResponse(app.jobs.public(job))
+    return Answer(app.jobs.public(job))
 
 
-async def _again(request: Request) -> JSONResponse:
+async def _again(request: Request) -> Answer:
     app, job = _job(request)
     app.jobs.again(job)
-    return JSONResponse(app.jobs.public(job))
+    return Answer(app.jobs.public(job))
 
 
 async def _remove(request: Request) -> Response:
@@ -49,14 +49,14 @@ async def _remove(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _estimate(request: Request) -> JSONResponse:
+async def _estimate(request: Request) -> Answer:
     app = request.app.state.app
     stack = app.store.stacks.get(request.path_params["id"])
     options = await json_body(request)
     wanted = request_of(app, stack, options, app.store.stacks.folder(stack["id"]))
     told = await app.workers.quick({"task": "estimate", "request": plain(wanted)}, urgent=True)
     command = await run_in_threadpool(fusion_command, wanted, stack)
-    return JSONResponse(told | {"command": command})
+    return Answer(told | {"command": command})
 
 
 routes = [

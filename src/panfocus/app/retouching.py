@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal, json_body
+from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.layers import changed_layer, keep_layer
 from panfocus.app.store import now
 from panfocus.io.files import digest, read_json, read_text, write_files
@@ -120,7 +120,7 @@ async def _get(request: Request) -> Response:
 
     async with _one_at_a_time[job["id"]]:
         plain = await asyncio.to_thread(look)
-    return JSONResponse(plain, background=BackgroundTask(retouching.warm_up))
+    return Answer(plain, background=BackgroundTask(retouching.warm_up))
 
 
 async def _put(request: Request) -> Response:
@@ -134,7 +134,7 @@ async def _put(request: Request) -> Response:
         version = max((job.get("retouch") or {"version": 0})["version"] + 1, int(now()))
         app.store.jobs.save(job, retouch={"version": version, "n_strokes": len(strokes.strokes)})
         app.events.tell({"kind": "job", "job": app.jobs.public(job)})
-    return JSONResponse({"version": version, "strokes": strokes.plain()})
+    return Answer({"version": version, "strokes": strokes.plain()})
 
 
 def _found(request: Request) -> tuple[dict[str, Any], Retouching]:

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse
+from starlette.responses import FileResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -28,7 +28,7 @@ from panfocus.app import (
     stack_routes,
     views,
 )
-from panfocus.app.answers import HANDLERS
+from panfocus.app.answers import HANDLERS, Answer
 from panfocus.app.events import Events
 from panfocus.app.folders import Folders
 from panfocus.app.jobs import Jobs
@@ -97,9 +97,9 @@ async def _page(request: Request) -> FileResponse:
     return FileResponse(_STATIC / "index.html")
 
 
-async def _state(request: Request) -> JSONResponse:
+async def _state(request: Request) -> Answer:
     await run_in_threadpool(forms.methods)  # may still be under way
-    return JSONResponse(request.app.state.app.state())
+    return Answer(request.app.state.app.state())
 
 
 def application(app: App, *, port: int) -> Starlette:

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal, json_body
+from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.io.find import find_inputs
 
 
@@ -19,7 +19,7 @@ def _stack(request: Request) -> tuple[Any, dict[str, Any]]:
     return app, app.store.stacks.get(request.path_params["id"])
 
 
-async def _make(request: Request) -> JSONResponse:
+async def _make(request: Request) -> Answer:
     app = request.app.state.app
     wanted = await json_body(request)
     match wanted:
@@ -40,7 +40,7 @@ async def _make(request: Request) -> JSONResponse:
             stack = app.stacks.make(name.strip()[:200])
         case _:
             raise Refusal(400, "needed is a name, a folder or a list of files")
-    return JSONResponse(app.stacks.public(stack), 201)
+    return Answer(app.stacks.public(stack), 201)
 
 
 def _check_files(paths: Sequence[Path]) -> None:
@@ -48,16 +48,16 @@ def _check_files(paths: Sequence[Path]) -> None:
         raise Refusal(404, f"{missing} is not a file")
 
 
-async def _receive(request: Request) -> JSONResponse:
+async def _receive(request: Request) -> Answer:
     app, stack = _stack(request)
     await app.uploads.receive(stack, request.path_params["name"], request)
-    return JSONResponse(app.stacks.public(stack))
+    return Answer(app.stacks.public(stack))
 
 
-async def _change(request: Request) -> JSONResponse:
+async def _change(request: Request) -> Answer:
     app, stack = _stack(request)
     app.stacks.change(stack, await json_body(request))
-    return JSONResponse(app.stacks.public(stack))
+    return Answer(app.stacks.public(stack))
 
 
 async def _remove(request: Request) -> Response:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal
+from panfocus.app.answers import Answer, Refusal
 from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
 from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
@@ -99,7 +99,7 @@ async def _place(request: Request) -> Response:
             with kept.array("votes") as votes:
                 weights = weights_at(votes, row, col)
         of_each = zip(names or map(str, range(len(sharpness))), weights, sharpness, strict=True)
-        return JSONResponse(
+        return Answer(
             {
                 "row": row,
                 "col": col,
