@@ -246,6 +246,12 @@ def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
         answer = client.post(f"/api/jobs/{queued['id']}/cancel")
         assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
         assert seen(client, queued)["state"] == "queued"
+        wanted = {"name": "x", "excluded": [0], "order": [2, 1, 0]}
+        assert client.patch(f"/api/stacks/{stack['id']}", json=wanted).status_code == 400
+        now = client.get("/api/state").json()["stacks"][-1]
+        frames = [(frame["name"], frame["excluded"]) for frame in now["frames"]]
+        assert (now["id"], now["name"]) == (stack["id"], "large")
+        assert frames == [("z0.png", False), ("z1.png", False), ("z2.png", False)]
         # But to be deleted, which makes room, it needs none.
         assert client.delete(f"/api/jobs/{queued['id']}").status_code == 204
     client.delete(f"/api/jobs/{first['id']}")

@@ -62,11 +62,13 @@ class Looker:
         task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
         seconds = _SECONDS + frame["bytes"] / _BYTES_PER_SECOND
         try:
-            frame |= await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
+            seen = await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
         except (TaskFailed, TaskCancelled) as error:
             text = str(error).replace(str(path), frame["name"])
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
-            frame |= {"state": "bad", "error": named}
+            seen = {"state": "bad", "error": named}
+        # Found anew: a change of the stack meanwhile has put another in its place.
+        next(each for each in stack["frames"] if each["key"] == frame["key"]).update(seen)
         self._keep(stack)
 
     async def _check(self, name: str) -> None:

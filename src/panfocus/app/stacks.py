@@ -114,41 +114,42 @@ class Stacks:
 
     def received(self, stack: Stack, name: str, size: int) -> None:
         """Add a file that has come."""
-        _add(stack, name, size, None)
+        larger = stack | {"frames": list(stack["frames"])}
+        _add(larger, name, size, None)
         if stack["in_natural_order"]:
-            names = in_natural_order(Path(frame["name"]) for frame in stack["frames"])
+            names = in_natural_order(Path(frame["name"]) for frame in larger["frames"])
             place = {path.name: number for number, path in enumerate(names)}
-            stack["frames"].sort(key=lambda frame: place[frame["name"]])
-        self.changed(stack)
+            larger["frames"].sort(key=lambda frame: place[frame["name"]])
+        self.changed(stack, **larger)
 
     def change(self, stack: Stack, wanted: dict[str, Any]) -> None:
         """Give a stack another name, order, or choice of frames."""
-        n_frames = len(stack["frames"])
+        frames: list[dict[str, Any]] = stack["frames"]
+        changes: dict[str, Any] = {}
         match wanted:
             case {"name": str(name)} if name.strip():
-                stack["name"] = name.strip()[:200]
+                changes["name"] = name.strip()[:200]
             case {"name": _}:
                 raise Refusal(400, "name: needed is a text")
         if "excluded" in wanted:
-            excluded = _numbers("excluded", wanted["excluded"], n_frames)
-            for number, frame in enumerate(stack["frames"]):
-                frame["excluded"] = number in excluded
+            excluded = _numbers("excluded", wanted["excluded"], len(frames))
+            frames = [frame | {"excluded": number in excluded} for number, frame in enumerate(frames)]
         if "order" in wanted:
-            order = _numbers("order", wanted["order"], n_frames)
-            if len(order) != n_frames:
-                raise Refusal(400, f"order: needed are the numbers 0 to {n_frames - 1}, each once")
-            stack["frames"] = [stack["frames"][number] for number in order]
-            stack["in_natural_order"] = False
-        self.changed(stack)
+            order = _numbers("order", wanted["order"], len(frames))
+            if len(order) != len(frames):
+                raise Refusal(400, f"order: needed are the numbers 0 to {len(frames) - 1}, each once")
+            frames = [frames[number] for number in order]
+            changes["in_natural_order"] = False
+        self.changed(stack, frames=frames, **changes)
 
     async def remove(self, name: str) -> None:
         """Remove a stack; files that were opened in place stay."""
         await asyncio.to_thread(self._store.stacks.remove, name)  # gigabytes take their time
         self._events.tell({"kind": "gone", "id": name})
 
-    def changed(self, stack: Stack) -> None:
-        """Keep a stack as it is now, tell the pages, and have it looked at again."""
-        self._store.stacks.save(stack)
+    def changed(self, stack: Stack, **changes: Any) -> None:
+        """Keep a stack with these changes, tell the pages, and have it looked at again."""
+        self._store.stacks.save(stack, **changes)
         self.tell(stack)
         self.unchecked.add(stack["id"])
         self.any_changed.set()
