@@ -364,7 +364,10 @@ def test_a_dictionary_is_learned_as_its_command_learns_it(
     course = done["learning"]["objective"]
     assert len(course) == 4
     assert course[-1] < course[0]
-    assert done["result"] == {"dictionary": name, "objective": course}
+    frames = [f"frame-{k}.tif" for k in range(3)] if on_a_job else []
+    assert done["result"] == {"dictionary": name, "objective": course, "frames": frames}
+    for frame in frames:
+        assert client.get(f"/api/jobs/{job['id']}/exports/{frame}").status_code == 200
     assert done["learning"]["atoms_version"] >= 1
     assert client.get(f"/api/jobs/{job['id']}/atoms.png").content.startswith(b"\x89PNG")
     assert name in client.get("/api/state").json()["dictionaries"]

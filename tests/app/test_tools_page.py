@@ -350,6 +350,12 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     kept = tomllib.loads(saving.value.path().read_text())["region"]
     assert [kept[1][name] for name in ("top", "left", "height", "width")] == [12, 84, 60, 30]
     assert [re.sub(r"\D", "", kept[1][name]) for name in ("focused", "blurred")] == ["2", "0"]
+    for name in {region[level] for region in kept for level in ("focused", "blurred")}:
+        with page.expect_download() as saving:
+            page.get_by_role("link", name=f"Save {name}").click()
+        assert np.asarray(Image.open(saving.value.path())).shape == (HEIGHT, WIDTH, 3)
+    page.locator("#panel-learn").get_by_text("Command line").click()
+    expect(page.locator("#panel-learn .command")).to_contain_text("panfocus learn --regions")
     corner = kept[0]["top"], kept[0]["left"]
     assert corner == pytest.approx((10, 5), abs=1)
     page.get_by_role("button", name="Use it").click()

@@ -55,7 +55,10 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     learned.save(output)
     teller.say(f"learned {learned}")
     teller.say(said_course(learned.history))
-    return {"dictionary": output.stem, "objective": [done.objective for done in learned.history]}
+    # Frames that were aligned are nobody's files: who saves the rectangles needs them too.
+    frames = sorted(each.name for each in path.parent.glob("frame-*.tif")) if task["frames_of"] else []
+    objective = [done.objective for done in learned.history]
+    return {"dictionary": output.stem, "objective": objective, "frames": frames}
 
 
 class _Shown:

@@ -1,7 +1,7 @@
 /* Learn: rectangles on registered frames say what focused and blurred look like; a dictionary is learned of them. */
 
 import { get } from "./api.js";
-import { element, setText } from "./dom.js";
+import { copyButton, element, setText } from "./dom.js";
 import { formOf } from "./forms.js";
 import { createCourse } from "./learn/course.js";
 import { drawRegions } from "./learn/region_list.js";
@@ -40,8 +40,11 @@ export function mount(panel, app) {
   const cancel = element("button", { type: "button", onclick: () => post(`/api/jobs/${learning().id}/cancel`) }, "Cancel");
   const use = element("button", { type: "button", class: "main", onclick: () => app.useOptions({ method: "coupled", dictionary: learning().result.dictionary }) }, "Use it");
   const links = element("p", { class: "links" });
+  const command = element("code", { class: "command", tabIndex: 0, role: "region", "aria-label": "Command line of learning" });
   const outcome = element("section", { class: "tool-part", "aria-labelledby": "learned-title", hidden: true },
-    element("h3", { id: "learned-title" }), said, element("div", { class: "row" }, cancel, use), course.element, links);
+    element("h3", { id: "learned-title" }), said, element("div", { class: "row" }, cancel, use), course.element, links,
+    element("details", {}, element("summary", {}, "Command line"),
+      element("p", { class: "help" }, "Learns the same, in a terminal of this computer:"), command, copyButton(() => command.textContent, app)));
   panel.append(
     element("p", { class: "help" }, "Draw rectangles on the picture where one frame is in focus and another is not (or press C, then Space at two corners). A dictionary of sharp and blurred patches is learned from them."),
     element("div", { class: "row" }, drawing, add),
@@ -96,12 +99,15 @@ export function mount(panel, app) {
     cancel.hidden = !["queued", "running"].includes(now.state);
     use.hidden = now.state !== "done";
     course.draw(now);
+    setText(command, now.command);
     const wanted = now.state === "done" ? now.id : "";
     if (links.dataset.of === wanted) return;
     links.dataset.of = wanted;
     links.replaceChildren(...(wanted ? [
       element("a", { href: `/api/dictionaries/${encodeURIComponent(now.result.dictionary)}`, download: "" }, "Save the dictionary"),
-      element("a", { href: `/api/jobs/${now.id}/exports/regions.toml`, download: "" }, "Save the rectangles"),
+      // The rectangles name files beside them: the frames as they were aligned.
+      ...["regions.toml", ...(now.result.frames ?? [])].map((file, i) =>
+        element("a", { href: `/api/jobs/${now.id}/exports/${file}`, download: file }, i ? `Save ${file}` : "Save the rectangles")),
     ] : []));
   }
 
