@@ -264,6 +264,7 @@ def test_stacks_and_the_token_survive_a_restart_and_what_was_left_is_looked_at(t
     (work / "stacks" / "0123456789abcdef").mkdir()
     (work / "stacks" / "0123456789abcdef" / "stack.json").write_text("{")
     with running_server(work, tmp_path / "pictures") as server:
+        assert "0123456789abcdef is passed over: " in server.process.stderr.readline()
         assert server.token == token
         after = server.seen(stack)
         assert len(server.state()["stacks"]) == 1

@@ -7,6 +7,7 @@ import pytest
 
 from panfocus import __version__
 from panfocus.cli._console import console
+from panfocus.cli.page import printed_warnings
 from panfocus.methods import DEFAULT_METHOD
 
 HEAVY = (
@@ -101,3 +102,14 @@ def test_what_the_compiler_logs_is_a_line_of_progress(capfd):
         compiler.info("compiling in silence")
     compiler.info("compiling after")
     assert capfd.readouterr() == ("fuse ...\ncompiling now\n", "")
+
+
+def test_what_goes_wrong_in_the_server_is_printed_in_one_line(capsys):
+    log = logging.getLogger("panfocus.app.answers")
+    with console() as terminal:
+        with printed_warnings(terminal):
+            log.info("all is well")
+            log.error("GET /api/state", exc_info=ValueError("two\nlines"))
+        log.error("not any more")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("warning: GET /api/state: ValueError: two lines; start it with --debug to see where")

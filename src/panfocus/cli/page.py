@@ -1,13 +1,16 @@
 """`panfocus app`: the page to work with, served on this computer."""
 
+import logging
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Debug, console
+from panfocus.cli._console import Console, Debug, console
 from panfocus.errors import PanfocusError, usage_errors
 
 
@@ -61,5 +64,34 @@ def page(
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
         limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
-        serve(folders or [Path()], work=work, port=port, limits=limits, ready=say)
+        with nullcontext() if debug else printed_warnings(terminal):  # with --debug the whole log is shown
+            serve(folders or [Path()], work=work, port=port, limits=limits, ready=say)
         terminal.say("Stopped.")
+
+
+@contextmanager
+def printed_warnings(terminal: Console) -> Iterator[None]:
+    """Print what goes wrong in the server meanwhile, a line each: the page does not show it all."""
+    handler = _Warnings(terminal)
+    loggers = [logging.getLogger(name) for name in ("panfocus", "asyncio")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+
+
+class _Warnings(logging.Handler):
+    """Warnings and errors of the log, for the terminal."""
+
+    def __init__(self, terminal: Console) -> None:
+        super().__init__(logging.WARNING)
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info and (error := record.exc_info[1]):
+            text += f": {type(error).__name__}: {error}; start it with --debug to see where"
+        self._terminal.warn(" ".join(text.split()))
