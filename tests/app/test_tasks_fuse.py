@@ -161,7 +161,9 @@ def test_a_report_that_is_exported_does_it_again(tmp_path, frames, monkeypatch):
     exported(folder, request, outputs)
     typed(f"panfocus fuse --from-report {outputs.report} -o again.png", tmp_path / "again", monkeypatch)
     assert (tmp_path / "again" / "again.png").read_bytes() == outputs.image.read_bytes()
-    told = json.loads(outputs.report.read_text())["outputs"]
+    report = json.loads(outputs.report.read_text())
+    assert [entry["from_report"] for entry in report["inputs"]] == [path.name for path in paths]
+    told = report["outputs"]
     assert [(entry["kind"], entry["path"]) for entry in told] == [("image", str(outputs.image))]
 
 

@@ -46,12 +46,15 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         report = read_json(folder / REPORT) if request.outputs.report else {}
         times = report.pop("times", {})
         if report:
+            for entry in report["inputs"]:  # the report goes where nobody knows; files may be put beside it
+                entry["from_report"] = Path(entry["path"]).name
             report |= {"request": task["shown"], "versions": versions(), "warnings": [*kept.notices, *said]}
         if strokes:
             copy = request.outputs.picture.parent / task["shown"]["retouch"]
             contents[copy] = strokes
             if report:
-                report["retouch"] = {"path": str(copy), "sha256": sha256(strokes).hexdigest()}
+                beside = {"path": copy.name, "from_report": copy.name}
+                report["retouch"] = beside | {"sha256": sha256(strokes).hexdigest()}
         write_results(writing, contents, report, times, Teller(tell), force=True)
     paths = [*contents]
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths], "said": said}

@@ -77,8 +77,8 @@ export function mount(panel, app) {
       label.hidden = !there;
       if (!there) input.checked = false;
     }
-    const n = chosen().length;
-    save.disabled = running || n === 0;
+    const n = chosen().length + (strokes.hidden ? 0 : 1); // the strokes go with whatever is saved
+    save.disabled = running || chosen().length === 0;
     setText(save, running ? "Saving …" : n === 1 && ticks[0].input.checked ? "Save picture" : `Save ${n} files`);
   }
 
@@ -115,7 +115,7 @@ export function mount(panel, app) {
       element("ul", { class: "files" }, ...files.map(({ name, bytes, url }) =>
         element("li", {}, element("a", { href: url, download: name }, name), ` ${sizeText(bytes)}`))),
       element("ul", { class: "warnings", "aria-label": "What the files lose", hidden: lines.length === 0 }, ...lines),
-      element("p", { class: "help" }, "This command writes the same bytes:"),
+      element("p", { class: "help" }, "This command writes the same bytes (a report tells other times and places):"),
       code,
       copyButton(() => command, app),
     );
