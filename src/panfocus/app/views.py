@@ -225,7 +225,7 @@ def _clamped(centre: int, size: int, length: int) -> tuple[slice, NDArray[np.int
 
 def _number(request: Request, name: str, least: int, most: int) -> int:
     text = request.query_params.get(name, "")
-    if not re.fullmatch(r"\d{1,9}", text) or not least <= int(text) <= most:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
         raise Refusal(400, f"{name} must be a whole number from {least} to {most}, got {text[:40]!r}")
     return int(text)
 

@@ -1,4 +1,4 @@
-"""Worker processes: pixels are never touched in the server, so that no file can take it down.
+"""Worker processes: no image file is read in the server, so that none can take it down.
 
 They speak JSON, one object a line. The server sends a task, `{"task": name, ...}`; the worker answers with
 events and at last `done` with a result, `failed` with one line, or `cancelled`.

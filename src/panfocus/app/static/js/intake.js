@@ -109,7 +109,7 @@ async function sendAll(app, id, files) {
       await app.api.upload(id, file, (sent) => show(at, before + sent), stopper.signal);
     } catch (error) {
       app.complain(error);
-      if (stopper.signal.aborted || error.status === 0 || error.status === 404) break; // no use going on
+      if (stopper.signal.aborted || [0, 404, 507].includes(error.status)) break; // no use going on
     }
     before += file.size;
   }

@@ -71,10 +71,8 @@ export function applyEvent(state, message) {
 
 /**
  * Follow the server's events. After every (re)connection the whole state is read anew: nothing stays unknown.
- * `on(listener)` gives each message.
  */
 export function followEvents(state) {
-  const listeners = new Set();
   let source = null;
   let retry = 0;
   const readings = new Set(); // for each reading of the state the messages that came meanwhile, which are newer
@@ -109,7 +107,6 @@ export function followEvents(state) {
       const message = JSON.parse(event.data);
       for (const meanwhile of readings) meanwhile.push(message);
       applyEvent(state, message);
-      for (const listener of [...listeners]) listener(message);
     };
     source.onerror = () => {
       state.set({ connected: false, fault: "" });
@@ -121,11 +118,5 @@ export function followEvents(state) {
   }
 
   connect();
-  return {
-    on(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    readAll,
-  };
+  return { readAll };
 }

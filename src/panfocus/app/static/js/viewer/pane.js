@@ -27,7 +27,7 @@ export class Pane {
     new ResizeObserver(() => this.#resized()).observe(element);
   }
 
-  /* What shall be seen in a slot: {key, width, height, levels, tile, maps, url(e, col, row)} or null. */
+  /* What shall be seen in a slot: {key, width, height, levels, tile, transparent, url(e, col, row)} or null. */
   set(name, source, { opacity = 1 } = {}) {
     const slot = this.slots[name];
     if (slot.source?.key === source?.key) {
