@@ -1,17 +1,12 @@
 """What is kept of a fusion, beside its arrays, so that its files can be written later: the same bytes."""
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from panfocus.job.contents import Writing, said_of_picture
 from panfocus.job.lengths import DepthScale
 from panfocus.job.prepare import Job
 from panfocus.job.request import Request
 from panfocus.stack import Frames, Metadata, Stack
-
-if TYPE_CHECKING:
-    from panfocus.job.outputs import Outputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +48,6 @@ class Kept:
             notices=self.notices,
             metadata=self.metadata,
         )
-
-    def asked(self, outputs: "Outputs", **options: Any) -> Request:
-        """Return the request that would have written these files; the options change no decision."""
-        return dataclasses.replace(self.request, outputs=outputs, **options)
 
     def writing(self, request: Request) -> Writing:
         """Check the files that are asked for, and return how they are written."""

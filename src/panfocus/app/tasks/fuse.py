@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from panfocus.job.prepare import Job
 
 ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
-TILE = 512
 MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 
@@ -48,6 +47,7 @@ def _keep(job: "Job", fusion: "Fusion", folder: Path, teller: Teller) -> dict[st
     from panfocus.job.kept import Kept
     from panfocus.job.report import report_of
     from panfocus.job.request import plain
+    from panfocus.show.pyramid import TILE
 
     arrays = KeptArrays(folder / ARRAYS)
     found = {name: getattr(fusion.result, name) for name in MAPS}

@@ -21,8 +21,10 @@ export function mount(root, app) {
   // Changes are made one after the other, each of what the one before has left: keys are pressed quickly.
   let last = Promise.resolve();
   const change = (bodyFor) => {
+    const { id } = app.stack(); // another may be open when its turn comes
     last = last.then(async () => {
-      const stack = app.stack();
+      const stack = app.state.get().stacks.find((one) => one.id === id);
+      if (!stack) return; // deleted meanwhile
       try {
         app.accept({
           kind: "stack",
