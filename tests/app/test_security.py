@@ -125,18 +125,18 @@ def test_a_script_with_the_token_whose_origin_is_another_page_is_refused(server)
 )
 def test_only_what_the_user_opened_can_be_listed_or_made_a_stack_of(server, path):
     path = path.format(root=server.root)
-    listed = server.client.get("/api/folders", params={"path": path})
+    listed = server.client.post("/api/folders", json={"path": path})
     assert listed.status_code in (400, 403)
     for wanted in ({"folder": path}, {"files": [path]}):
         assert server.client.post("/api/stacks", json=wanted).status_code in (400, 403)
 
 
 def test_a_folder_lists_images_and_folders_in_natural_order_and_no_way_out(server):
-    listing = server.client.get("/api/folders").json()
+    listing = server.client.post("/api/folders", json={}).json()
     assert listing["path"] == str(server.root.resolve())
     assert listing["parent"] is None
     assert listing["folders"] == ["small"]
-    inside = server.client.get("/api/folders", params={"path": f"{server.root}/small"}).json()
+    inside = server.client.post("/api/folders", json={"path": f"{server.root}/small"}).json()
     assert inside["parent"] == str(server.root.resolve())
     assert [file["name"] for file in inside["files"]] == ["frame-1.png", "frame-2.png", "frame-3.png"]
 

@@ -121,10 +121,12 @@ def test_names_that_are_not_utf8_are_told_and_can_be_sent_back(tmp_path):
         path.rename(root / strange / f"{strange}-{number}.png")
     with running_server(tmp_path / "work", root) as server:
         assert server.state()["roots"] == [str(root)]
-        listing = server.client.get("/api/folders").raise_for_status().json()
+        listing = server.client.post("/api/folders", json={}).raise_for_status().json()
         assert listing["folders"] == [strange]
         folder = f"{listing['path']}/{listing['folders'][0]}"
         # As browsers write it: half a character is escaped.
+        inside = server.client.post("/api/folders", content=json.dumps({"path": folder}))
+        assert len(inside.raise_for_status().json()["files"]) == 3
         answer = server.client.post("/api/stacks", content=json.dumps({"folder": folder}))
         stack = server.seen(answer.raise_for_status().json()["id"])
         assert names(stack) == [f"{strange}-{number}.png" for number in (1, 2, 3)]

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal
+from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.io.find import INPUT_SUFFIXES, in_natural_order
 
 
@@ -33,7 +33,7 @@ class Folders:
             )
         return place
 
-    def listing(self, given: str | None) -> dict[str, Any]:
+    def listing(self, given: object) -> dict[str, Any]:
         """Return what a folder holds: folders, and files that are images by their names."""
         place = self.checked(given) if given else self.roots[0]
         try:
@@ -64,7 +64,8 @@ def is_image_name(name: str) -> bool:
 
 async def _list(request: Request) -> Answer:
     folders: Folders = request.app.state.app.folders
-    return Answer(await run_in_threadpool(folders.listing, request.query_params.get("path")))
+    return Answer(await run_in_threadpool(folders.listing, (await json_body(request)).get("path")))
 
 
-routes = [Route("/api/folders", _list)]
+# By POST: an address cannot hold every name, JSON can.
+routes = [Route("/api/folders", _list, methods=["POST"])]

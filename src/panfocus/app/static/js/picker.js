@@ -49,7 +49,7 @@ export function openPicker(app) {
 
   async function go(path) {
     try {
-      shown = await app.api.get(`/api/folders?path=${encodeURIComponent(path)}`);
+      shown = await app.api.post("/api/folders", { path });
     } catch (error) {
       place.textContent = error.message;
       return;
