@@ -64,6 +64,7 @@ def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, 
     assert job["state"] == "done", job["error"]
     here = f"/api/jobs/{job['id']}"
     assert client.get(f"{here}/tiles/retouched/0/0_0").status_code == 404
+    assert client.post(f"{here}/export", json={"what": ["retouch"]}).status_code == 409
 
     hard = Stroke(1, ((20.0, 20.0), (60.0, 40.0)), 9.0).plain()
     matched = {**Stroke(0, ((50.0, 90.0),), 20.0, hardness=0.3, opacity=0.7).plain(), "match": True}

@@ -74,6 +74,8 @@ async def _export(request: Request) -> Answer:
     strokes = folder / "retouch.json" if (job["retouch"] or {}).get("n_strokes") else None
     if strokes:
         shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
+    elif what == ["retouch"]:
+        raise Refusal(409, "this picture is not retouched: there are no strokes to export")
     task = {
         "task": "export",
         "folder": str(folder),

@@ -54,7 +54,8 @@ class Uploads:
                     raise Refusal(507, f"{name}: there is no room for it on the disk of the work folder")
                 kept = await self._write(stack, name, request, size)
         finally:
-            self._promised[stack["id"]] -= size
+            if left := self._promised.pop(stack["id"], 0) - size:  # no entry: others were of no bytes
+                self._promised[stack["id"]] = left
             self._stacks.receiving(stack, -1)
         self._stacks.received(stack, kept, size)
 
