@@ -72,14 +72,14 @@ export function mount(panel, app) {
     );
     const frames = found.frames.map((frame, k) => ({ ...frame, k }));
     list.replaceChildren(
-      crop("fused", null),
+      crop(found.job.retouch?.n_strokes ? "retouched" : "fused", null),
       ...frames.sort(ORDERS[order.value][1]).map((frame) => crop(`frame-${frame.k}`, frame)),
     );
   }
 
   function crop(layer, frame) {
     const { job, row, col } = found;
-    const query = `row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(job.ended)}`;
+    const query = `row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(job.ended)}-${job.retouch?.version ?? 0}`;
     const src = `${path(job)}/crop/${layer}?${query}`;
     const show = () => {
       viewer.show(job, layer);
