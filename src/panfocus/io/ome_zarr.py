@@ -113,7 +113,11 @@ class ZarrFrames(LazyFrames):
         places = {"t": self.time, "c": channel, "z": k, "y": rows, "x": cols}
         names = [axis.name for axis in self.image.axes]
         with errors_that_name(self.image.path):
-            plane = np.asarray(self._array[tuple(places[name] for name in names)])
+            try:
+                plane = np.asarray(self._array[tuple(places[name] for name in names)])
+            except Exception:
+                _let_reading_end()
+                raise
         plane = plane if names.index("y") < names.index("x") else plane.T
         return plane.astype(self.dtype, copy=False)  # of this machine's byte order
 
@@ -158,6 +162,22 @@ def import_zarr() -> Any:
             "OME-Zarr needs the package zarr 3; install it with: pip install 'panfocus[ome]'"
         ) from error
     return zarr
+
+
+def _let_reading_end() -> None:
+    """Wait, a second at most, for chunks that zarr still reads beside one that failed.
+
+    Python would complain of them when it ends.
+    """
+    import asyncio
+
+    from zarr.core.sync import sync
+
+    async def others() -> None:
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(tasks, timeout=1)
+
+    sync(others())
 
 
 def use_one_thread() -> None:
