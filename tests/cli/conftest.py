@@ -69,7 +69,8 @@ def command():
         return subprocess.Popen(
             [sys.executable, "-c", "from panfocus.cli import main; main()", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=os.environ | {"PYTHONWARNINGS": "default"}, **options,
+            # No bytecode: under a limit on files Python keeps half of it, and later imports fail.
+            env=os.environ | {"PYTHONWARNINGS": "default", "PYTHONDONTWRITEBYTECODE": "1"}, **options,
         )  # fmt: skip
 
     return command
