@@ -175,7 +175,7 @@ def test_a_stack_deleted_in_one_tab_is_gone_in_the_other(page, serves):
 def test_settings_make_the_command_and_only_changes_are_told(page, serves):
     open_stack(page, serves)
     command = page.locator("#settings .command")
-    page.get_by_text("Command line").click()
+    page.locator("#settings").get_by_text("Command line").click()
     expect(command).to_contain_text("panfocus fuse")
     expect(command).not_to_contain_text("--align")
     page.locator("#settings-details > summary").click()
