@@ -1,0 +1,57 @@
+"""The viewer in a real browser, on a page of a server that pretends (see pretend_server)."""
+
+from collections.abc import Iterator
+
+import pytest
+from pretend_server import PretendServer, serving
+from viewer_screen import settle
+
+RESET = """() => {
+    const { viewer } = app;
+    app.state.get().jobs = app.jobs;
+    app.changed();
+    viewer.setTool(null);
+    viewer.cursor.show(false);
+    viewer.show(null);
+    viewer.compare(null, 0.5);
+    viewer.overlay(null, 0.5);
+    viewer.show(app.jobs[0], "fused");
+    viewer.fit();
+    scrollTo(0, 0);
+}"""
+
+
+@pytest.fixture(scope="module")
+def serves() -> Iterator[PretendServer]:
+    with serving() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, serves):
+    """Open the page once; it is heard what it complains of, the policy's refusals included."""
+    opened = chromium.new_page(viewport={"width": 1280, "height": 900})
+    opened.complaints = []
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
+    opened.goto(f"http://127.0.0.1:{serves.server_port}/")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(opened):
+    """Give the page as it is at first: the fused picture, fitted."""
+    opened.set_viewport_size({"width": 1280, "height": 900})
+    opened.wait_for_function("() => window.app")
+    opened.evaluate(RESET)
+    settle(opened)
+    yield opened
+    assert opened.complaints == []
+
+
+@pytest.fixture
+def server(serves) -> PretendServer:
+    serves.asked.clear()
+    serves.cut.clear()
+    return serves
