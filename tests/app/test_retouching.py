@@ -1,5 +1,6 @@
 """Retouching over HTTP: the layer against the whole picture painted anew, whatever was painted and undone."""
 
+import asyncio
 import json
 from types import SimpleNamespace
 
@@ -87,6 +88,24 @@ def test_painting_undoing_and_painting_again_show_what_the_list_says(page):
         expected = {"version": versions[-1], "n_strokes": len(given)}
         assert page.store.jobs.get(page.job)["retouch"] == page.told[-1]["job"]["retouch"] == expected
     assert sorted(set(versions)) == versions  # tiles of another list have another address
+
+
+def test_a_job_is_retouched_by_one_at_a_time_and_no_lock_is_left():
+    told = []
+
+    async def retouch(job, who):
+        async with retouching.one_at_a_time(job):
+            told.append(f"{who} begins")
+            await asyncio.sleep(0.01)
+            told.append(f"{who} ends")
+
+    async def all_at_once():
+        await asyncio.gather(retouch("a", "first"), retouch("a", "second"), retouch("b", "other"))
+
+    asyncio.run(all_at_once())
+    assert told.index("first ends") < told.index("second begins")
+    assert told.index("other begins") < told.index("first ends")
+    assert len(retouching._locks) == 0
 
 
 def test_only_what_changed_is_painted(page, monkeypatch):

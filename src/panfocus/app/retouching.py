@@ -1,9 +1,9 @@
 """Retouching of a job's picture: its strokes, and the layer that shows them; only changes are painted."""
 
 import asyncio
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.layers import changed_layer, keep_layer
 from panfocus.app.store import now
+from panfocus.app.tasks.fuse import ARRAYS, STROKES
 from panfocus.io.files import digest, read_json, read_text, write_files
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.write import encode_json
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 LAYER = "retouched"
 _SHOWN = "retouched.txt"  # digest of the strokes that the layer shows: another if painting them was cut short
 
-_one_at_a_time: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by job
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by job, as long as one is in use
 
 
 class Retouching:
     """The strokes of a job, and its retouched layer. Methods take a while; one at a time for a job."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / "retouch.json"  # as `panfocus fuse --retouch` reads it
-        self._kept = KeptArrays(folder / "arrays")
+        self.file = folder / STROKES  # as `panfocus fuse --retouch` reads it
+        self._kept = KeptArrays(folder / ARRAYS)
 
     def strokes(self) -> "Strokes":
         """Return the strokes as they were last saved; none before that."""
@@ -111,6 +112,11 @@ class Retouching:
         write_files({self._kept.folder / _SHOWN: digest(self.file).encode()}, force=True)
 
 
+def one_at_a_time(job: str) -> asyncio.Lock:
+    """Return what whoever retouches a job has to hold."""
+    return _locks.setdefault(job, asyncio.Lock())
+
+
 async def _get(request: Request) -> Response:
     job, retouching = _found(request)
 
@@ -118,7 +124,7 @@ async def _get(request: Request) -> Response:
         retouching.ensure_shown()
         return retouching.strokes().plain()
 
-    async with _one_at_a_time[job["id"]]:
+    async with one_at_a_time(job["id"]):
         plain = await asyncio.to_thread(look)
     return Answer(plain, background=BackgroundTask(retouching.warm_up))
 
@@ -127,7 +133,7 @@ async def _put(request: Request) -> Response:
     app = request.app.state.app
     job, retouching = _found(request)
     data = await json_body(request)
-    async with _one_at_a_time[job["id"]]:
+    async with one_at_a_time(job["id"]):
         strokes = await asyncio.to_thread(retouching.change, data)
         job, _ = _found(request)  # it may be gone by now, or started again
         # Rises from run to run too: browsers keep tiles by it.
