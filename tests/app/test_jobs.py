@@ -332,6 +332,22 @@ def test_a_damaged_file_is_left_out_and_the_others_are_fused(client, photos):
     assert "z1.png" not in job["command"]
     assert "z2.png" in job["command"]
 
+    (folder / "z1.png").write_bytes(whole)  # mended
+    assert job_of(client, stack)["command"] == f"panfocus fuse {shlex.quote(str(folder))} -o fused.tif"
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()  # others need not wait for it
+
+
+def test_results_keep_their_numbers_when_one_is_deleted(client, photos):
+    stack = stack_of(client, photos / "small")
+    jobs = [job_of(client, stack, align="off", method=method) for method in ("pca", "dwt", "dsift")]
+    assert [job["name"] for job in jobs] == ["1. pca", "2. dwt", "3. dsift"]
+    for job in jobs[::2]:
+        client.delete(f"/api/jobs/{job['id']}").raise_for_status()
+    jobs = [job for job in client.get("/api/state").json()["jobs"] if job["stack"] == stack["id"]]
+    assert [job["name"] for job in jobs] == ["2. dwt"]
+    assert job_of(client, stack)["name"] == "4. panfocus"
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()
+
 
 def frame_states(client, stack):
     stacks = client.get("/api/state").json()["stacks"]
@@ -366,15 +382,13 @@ def test_a_dictionary_is_learned_as_its_command_learns_it(
     assert course[-1] < course[0]
     frames = [f"frame-{k}.tif" for k in range(3)] if on_a_job else []
     assert done["result"] == {"dictionary": name, "objective": course, "frames": frames}
-    for frame in frames:
-        assert client.get(f"/api/jobs/{job['id']}/exports/{frame}").status_code == 200
     assert done["learning"]["atoms_version"] >= 1
     assert client.get(f"/api/jobs/{job['id']}/atoms.png").content.startswith(b"\x89PNG")
     assert name in client.get("/api/state").json()["dictionaries"]
-    assert b"[[region]]" in client.get(f"/api/jobs/{job['id']}/exports/regions.toml").content
-
-    (tmp_path / "typed").mkdir()
-    monkeypatch.chdir(tmp_path / "typed")
+    (tmp_path / "saved").mkdir()
+    monkeypatch.chdir(tmp_path / "saved")
+    for file in ["regions.toml", *frames]:
+        Path(file).write_bytes(client.get(f"/api/jobs/{job['id']}/exports/{file}").content)
     monkeypatch.setattr(sys, "argv", shlex.split(done["command"]))
     with pytest.raises(SystemExit) as exit_:
         main()

@@ -105,6 +105,33 @@ def test_a_frame_that_cannot_be_read_says_why_and_the_others_go_on(page, tmp_pat
     expect(page.locator("#fuse")).to_be_enabled()
 
 
+def test_a_file_of_this_computer_that_was_mended_is_read_again_when_the_user_comes_back(page, serves):
+    paths = small_stacks.write(serves.root / "mended")
+    whole = paths[1].read_bytes()
+    paths[1].write_bytes(whole[:2000])
+    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "mended")}).json()
+    page.goto(f"{serves.url}/#stack={made['id']}")
+    page.reload()
+    expect(page.locator(".frame.bad")).to_contain_text("frame-2.png")
+    paths[1].write_bytes(whole)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator(".frame.bad")).to_have_count(0)
+    expect(page.get_by_role("checkbox", name="Use frame-2.png")).to_be_checked()
+    for picture in page.locator(".frame img").all():
+        expect(picture).to_have_js_property("naturalWidth", 120)
+
+
+def test_a_choice_that_the_server_refuses_is_taken_back(page, serves):
+    stack = open_stack(page, serves)
+    refused = {"status": 400, "json": {"error": "no room on the disk"}}
+    page.route(f"**/api/stacks/{stack}", lambda route: route.fulfill(**refused))
+    box = page.get_by_role("checkbox", name="Use frame-2.png")
+    box.click()
+    expect(page.locator(".notice")).to_contain_text("no room on the disk")
+    expect(box).to_be_checked()
+    page.context.complaints.clear()  # the browser tells of the answer
+
+
 def test_order_and_choice_by_keys_hold_after_a_reload_and_in_another_tab(page, serves):
     open_stack(page, serves)
     other = page.context.new_page()
@@ -238,6 +265,9 @@ def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_
     expect(page.locator("#results li").first).to_contain_text("cancelled", timeout=20_000)
     expect(page.locator("#results li").nth(1)).to_contain_text("done in", timeout=60_000)
     expect(page.locator("#viewer")).to_be_visible()
+    page.get_by_role("button", name="Delete fusion 1").click()
+    expect(page.locator(".results > li")).to_have_count(1)
+    expect(page.locator(".results > li")).to_contain_text("2. panfocus")
 
 
 def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):

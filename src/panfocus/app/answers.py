@@ -55,14 +55,18 @@ async def refused(request: Request, error: Exception) -> Answer:
     if isinstance(error, Refusal | HTTPException):
         status = error.status if isinstance(error, Refusal) else error.status_code
     text = error.detail if isinstance(error, HTTPException) else str(error)
-    return Answer({"error": " ".join(text.split())}, status)
+    return _told(request, text, status)
 
 
 async def failed(request: Request, error: Exception) -> Answer:
     """Answer with one line where something went wrong that nobody thought of; the log has the rest."""
     logger.error("%s %s", request.method, request.url.path, exc_info=error)
-    text = " ".join(f"unexpected {type(error).__name__}: {error}".split())
-    return Answer({"error": text}, 500)
+    return _told(request, f"unexpected {type(error).__name__}: {error}", 500)
+
+
+def _told(request: Request, text: str, status: int) -> Answer:
+    """Answer in one line, which names files as the user knows them."""
+    return Answer({"error": request.app.state.app.store.as_known(" ".join(text.split()))}, status)
 
 
 HANDLERS: dict[Any, Any] = {

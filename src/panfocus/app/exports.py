@@ -14,6 +14,7 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
+from panfocus.app.tasks.fuse import STROKES
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
 
@@ -71,7 +72,7 @@ async def _export(request: Request) -> Answer:
     folder = app.store.jobs.folder(job["id"])
     done: requests.Request = requests.restored(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)
-    strokes = folder / "retouch.json" if (job["retouch"] or {}).get("n_strokes") else None
+    strokes = folder / STROKES if (job["retouch"] or {}).get("n_strokes") else None
     if strokes:
         shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
     elif what == ["retouch"]:
@@ -93,8 +94,9 @@ async def _export(request: Request) -> Answer:
             await worker.close()
     base = f"/api/jobs/{job['id']}/exports/"
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
+    said = [app.store.as_known(line) for line in told["said"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])
-    return Answer({"files": files, "said": told["said"], "command": command})
+    return Answer({"files": files, "said": said, "command": command})
 
 
 async def _download(request: Request) -> FileResponse:

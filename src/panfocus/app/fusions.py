@@ -31,14 +31,19 @@ def fusion_command(request: Request, stack: Job) -> str:
 
 def add_fusion(app: "App", stack: Job, options: Job) -> Job:
     """Put a fusion of a stack into the queue."""
+    from panfocus.methods import DEFAULT_METHOD
+
     folder = app.jobs.new_folder()
     try:
         request = request_of(app, stack, options, folder / EXPORTS)
         task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+        # Counted by the stack: a number stays, and is not given again, when a result is deleted.
+        number = stack.get("n_fusions", 0) + 1
+        app.store.stacks.save(stack, n_fusions=number)
         added: Job = app.jobs.add(
             stack=stack["id"],
             kind="fuse",
-            name=f"{stack['name']}, {request.method or 'panfocus'}",
+            name=f"{number}. {request.method or DEFAULT_METHOD}",
             options=options,
             command=fusion_command(request, stack),
             task=task,

@@ -25,6 +25,7 @@ async def _make(request: Request) -> Answer:
         case {"learn": dict(wanted)}:
             job = add_learning(app, wanted)
         case {"stack": str(stack), **more} if isinstance(more.get("options", {}), dict):
+            await app.stacks.look_again(app.store.stacks.get(stack))
             job = add_fusion(app, app.store.stacks.get(stack), more.get("options", {}))
         case _:
             raise Refusal(400, "needed is a stack with options, or what to learn from")
@@ -55,6 +56,8 @@ async def _estimate(request: Request) -> Answer:
     options = await json_body(request)
     wanted = request_of(app, stack, options, app.store.stacks.folder(stack["id"]))
     told = await app.workers.quick({"task": "estimate", "request": plain(wanted)}, urgent=True)
+    told["warnings"] = [app.store.as_known(line) for line in told["warnings"]]
+    told["error"] = told["error"] and app.store.as_known(told["error"])
     command = await run_in_threadpool(fusion_command, wanted, stack)
     return Answer(told | {"command": command})
 

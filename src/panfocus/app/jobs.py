@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.store import now
-from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
+from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT, STROKES
+from panfocus.app.tasks.learn import ATOMS
 from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
 from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder
@@ -36,7 +37,7 @@ _FRESH = {
     "result": None,
     "retouch": None,
 }
-_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, "atoms.png", "retouch.json")  # what a run leaves
+_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, ATOMS, STROKES)  # what a run leaves
 
 
 class Jobs:
@@ -178,7 +179,7 @@ class Jobs:
                 logger.warning("job %s failed: %s", job["id"], error)
                 known = isinstance(error, TaskFailed | PanfocusError)
                 text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
-                self._end(job, "failed", error=" ".join(text.split()))
+                self._end(job, "failed", error=self._app.store.as_known(" ".join(text.split())))
         finally:
             self._unwanted.discard(job["id"])
             self._running, worker, self._worker = None, self._worker, None
@@ -193,9 +194,9 @@ class Jobs:
             case {"event": "progress", "stage": stage, "done": done} if job["id"] not in self._unwanted:
                 job |= {"stage": stage, "done": done}
             case {"event": "said", "text": text}:
-                job["said"].append(text)
+                job["said"].append(self._app.store.as_known(text))
             case {"event": "warning", "text": text}:
-                job["warnings"].append(text)
+                job["warnings"].append(self._app.store.as_known(text))
             case {"event": "live", "version": version}:
                 job["live"] = version
             case {"event": "learning", "objective": objective, "atoms_version": version}:

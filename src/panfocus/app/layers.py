@@ -52,9 +52,8 @@ def check_room(kept: KeptArrays, frames: "Frames") -> None:
     """Refuse, before any work is done, frames whose layers the disk has no room for."""
     n, height, width = frames.shape[:3]
     frame = math.prod(frames.shape[1:]) * frames.dtype.itemsize
-    with_pyramids = (
-        n + 2
-    ) * frame + _MAP_BYTES * height * width  # the frames, fused, retouched; and the maps
+    # The frames, fused, retouched; and the maps.
+    with_pyramids = (n + 2) * frame + _MAP_BYTES * height * width
     kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width)
 
 

@@ -3,7 +3,6 @@
 import re
 import shlex
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -80,7 +79,7 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:
             kind="learn",
             name=name,
             options={"settings": settings, "regions": wanted["regions"]},
-            command=learn_command(path, settings, f"{name}.npz"),
+            command=learn_command(path.name, settings, f"{name}.npz"),
             task=task,
             learning={"objective": [], "atoms_version": 0},
         )
@@ -90,9 +89,9 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:
     return added
 
 
-def learn_command(path: Path, settings: dict[str, int], output: str) -> str:
-    """Write the command that learns the same."""
-    words = ["panfocus", "learn", "--regions", str(path)]
+def learn_command(regions: str, settings: dict[str, int], output: str) -> str:
+    """Write the command that learns the same, where the file of rectangles and its frames were saved."""
+    words = ["panfocus", "learn", "--regions", regions]
     for name, value in settings.items():
         if value != SETTINGS[name][0]:
             words += [f"--{name.replace('_', '-')}", str(value)]

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Any
 
-from panfocus.app.stacks import Stack, Stacks
+from panfocus.app.stacks import Stack, Stacks, file_stamp
 from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
 from panfocus.errors import PanfocusError
 from panfocus.io.files import remove_temporaries
@@ -58,6 +58,7 @@ class Looker:
         path = self._stacks.path(stack, frame)
         frame["state"] = "looking"
         self._stacks.tell(stack)
+        stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
         thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
         task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
         seconds = _SECONDS + frame["bytes"] / _BYTES_PER_SECOND
@@ -67,6 +68,7 @@ class Looker:
             text = str(error).replace(str(path), frame["name"])
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
             seen = {"state": "bad", "error": named}
+        seen |= {"stamp": stamp, "bytes": stamp[1] if stamp else frame["bytes"]}
         # Found anew: a change of the stack meanwhile has put another in its place.
         next(each for each in stack["frames"] if each["key"] == frame["key"]).update(seen)
         self._keep(stack)

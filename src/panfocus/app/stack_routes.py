@@ -60,6 +60,12 @@ async def _change(request: Request) -> Answer:
     return Answer(app.stacks.public(stack))
 
 
+async def _look_again(request: Request) -> Answer:
+    app, stack = _stack(request)
+    await app.stacks.look_again(stack)
+    return Answer(app.stacks.public(stack))
+
+
 async def _remove(request: Request) -> Response:
     app, stack = _stack(request)
     for job in app.store.jobs.all():
@@ -82,6 +88,7 @@ routes = [
     Route("/api/stacks", _make, methods=["POST"]),
     Route("/api/stacks/{id}", _change, methods=["PATCH"]),
     Route("/api/stacks/{id}", _remove, methods=["DELETE"]),
+    Route("/api/stacks/{id}/look", _look_again, methods=["POST"]),
     Route("/api/stacks/{id}/files/{name}", _receive, methods=["PUT"]),
     Route("/api/stacks/{id}/thumbnails/{key:int}", _thumbnail),
 ]

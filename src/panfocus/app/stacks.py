@@ -27,7 +27,10 @@ _PUBLIC = (
     "error",
     "excluded",
 )
-_UNKNOWN = {"width": None, "height": None, "pages": None, "dtype": None, "channels": None, "error": None}
+# Of a frame that is to be looked at.
+_UNSEEN = {"state": "waiting"} | dict.fromkeys(
+    ("width", "height", "pages", "dtype", "channels", "error", "sharpness", "digest")
+)
 
 Stack = dict[str, Any]
 
@@ -142,6 +145,25 @@ class Stacks:
             changes["in_natural_order"] = False
         self.changed(stack, frames=frames, **changes)
 
+    async def look_again(self, stack: Stack) -> None:
+        """Have files that are read in place looked at again where others have taken their place."""
+        seen = [each for each in stack["frames"] if each["path"] and each["state"] in ("ready", "bad")]
+        stamps = await asyncio.to_thread(lambda: [file_stamp(Path(each["path"])) for each in seen])
+        renewed = {
+            each["key"] for each, stamp in zip(seen, stamps, strict=True) if stamp != each.get("stamp")
+        }
+        frames, key = [], stack["next_key"]
+        for frame in stack["frames"]:
+            if frame["key"] in renewed:
+                self.thumbnail(stack["id"], frame["key"]).unlink(missing_ok=True)
+                # By another key: browsers keep pictures by it.
+                frames.append(frame | _UNSEEN | {"key": key})
+                key += 1
+            else:
+                frames.append(frame)
+        if key > stack["next_key"] and stack["id"] in self._store.stacks:
+            self.changed(stack, frames=frames, next_key=key)
+
     async def remove(self, name: str) -> None:
         """Remove a stack; files that were opened in place stay."""
         await asyncio.to_thread(self._store.stacks.remove, name)  # gigabytes take their time
@@ -174,6 +196,15 @@ class Stacks:
         return shutil.disk_usage(self._store.work).free
 
 
+def file_stamp(path: Path) -> list[int] | None:
+    """Return what tells a file from a later one of its name: when it was written, and its size."""
+    try:
+        found = path.stat()
+    except OSError:  # it is gone
+        return None
+    return [found.st_mtime_ns, found.st_size]
+
+
 def in_place(stack: Stack) -> bool:
     """Tell whether a stack is of files that stay where they are: a folder's, or some that were chosen."""
     return stack["folder"] is not None or any(frame["path"] for frame in stack["frames"])
@@ -182,9 +213,8 @@ def in_place(stack: Stack) -> bool:
 def _add(stack: Stack, name: str, size: int, path: str | None) -> None:
     if len(stack["frames"]) >= MOST_FRAMES:
         raise Refusal(400, f"a stack has at most {MOST_FRAMES} frames")
-    frame = {"key": stack["next_key"], "name": name, "path": path, "bytes": size, "state": "waiting"}
-    frame |= _UNKNOWN | {"excluded": False, "sharpness": None, "digest": None}
-    stack["frames"].append(frame)
+    frame = {"key": stack["next_key"], "name": name, "path": path, "bytes": size, "excluded": False}
+    stack["frames"].append(frame | _UNSEEN)
     stack["next_key"] += 1
 
 

@@ -94,6 +94,12 @@ class Store:
         self.jobs = Shelf(work / "jobs", "job")
         self.dictionaries = work / "dictionaries"
         make_folder(self.dictionaries)
+        folders = rf"stacks/{_ID.pattern}/files|jobs/{_ID.pattern}/exports|dictionaries"
+        self._kept_in = re.compile(rf"{re.escape(str(work))}/(?:{folders})/".replace("/", r"[/\\]"))
+
+    def as_known(self, text: str) -> str:
+        """Name the user's files in a line by their names, without where they are kept in the work folder."""
+        return self._kept_in.sub("", text)
 
     def dictionary_names(self) -> list[str]:
         """Return the names of learned dictionaries."""

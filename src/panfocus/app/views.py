@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from panfocus.app.answers import Answer, Refusal
 from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
+from panfocus.app.tasks.fuse import ARRAYS, LIVE
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
 from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
 
@@ -137,7 +138,7 @@ async def _relief(request: Request) -> Response:
 
 
 async def _live(request: Request) -> Response:
-    path = request.app.state.app.store.jobs.folder(request.path_params["job"]) / "live.png"
+    path = request.app.state.app.store.jobs.folder(request.path_params["job"]) / LIVE
     if not path.is_file():
         raise Refusal(404, "nothing is decided yet")
     return FileResponse(path, media_type="image/png")
@@ -161,7 +162,7 @@ def _kept(request: Request, layer: Layer) -> KeptArrays:
     """Return the arrays of a job that has this layer."""
     jobs, job = request.app.state.app.store.jobs, request.path_params["job"]
     jobs.get(job)
-    kept = KeptArrays(jobs.folder(job) / "arrays")
+    kept = KeptArrays(jobs.folder(job) / ARRAYS)
     if layer.name not in kept:
         raise Refusal(404, f"this job has no layer {layer.name}")
     return kept

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from panfocus.job.fusion import Fusion
     from panfocus.job.prepare import Job
 
-ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
+# What a job's folder holds.
+ARRAYS, KEPT, REPORT, LIVE, STROKES = "arrays", "kept.json", "report.json", "live.png", "retouch.json"
 MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 

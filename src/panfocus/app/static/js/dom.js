@@ -60,6 +60,33 @@ export function copyButton(text, app, label = "Copy") {
   );
 }
 
+/** A control in its label. */
+export function labelled(text, control) {
+  return element("label", {}, element("span", {}, text), control);
+}
+
+/** A control, which has an id, below its label; `more` stands below both. */
+export function fieldOf(text, control, ...more) {
+  return element("div", { class: "field" }, element("label", { for: control.id }, text), control, ...more);
+}
+
+/** A tick box in its label: {input, label}. */
+export function tickBox(text, props) {
+  const input = element("input", { type: "checkbox", ...props });
+  return { input, label: element("label", { class: "check" }, input, text) };
+}
+
+/** A button that is on, and off when it is pressed again; `changed()` is called after each press. */
+export function toggleButton(text, title, changed) {
+  const isOn = () => button.getAttribute("aria-pressed") === "true";
+  const onclick = () => {
+    button.setAttribute("aria-pressed", String(!isOn()));
+    changed();
+  };
+  const button = element("button", { type: "button", title, "aria-pressed": "true", onclick }, text);
+  return { button, isOn };
+}
+
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
 /** 12345678 -> "12 MB" */

@@ -1,6 +1,6 @@
 /* Export: the picture and its maps as files, and the command line that writes the same bytes. */
 
-import { copyButton, element, setText, sizeText } from "./dom.js";
+import { copyButton, element, fieldOf, setText, sizeText, tickBox } from "./dom.js";
 import { offer } from "./download.js";
 import { saved } from "./retouch/strokes.js";
 
@@ -23,8 +23,8 @@ export function mount(panel, app) {
   const format = select("format", "Format", FORMATS);
   const bits = select("bits", "Bits per channel", [["", "like the frames"], ["8", "8"], ["16", "16"]]);
   const quality = element("input", { type: "number", min: 1, max: 100, step: 1, value: 95, id: "export-quality" });
-  const qualityField = field("export-quality", "Quality, 1 to 100", quality);
-  const ticks = WHAT.map(([name, text]) => tick(name, text));
+  const qualityField = fieldOf("Quality, 1 to 100", quality);
+  const ticks = WHAT.map(([name, text]) => ({ name, ...tickBox(text, { name, checked: name === "image" }) }));
   const strokes = element("p", { class: "help" }, "The picture is saved with its retouching. The strokes are saved as a file with it.");
   const save = element("button", { type: "submit", class: "main big" }, "Save");
   const answer = element("div", { class: "exported", "aria-live": "polite" });
@@ -126,14 +126,5 @@ const is8Bit = (format) => OF_8_BITS.includes(format);
 
 function select(name, text, options) {
   const control = element("select", { id: `export-${name}` }, ...options.map(([value, shown]) => new Option(shown, value)));
-  return { control, field: field(control.id, text, control) };
-}
-
-function field(id, text, control) {
-  return element("div", { class: "field" }, element("label", { for: id }, text), control);
-}
-
-function tick(name, text) {
-  const input = element("input", { type: "checkbox", name, checked: name === "image" });
-  return { name, input, label: element("label", { class: "check" }, input, text) };
+  return { control, field: fieldOf(text, control) };
 }

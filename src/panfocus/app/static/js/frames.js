@@ -1,9 +1,8 @@
-// The frames of the open stack: thumbnails with focus scores, order, which are used, what is wrong with them.
+// The frames of the open stack: their order, and which of them are used.
 import { element, setText } from "./dom.js";
+import { createFrameRow } from "./frame_row.js";
 import { chooserButtons } from "./intake.js";
 import { mountStackHead } from "./stack_head.js";
-
-const FRAME_TYPE = "application/x-panfocus-frame";
 
 export function mount(root, app) {
   const head = mountStackHead(document.getElementById("stack-head"), app);
@@ -42,12 +41,13 @@ export function mount(root, app) {
     let to = 0;
     await change((frames) => {
       const from = frames.findIndex((other) => other.key === frame.key);
+      if (from < 0) return {}; // its file has changed meanwhile, and is being read again
       to = Math.min(Math.max(newPlace(from), 0), frames.length - 1);
       const order = frames.map((_, i) => i);
       order.splice(to, 0, ...order.splice(from, 1));
       return { order };
     });
-    if (focus) rows[to][rows[to][focus].disabled ? (focus === "up" ? "down" : "up") : focus].focus();
+    if (focus) rows[to].focusArrow(focus);
     app.announce(`${frame.name} is frame ${to + 1} now.`);
   }
 
@@ -57,108 +57,15 @@ export function mount(root, app) {
     }));
   }
 
-  function newRow(place) {
-    const row = {
-      picture: element("img", {
-        alt: "",
-        loading: "lazy",
-        decoding: "async",
-        width: 96,
-        height: 72,
-        draggable: false,
-      }),
-      name: element("span", { class: "frame-name" }),
-      facts: element("span", { class: "quiet" }),
-      score: element("meter", { min: 0, max: 1 }),
-      error: element("span", { class: "fault" }),
-      use: element("input", {
-        type: "checkbox",
-        onchange: (event) => exclude(row.frame, !event.target.checked),
-      }),
-      up: element(
-        "button",
-        { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from - 1, "up") },
-        "↑",
-      ),
-      down: element(
-        "button",
-        { type: "button", class: "plain icon", onclick: () => move(row.frame, (from) => from + 1, "down") },
-        "↓",
-      ),
-      shown: null,
-    };
-    row.focus = element("label", { class: "focus-score quiet" }, "Focus", row.score);
-    row.node = element(
-      "li",
-      {
-        class: "frame",
-        draggable: true,
-        ondragstart: (event) => {
-          carried = place;
-          event.dataTransfer.setData(FRAME_TYPE, String(place));
-          event.dataTransfer.effectAllowed = "move";
-        },
-        ondragover: (event) => {
-          if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
-          event.preventDefault();
-          row.node.classList.toggle("before", place < carried);
-          row.node.classList.toggle("after", place > carried);
-        },
-        ondragleave: () => row.node.classList.remove("before", "after"),
-        ondrop: (event) => {
-          row.node.classList.remove("before", "after");
-          if (!event.dataTransfer.types.includes(FRAME_TYPE)) return;
-          event.preventDefault();
-          move(app.stack().frames[carried], () => place, null);
-        },
-      },
-      row.picture,
-      element("div", { class: "frame-text" }, row.name, row.facts, row.focus, row.error),
-      element(
-        "div",
-        { class: "frame-actions" },
-        element("label", { class: "use" }, row.use, "Use"),
-        row.up,
-        row.down,
-      ),
-    );
-    return row;
-  }
-
-  function drawRow(row, frame, place, stack) {
-    const src = `/api/stacks/${stack.id}/thumbnails/${frame.key}`;
-    const known = JSON.stringify([src, frame, place, stack.frames.length]);
-    if (row.shown === known) return;
-    row.shown = known;
-    row.frame = frame;
-    setText(row.name, `${place + 1}. ${frame.name}`);
-    row.name.title = frame.name;
-    const waiting = frame.state === "waiting" || frame.state === "looking";
-    setText(row.facts, frame.state === "bad" ? "cannot be used" : waiting ? "being read …" : factsOf(frame));
-    setText(row.error, frame.error ?? "");
-    row.focus.hidden = frame.score === null || frame.score === undefined;
-    if (!row.focus.hidden) {
-      row.score.value = frame.score;
-      row.focus.title = `Focus: ${Math.round(frame.score * 100)} % of the sharpest frame`;
-      row.score.setAttribute("aria-label", `Focus of ${frame.name}, of the sharpest frame`);
-    }
-    if (frame.state === "ready" && row.picture.dataset.src !== src) {
-      row.picture.dataset.src = src;
-      row.picture.src = src;
-    } else if (frame.state !== "ready" && row.picture.dataset.src) {
-      delete row.picture.dataset.src;
-      row.picture.removeAttribute("src");
-    }
-    row.node.classList.toggle("bad", frame.state === "bad");
-    row.node.classList.toggle("out", frame.excluded);
-    row.use.checked = !frame.excluded && frame.state !== "bad";
-    row.use.disabled = frame.state === "bad";
-    row.use.setAttribute("aria-label", `Use ${frame.name}`);
-    row.up.disabled = place === 0;
-    row.down.disabled = place === stack.frames.length - 1;
-    row.up.setAttribute("aria-label", `Move ${frame.name} earlier`);
-    row.down.setAttribute("aria-label", `Move ${frame.name} later`);
-  }
+  const actions = {
+    move,
+    exclude,
+    carry: (place) => {
+      carried = place;
+    },
+    carried: () => carried,
+    drop: (place) => move(app.stack().frames[carried], () => place, null),
+  };
 
   function draw(stack) {
     head(stack);
@@ -167,24 +74,28 @@ export function mount(root, app) {
     setText(count, used === stack.frames.length ? `${used}` : `${used} of ${stack.frames.length} used`);
     add.parentElement.hidden = stack.in_place; // frames read in place are what was chosen there
     while (rows.length < stack.frames.length) {
-      rows.push(newRow(rows.length));
+      rows.push(createFrameRow(rows.length, actions));
       list.append(rows.at(-1).node);
     }
     while (rows.length > stack.frames.length) rows.pop().node.remove();
-    for (const [i, frame] of stack.frames.entries()) drawRow(rows[i], frame, i, stack);
+    for (const [i, frame] of stack.frames.entries()) rows[i].draw(frame, stack);
   }
 
-  let shown;
+  let shown = null;
   app.state.on((now, before) => {
     const stack = app.stack();
     if (stack === shown && now.uploads === before.uploads) return;
+    const opened = stack?.id !== shown?.id;
     shown = stack;
     draw(stack);
+    if (opened) lookAgain(app);
   });
+  window.addEventListener("focus", () => lookAgain(app));
 }
 
-function factsOf(frame) {
-  const depth = { uint8: "8 bit", uint16: "16 bit", float32: "float" }[frame.dtype] ?? frame.dtype;
-  const pages = frame.pages > 1 ? `${frame.pages} pages, ` : "";
-  return `${pages}${frame.width} × ${frame.height}, ${depth}`;
+/** Files that are read where they are may have been mended or replaced: what has changed is read again. */
+function lookAgain(app) {
+  const stack = app.stack();
+  // What comes of it is told by events; where nobody answers, the page says so itself.
+  if (stack?.in_place) app.api.post(`/api/stacks/${stack.id}/look`).catch(() => {});
 }

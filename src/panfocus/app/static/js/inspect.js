@@ -2,7 +2,7 @@
    of focus by which the frames were weighed. */
 
 import { get } from "./api.js";
-import { element } from "./dom.js";
+import { element, labelled } from "./dom.js";
 import { nameOf } from "./viewer/layers.js";
 
 const SIZES = [32, 64, 128, 256];
@@ -134,8 +134,4 @@ function chooser(options, value) {
   const select = element("select", {}, ...options.map(([name, shown]) => new Option(shown, name)));
   select.value = value;
   return select;
-}
-
-function labelled(text, control) {
-  return element("label", {}, element("span", {}, text), control);
 }

@@ -95,6 +95,7 @@ async function sendAll(app, id, files) {
   const stopper = new AbortController();
   const total = files.reduce((sum, file) => sum + file.size, 0);
   let before = 0;
+  let arrived = 0;
   const show = (done, sent) => {
     app.state.set({
       uploads: {
@@ -107,6 +108,7 @@ async function sendAll(app, id, files) {
     show(at, before);
     try {
       await app.api.upload(id, file, (sent) => show(at, before + sent), stopper.signal);
+      arrived += 1;
     } catch (error) {
       app.complain(error);
       if (stopper.signal.aborted || [0, 404, 507].includes(error.status)) break; // no use going on
@@ -115,7 +117,7 @@ async function sendAll(app, id, files) {
   }
   const { [id]: _, ...others } = app.state.get().uploads;
   app.state.set({ uploads: others });
-  if (!stopper.signal.aborted) app.announce(`${files.length} files sent.`);
+  if (!stopper.signal.aborted) app.announce(`${arrived} of ${files.length} files sent.`);
 }
 
 /** Buttons for files and for a folder that open the browser's own choosers. `stackId()` null: a new stack. */

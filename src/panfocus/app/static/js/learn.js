@@ -1,26 +1,16 @@
 /* Learn: rectangles on registered frames say what focused and blurred look like; a dictionary is learned of them. */
 
 import { get } from "./api.js";
-import { copyButton, element, setText } from "./dom.js";
+import { element, fieldOf, setText, toggleButton } from "./dom.js";
 import { formOf } from "./forms.js";
-import { createCourse } from "./learn/course.js";
+import { createOutcome } from "./learn/outcome.js";
 import { drawRegions } from "./learn/region_list.js";
 import { Regions } from "./learn/regions.js";
-
-const STATES = {
-  queued: "Waits for the job before it.",
-  running: "Learning …",
-  done: "Learned.",
-  cancelled: "Cancelled.",
-};
 
 export function mount(panel, app) {
   const { viewer } = app;
   const regions = new Regions(viewer, { drawn, changed: drawAll, shown: () => !panel.hidden });
-  const drawing = element("button", { type: "button", title: "Off: drags move the picture", "aria-pressed": "true", onclick: () => {
-    drawing.setAttribute("aria-pressed", String(drawing.getAttribute("aria-pressed") !== "true"));
-    follow();
-  } }, "Draw");
+  const drawing = toggleButton("Draw", "Off: drags move the picture", follow);
   const add = element("button", { type: "button", onclick: () => drawn(inView()) }, "Add by numbers");
   const list = element("ol", { class: "regions", "aria-label": "Rectangles" });
   const name = element("input", { type: "text", id: "learn-name", maxLength: 60, required: true, value: "my dictionary", spellcheck: false });
@@ -30,27 +20,18 @@ export function mount(panel, app) {
   const form = element(
     "form",
     { class: "tool-form", onsubmit: (event) => { event.preventDefault(); run(); } },
-    element("div", { class: "field" }, element("label", { for: "learn-name" }, "Name"), name),
+    fieldOf("Name", name),
     element("details", {}, element("summary", {}, "Settings of learning"), fields),
     start,
     fault,
   );
-  const course = createCourse();
-  const said = element("p", { role: "status" });
-  const cancel = element("button", { type: "button", onclick: () => post(`/api/jobs/${learning().id}/cancel`) }, "Cancel");
-  const use = element("button", { type: "button", class: "main", onclick: () => app.useOptions({ method: "coupled", dictionary: learning().result.dictionary }) }, "Use it");
-  const links = element("p", { class: "links" });
-  const command = element("code", { class: "command", tabIndex: 0, role: "region", "aria-label": "Command line of learning" });
-  const outcome = element("section", { class: "tool-part", "aria-labelledby": "learned-title", hidden: true },
-    element("h3", { id: "learned-title" }), said, element("div", { class: "row" }, cancel, use), course.element, links,
-    element("details", {}, element("summary", {}, "Command line"),
-      element("p", { class: "help" }, "Learns the same, in a terminal of this computer:"), command, copyButton(() => command.textContent, app)));
+  const outcome = createOutcome(app);
   panel.append(
     element("p", { class: "help" }, "Draw rectangles on the picture where one frame is in focus and another is not (or press C, then Space at two corners). A dictionary of sharp and blurred patches is learned from them."),
-    element("div", { class: "row" }, drawing, add),
+    element("div", { class: "row" }, drawing.button, add),
     list,
     form,
-    outcome,
+    outcome.element,
   );
 
   let job = null; // on whose frames the rectangles are drawn
@@ -72,10 +53,10 @@ export function mount(panel, app) {
         settings = { ...settings, [field.name]: value };
       }));
     }
-    const wanted = tool === "learn" && job !== null && drawing.getAttribute("aria-pressed") === "true";
+    const wanted = tool === "learn" && job !== null && drawing.isOn();
     if (wanted && !regions.isSet) viewer.setTool(regions);
     if (!wanted && regions.isSet) viewer.setTool(null);
-    drawOutcome();
+    outcome.draw(learning());
   }
 
   /* The newest learning on this stack. */
@@ -87,28 +68,6 @@ export function mount(panel, app) {
   function drawAll() {
     if (job) drawRegions(list, regions, job);
     start.disabled = regions.list.length === 0;
-  }
-
-  function drawOutcome() {
-    const now = learning();
-    outcome.hidden = !now;
-    if (!now) return;
-    setText(outcome.firstChild, now.name);
-    setText(said, now.error ?? STATES[now.state] ?? now.state);
-    said.classList.toggle("fault", Boolean(now.error));
-    cancel.hidden = !["queued", "running"].includes(now.state);
-    use.hidden = now.state !== "done";
-    course.draw(now);
-    setText(command, now.command);
-    const wanted = now.state === "done" ? now.id : "";
-    if (links.dataset.of === wanted) return;
-    links.dataset.of = wanted;
-    links.replaceChildren(...(wanted ? [
-      element("a", { href: `/api/dictionaries/${encodeURIComponent(now.result.dictionary)}`, download: "" }, "Save the dictionary"),
-      // The rectangles name files beside them: the frames as they were aligned.
-      ...["regions.toml", ...(now.result.frames ?? [])].map((file, i) =>
-        element("a", { href: `/api/jobs/${now.id}/exports/${file}`, download: file }, i ? `Save ${file}` : "Save the rectangles")),
-    ] : []));
   }
 
   /* A rectangle in the middle of the view, to be changed by numbers. */
@@ -146,19 +105,11 @@ export function mount(panel, app) {
     start.disabled = true;
     try {
       app.accept({ kind: "job", job: await app.api.post("/api/jobs", { learn: wanted }) });
-      outcome.scrollIntoView({ block: "nearest" });
+      outcome.element.scrollIntoView({ block: "nearest" });
     } catch (error) {
       setText(fault, error.message);
     } finally {
       start.disabled = regions.list.length === 0;
-    }
-  }
-
-  async function post(path) {
-    try {
-      app.accept({ kind: "job", job: await app.api.post(path) });
-    } catch (error) {
-      app.complain(error);
     }
   }
 }

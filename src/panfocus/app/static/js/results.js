@@ -52,35 +52,34 @@ export function mount(root, app) {
     return row;
   }
 
-  function drawRow(row, job, place, selected) {
+  function drawRow(row, job, selected) {
     const going = job.state === "running" || job.state === "queued";
-    setText(row.name, `${place + 1}. ${job.options?.method ?? app.state.get().methods[0]?.name ?? "fusion"}`);
+    setText(row.name, job.name);
     const time = job.state === "done" && job.result?.seconds ? ` in ${secondsText(job.result.seconds)}` : "";
     setText(row.facts, `${WORDS[job.state]}${time}`);
     row.open.setAttribute("aria-current", String(job.id === selected));
     setBar(row.bar, job);
-    row.bar.setAttribute("aria-label", `Progress of fusion ${place + 1}`);
+    row.bar.setAttribute("aria-label", `Progress of fusion ${job.name}`);
     row.stop.hidden = !going;
-    row.stop.setAttribute("aria-label", `Cancel fusion ${place + 1}`);
+    row.stop.setAttribute("aria-label", `Cancel fusion ${job.name}`);
     row.remove.hidden = going;
-    row.remove.setAttribute("aria-label", `Delete fusion ${place + 1}`);
+    row.remove.setAttribute("aria-label", `Delete fusion ${job.name}`);
   }
 
   app.state.on((now, before) => {
-    if (now.jobs === before.jobs && now.selected === before.selected && now.methods === before.methods)
-      return;
+    if (now.jobs === before.jobs && now.selected === before.selected) return;
     const jobs = now.jobs.filter((job) => job.stack === now.selected.stack && job.kind === "fuse");
     for (const [id, row] of rows) {
       if (jobs.some((job) => job.id === id)) continue;
       row.node.remove();
       rows.delete(id);
     }
-    for (const [place, job] of jobs.entries()) {
+    for (const job of jobs) {
       if (!rows.has(job.id)) {
         rows.set(job.id, newRow(job.id));
         list.append(rows.get(job.id).node);
       }
-      drawRow(rows.get(job.id), job, place, now.selected.job);
+      drawRow(rows.get(job.id), job, now.selected.job);
     }
     const others = now.jobs.filter(
       (job) => (job.state === "running" || job.state === "queued") && !jobs.includes(job),

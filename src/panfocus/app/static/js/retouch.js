@@ -1,7 +1,7 @@
 /* Retouch: paint a place of the result from a frame of your choice. */
 
 import { get } from "./api.js";
-import { element, setText } from "./dom.js";
+import { element, setText, toggleButton } from "./dom.js";
 import { Brush } from "./retouch/brush.js";
 import { createBrushForm } from "./retouch/brush_form.js";
 import { createStrokeList } from "./retouch/stroke_list.js";
@@ -24,15 +24,11 @@ export function mount(panel, app) {
   const list = createStrokeList(app, () => strokes);
   const undo = button("Undo", "Ctrl+Z", () => takeBack());
   const redo = button("Redo", "Ctrl+Shift+Z", () => bringBack());
-  const painting = button("Brush", "Off: drags move the picture", () => {
-    painting.setAttribute("aria-pressed", String(painting.getAttribute("aria-pressed") !== "true"));
-    follow();
-  });
-  painting.setAttribute("aria-pressed", "true");
+  const painting = toggleButton("Brush", "Off: drags move the picture", follow);
   const said = element("p", { class: "quiet", role: "status" });
   panel.append(
     element("p", { class: "help" }, "Paint over a place of the result with a frame that shows it better."),
-    element("div", { class: "row" }, painting, undo, redo),
+    element("div", { class: "row" }, painting.button, undo, redo),
     said,
     form.element,
     list.element,
@@ -74,7 +70,7 @@ export function mount(panel, app) {
     if (another) open();
     const active = tool === "retouch" && job !== null;
     if (active) strokes.load(job.retouch?.version ?? 0);
-    const wanted = active && strokes.loaded && painting.getAttribute("aria-pressed") === "true";
+    const wanted = active && strokes.loaded && painting.isOn();
     if (wanted && !brush.isSet) viewer.setTool(brush);
     if (!wanted && brush.isSet) viewer.setTool(null);
     if (!active) form.showBeside(false);

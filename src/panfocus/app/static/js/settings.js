@@ -1,15 +1,11 @@
 // The Fuse button with an estimate; the settings, in forms made of what the server tells of the methods.
-import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
+import { element, fieldOf, setText } from "./dom.js";
+import { createEstimate } from "./estimate.js";
 import { formOf } from "./forms.js";
 
 export function mount(root, app) {
   const fuse = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
-  const estimate = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
-  const warnings = element("ul", {
-    class: "warnings",
-    "aria-label": "Warnings for this fusion",
-    hidden: true,
-  });
+  const estimate = createEstimate(app, () => (fuseable ? chosen : null));
   const method = element("select", {
     id: "method",
     "aria-describedby": "method-summary",
@@ -24,35 +20,26 @@ export function mount(root, app) {
     "Back to the defaults",
   );
   const changed = element("span", { class: "quiet" });
-  const command = element("code", { class: "command", tabIndex: 0, "aria-label": "Command line" });
   fuse.setAttribute("aria-describedby", "estimate");
   root.append(
     element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"),
     fuse,
-    estimate,
-    warnings,
+    estimate.line,
+    estimate.warnings,
     element(
       "details",
       { class: "more", id: "settings-details" },
       element("summary", {}, "Settings ", changed),
-      element("div", { class: "field" }, element("label", { for: "method" }, "Method"), method, summary),
+      fieldOf("Method", method, summary),
       fields,
       element("h4", {}, "Frames and result"),
       options,
       reset,
     ),
-    element(
-      "details",
-      { class: "more" },
-      element("summary", {}, "Command line"),
-      element("p", { class: "help" }, "The same fusion, to run in a terminal:"),
-      command,
-      copyButton(() => command.textContent, app),
-    ),
+    estimate.commandLine,
   );
 
   let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
-  let asking = null;
   let fuseable = false;
   let posting = false;
 
@@ -105,7 +92,7 @@ export function mount(root, app) {
     const { settings = {}, ...others } = chosen;
     const n = Object.keys(settings).length + Object.keys(others).length;
     setText(changed, n === 0 ? "(defaults)" : `(${n} changed)`);
-    ask();
+    estimate.ask();
   }
 
   function readiness() {
@@ -119,40 +106,6 @@ export function mount(root, app) {
     const n = used.reduce((sum, frame) => sum + (frame.pages || 1), 0);
     if (n < 2) return { text: "A fusion needs at least two frames.", ready: false };
     return { text: null, ready: true };
-  }
-
-  const ask = debounced(async () => {
-    asking?.abort();
-    const stack = app.stack();
-    if (!stack || !fuseable) return;
-    asking = new AbortController();
-    const { signal } = asking;
-    setText(estimate, "Estimating …");
-    try {
-      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, chosen, signal);
-      if (signal.aborted) return;
-      showEstimate(answer);
-    } catch (error) {
-      if (!signal.aborted) showEstimate({ error: error.message });
-    }
-  }, 250);
-
-  function showEstimate(answer) {
-    estimate.classList.toggle("fault", Boolean(answer.error));
-    if (answer.error) setText(estimate, answer.error);
-    else {
-      const time =
-        answer.seconds === null
-          ? ""
-          : `${answer.seconds < 5 ? "A few seconds" : `About ${secondsText(answer.seconds)}`}, `;
-      setText(
-        estimate,
-        `${time}${sizeText(answer.memory)} of memory. ${answer.n_frames} frames of ${answer.width} × ${answer.height}.`,
-      );
-    }
-    setText(command, answer.command ?? "");
-    const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
-    setLines(warnings, said);
   }
 
   async function start() {
@@ -206,14 +159,12 @@ export function mount(root, app) {
     fuseable = ready;
     fuse.disabled = !ready;
     if (!ready) {
-      asking?.abort();
-      estimate.classList.remove("fault");
-      setText(estimate, text);
+      estimate.say(text);
       shownFrames = null;
     } else {
       const frames = app.stack().frames.map((frame) => [frame.name, frame.excluded]);
       const known = JSON.stringify([now.selected.stack, frames]);
-      if (shownFrames !== known) ask();
+      if (shownFrames !== known) estimate.ask();
       shownFrames = known;
     }
   });

@@ -1,6 +1,6 @@
 /* The rectangles as a list of small forms: where they are, and which frame is focused there. */
 
-import { element } from "../dom.js";
+import { element, fieldOf } from "../dom.js";
 import { nameOf } from "../viewer/layers.js";
 
 const NUMBERS = ["top", "left", "height", "width"];
@@ -41,7 +41,7 @@ function form(region, i, regions, job) {
       document.getElementById(id)?.focus(); // the form was made anew
     } }, ...frames.map(([value, shown]) => new Option(shown, value)));
     select.value = region[name];
-    return element("div", { class: "field" }, element("label", { for: id }, text), select);
+    return fieldOf(text, select);
   }
 }
 
@@ -55,5 +55,5 @@ function number(region, i, name, regions, job) {
     regions.changed();
     document.getElementById(id)?.focus();
   } });
-  return element("div", { class: "field" }, element("label", { for: id }, name[0].toUpperCase() + name.slice(1)), input);
+  return fieldOf(name[0].toUpperCase() + name.slice(1), input);
 }

@@ -1,6 +1,6 @@
 /* The form of the brush: the frame that it paints, its size, hardness and opacity. */
 
-import { element, setText } from "../dom.js";
+import { element, setText, tickBox } from "../dom.js";
 import { nameOf } from "../viewer/layers.js";
 
 const percent = (value) => `${Math.round(100 * value)} %`;
@@ -16,8 +16,8 @@ export function createBrushForm(brush) {
     slider("Hardness", "hardness", (part) => 100 * part, (at) => at / 100, 100, percent),
     slider("Opacity", "opacity", (part) => 100 * part, (at) => at / 100, 100, percent),
   ];
-  const match = tick("Match the brightness", () => brush.set({ match: match.input.checked }));
-  const side = tick("Show the frame beside the result", () => showBeside(side.input.checked));
+  const match = tickBox("Match the brightness", { onchange: () => brush.set({ match: match.input.checked }) });
+  const side = tickBox("Show the frame beside the result", { onchange: () => showBeside(side.input.checked) });
   let job = null;
   let beside = null; // the layer that was put there from here
 
@@ -85,9 +85,4 @@ export function createBrushForm(brush) {
     update,
     showBeside,
   };
-}
-
-function tick(text, onchange) {
-  const input = element("input", { type: "checkbox", onchange });
-  return { input, label: element("label", { class: "check" }, input, text) };
 }

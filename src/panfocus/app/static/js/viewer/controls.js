@@ -1,7 +1,7 @@
 /* The bar above the picture (what is shown, what it is compared with, maps laid over, zoom) and the line below. */
 
-import { element, setText } from "../dom.js";
-import { layersOf, nameOf, rivalsOf, titleOf } from "./layers.js";
+import { element, labelled, setText } from "../dom.js";
+import { layersOf, nameOf, rivalsOf } from "./layers.js";
 
 const ZOOMS = [
   ["Fit", "Fit the picture into the view (0)", (viewer) => viewer.fit()],
@@ -78,7 +78,7 @@ export function createControls(room, viewer) {
     fill(
       compared,
       [["", "nothing"], ...named(pictures)],
-      { Frames: named(frames), "Other results": rivals.map((rival) => [`${rival.id}/fused`, titleOf(rival)]) },
+      { Frames: named(frames), "Other results": rivals.map((rival) => [`${rival.id}/fused`, rival.name]) },
       shown.compared ?? shown.beside ?? "",
     );
     if (shown.compared || shown.beside) how.value = shown.beside ? "beside" : "slider";
@@ -93,10 +93,6 @@ export function createControls(room, viewer) {
 
   update();
   return { update, tell };
-}
-
-function labelled(text, control) {
-  return element("label", {}, element("span", {}, text), control);
 }
 
 function select(onchange) {

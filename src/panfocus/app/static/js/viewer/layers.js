@@ -28,11 +28,6 @@ export function nameOf(job, layer) {
   return `Frame ${Number(frame[1]) + 1}: ${job.result.names[frame[1]] ?? ""}`;
 }
 
-/* How a whole result is called beside others of the same stack. */
-export function titleOf(job) {
-  return job.name || job.options?.method || "Result";
-}
-
 /* Other results of the stack that can be laid over this one, pixel on pixel. */
 export function rivalsOf(job, jobs) {
   return jobs.filter(
@@ -65,7 +60,7 @@ export class Layers {
   caption(reference) {
     const { job, layer } = this.#resolve(reference);
     if (!job?.result) return "";
-    return job === this.viewer.job() ? nameOf(job, layer) : `${titleOf(job)}: ${nameOf(job, layer)}`;
+    return job === this.viewer.job() ? nameOf(job, layer) : `${job.name}: ${nameOf(job, layer)}`;
   }
 
   #resolve(reference) {

@@ -1,0 +1,62 @@
+// What a fusion would take, what speaks against it, and the command that does the same: asked of the server.
+import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
+
+const WAIT = 250; // ms after the last change of a setting
+
+/** `wanted()` gives the options to be estimated, or null where nothing can be fused. */
+export function createEstimate(app, wanted) {
+  const line = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
+  const warnings = element("ul", {
+    class: "warnings",
+    "aria-label": "Warnings for this fusion",
+    hidden: true,
+  });
+  const command = element("code", { class: "command", tabIndex: 0, "aria-label": "Command line" });
+  const commandLine = element(
+    "details",
+    { class: "more" },
+    element("summary", {}, "Command line"),
+    element("p", { class: "help" }, "The same fusion, to run in a terminal:"),
+    command,
+    copyButton(() => command.textContent, app),
+  );
+  let asking = null;
+
+  const ask = debounced(async () => {
+    asking?.abort();
+    const stack = app.stack();
+    const options = wanted();
+    if (!stack || !options) return;
+    asking = new AbortController();
+    const { signal } = asking;
+    setText(line, "Estimating …");
+    try {
+      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
+      if (!signal.aborted) show(answer);
+    } catch (error) {
+      if (!signal.aborted) show({ error: error.message });
+    }
+  }, WAIT);
+
+  function show(answer) {
+    line.classList.toggle("fault", Boolean(answer.error));
+    setText(line, answer.error ?? textOf(answer));
+    setText(command, answer.command ?? "");
+    const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
+    setLines(warnings, said);
+  }
+
+  /** Say why there is nothing to estimate. */
+  function say(text) {
+    asking?.abort();
+    line.classList.remove("fault");
+    setText(line, text);
+  }
+
+  return { line, warnings, commandLine, ask, say };
+}
+
+function textOf({ seconds, memory, n_frames: n, width, height }) {
+  const about = seconds < 5 ? "A few seconds" : `About ${secondsText(seconds)}`;
+  return `${seconds === null ? "" : `${about}, `}${sizeText(memory)} of memory. ${n} frames of ${width} × ${height}.`;
+}

@@ -1,0 +1,52 @@
+"""What the page says of files names them as the user does, not by where the server keeps them."""
+
+import numpy as np
+import pytest
+from app_server import wait
+
+from panfocus.app.store import Store
+from panfocus.io.write import write_image
+
+
+@pytest.fixture
+def unlike(server, tmp_path):
+    """A stack of two files that were sent, of different sizes."""
+    stack = server.client.post("/api/stacks", json={"name": "unlike"}).raise_for_status().json()["id"]
+    rng = np.random.default_rng(3)
+    for name, side in (("large one.png", 80), ("small one.png", 70)):
+        write_image(tmp_path / name, rng.integers(0, 256, (side, side), dtype=np.uint8))
+        content = (tmp_path / name).read_bytes()
+        server.client.put(f"/api/stacks/{stack}/files/{name}", content=content).raise_for_status()
+    server.seen(stack)
+    return stack
+
+
+def test_estimates_and_jobs_name_the_files_that_were_sent(server, unlike):
+    estimate = server.client.post(f"/api/stacks/{unlike}/estimate", json={}).json()
+    name = server.client.post("/api/jobs", json={"stack": unlike, "options": {}}).json()["id"]
+    for _ in wait(60):
+        (job,) = [job for job in server.state()["jobs"] if job["id"] == name]
+        if job["state"] == "failed":
+            break
+    for error in (estimate["error"], job["error"]):
+        assert error.startswith("small one.png ")
+        assert "large one.png" in error
+        assert str(server.work) not in error
+
+
+def test_lines_lose_the_folders_of_files_and_keep_other_paths(tmp_path):
+    (tmp_path / "my work").mkdir()
+    store = Store(tmp_path / "my work")
+    name = store.stacks.new_id()
+    files = [
+        store.stacks.folder(name) / "files" / "a b.png",
+        store.jobs.folder(name) / "exports" / "fused.tif",
+        store.dictionaries / "mine.npz",
+    ]
+    line = "{}, {} and {} are not alike".format(*files)
+    assert store.as_known(line) == "a b.png, fused.tif and mine.npz are not alike"
+    for path in (
+        store.jobs.folder(name) / "arrays" / "fused",
+        tmp_path / "stacks" / name / "files" / "a.png",
+    ):
+        assert store.as_known(f"{path}: no room") == f"{path}: no room"
