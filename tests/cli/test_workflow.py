@@ -86,7 +86,7 @@ EXTRAS = {
 
 @pytest.mark.parametrize("extras", EXTRAS.values(), ids=EXTRAS)
 def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extras):
-    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
     before = {name: name.read_bytes() for name in names}
@@ -441,7 +441,7 @@ def test_slabs_are_written_beside_the_picture(lights, run, stack):
 
 
 def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
-    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
     before = sorted(lights.rglob("*"))
     arguments = ("--slabs", "3:1", "--preview", "--apply-to", "red", "--apply-output", "red.png")
     out = run("fuse", "white", "-o", "new.png", "--dry-run", *arguments).out
@@ -457,13 +457,13 @@ def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
 
 
 def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypatch):
-    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
     ran = run("fuse", "white", "-o", "small.png", "--preview", "--report", "report.json")
     assert "a preview, at 1/2 of the frames' size" in ran.out
     expected = pf.fuse(np.array([reduced(frame, 2) for frame in stack]))
     np.testing.assert_array_equal(read_image("small.png"), expected.image)
     assert report()["preview"] == {"reduced_by": 2, "width": 50, "height": 30}
-    monkeypatch.setattr("panfocus.job.prepare.PREVIEW_SIDE", 100)
+    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 100)
     assert "no preview: the frames are small" in run("fuse", "white", "-o", "large.png", "--preview").out
 
 

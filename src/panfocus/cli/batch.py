@@ -110,7 +110,7 @@ def batch(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.batch.run import Workers, batch_folder, finished_before, outputs_of, plan, run_batch
-        from panfocus.job.prepare import checked_options
+        from panfocus.job.options import checked_options
 
         like = Request(
             inputs=(),

@@ -9,7 +9,8 @@ from panfocus.job.align import as_aligned
 from panfocus.job.contents import picture_content, said_of_picture
 from panfocus.job.fusion import Fusion, read_source, without_hot_pixels
 from panfocus.job.listener import Listener
-from panfocus.job.prepare import Job, Source
+from panfocus.job.prepare import Job
+from panfocus.job.source import Source
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content

@@ -12,10 +12,11 @@ from panfocus._progress import Watch, silent, unwatched
 from panfocus.job.align import aligned_stack, alignment_report, reference_left
 from panfocus.job.contents import said_of_picture
 from panfocus.job.listener import Listener
-from panfocus.job.prepare import Job, Source
+from panfocus.job.prepare import Job
 from panfocus.job.report import input_digests
 from panfocus.job.request import Request
 from panfocus.job.retouch import check_size, retouched
+from panfocus.job.source import Source
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,119 @@
+"""What the options of a request mean, and which of them are refused whatever the frames are."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panfocus.errors import InputError
+from panfocus.job.align import check_align
+from panfocus.job.bits import check_bits
+from panfocus.job.lengths import DepthScale
+from panfocus.job.request import Request
+from panfocus.job.retouch import check_retouch
+from panfocus.job.sizes import parse_size
+
+if TYPE_CHECKING:
+    from panfocus.io.raster import JpegSettings
+    from panfocus.methods import FusionMethod
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What a request's options mean, whatever the frames are."""
+
+    method_name: str
+    method: "FusionMethod"
+    settings: dict[str, Any]  # of the method
+    refinement: dict[str, Any]
+    jpeg: "JpegSettings"
+    slabs: tuple[int, int] | None
+    depth_scale: DepthScale | None
+    max_memory: int | None
+
+
+def checked_options(request: Request) -> Options:
+    """Refuse what is wrong for any frames."""
+    from panfocus._checks import one_of
+    from panfocus.io.raster import jpeg_settings
+    from panfocus.methods import DEFAULT_METHOD, get_method
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+
+    request.outputs.check_names()
+    name = request.method or DEFAULT_METHOD
+    settings = _method_options(name, request.settings, request.dictionary)
+    method = get_method(name, **settings)
+    request.outputs.check_maps(name, method.maps)
+    refinement = _refine_options(request.refine, request.refine_strength)
+    check_align(request.align, request.borders)
+    check_bits(request.bits)
+    jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+    one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
+    one_of("--exposure", request.exposure, EXPOSURE)
+    slabs = _slab_size(request)
+    _check_applied(request, method.maps)
+    depth_scale = DepthScale.parse(request.step) if request.step else None
+    max_memory = None if request.max_memory is None else parse_size(request.max_memory)
+    _check_together(request)
+    return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
+
+
+def _check_together(request: Request) -> None:
+    check_retouch(request)
+    for option, given in (("--apply-to", request.apply_to), ("--slabs", request.slabs)):
+        if request.skip_bad and given:
+            raise InputError(
+                f"--skip-bad with {option}: frames are counted there; leave bad ones out yourself"
+            )
+
+
+def _check_applied(request: Request, maps: Sequence[str]) -> None:
+    n_sets, n_outputs = len(request.apply_to), len(request.outputs.applied)
+    if n_sets != n_outputs:
+        raise InputError(
+            f"--apply-to is given {n_sets} times, --apply-output {n_outputs} times; they go in pairs"
+        )
+    if n_sets and "labels" not in maps:
+        raise InputError("--apply-to: this method gives no labels that could be applied; choose another")
+    if n_sets and (request.refine or request.refine_strength is not None):
+        raise InputError("--apply-to with --refine: what is applied is not refined; leave one of them out")
+
+
+def _slab_size(request: Request) -> tuple[int, int] | None:
+    if request.slabs is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6}):(\d{1,6})", request.slabs.strip())
+    if not match:
+        raise InputError(f"--slabs {request.slabs}: needed are two whole numbers, SIZE:OVERLAP, such as 10:3")
+    if request.outputs.confidence:
+        raise InputError(
+            "--slabs with --confidence: where slabs overlap either may be right; leave one of them out"
+        )
+    return int(match[1]), int(match[2])
+
+
+def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) -> dict[str, Any]:
+    """Return the settings that were typed, in the types of the method."""
+    from panfocus.methods import parse_settings, setting_names
+
+    texts = {}
+    for setting in typed:
+        name, equals, value = setting.partition("=")
+        if not equals or name == "dictionary":
+            raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
+        texts[name] = value
+    if dictionary:
+        if "dictionary" not in setting_names(method):
+            raise InputError(f"--dictionary {dictionary}: the method {method} takes none")
+        texts["dictionary"] = str(dictionary)
+    return parse_settings(method, texts)
+
+
+def _refine_options(refine: bool, strength: float | None) -> dict[str, Any]:
+    if strength is None:
+        return {"refine": refine}
+    if not 0 <= strength < math.inf:
+        raise InputError(f"--refine-strength must be a number from 0 upwards, got {strength}")
+    return {"refine": True, "refine_strength": strength}
