@@ -1,4 +1,4 @@
-"""Two small frames, a dictionary, and the command: in this process, and in one of its own."""
+"""Two small frames, a stack of five in two lights, a dictionary, and the command, here and in a process."""
 
 import os
 import subprocess
@@ -43,6 +43,28 @@ def folder(tmp_path, scene, monkeypatch):
     """A folder with the two frames, which is the current one."""
     for name, frame in zip(("a.png", "b.png"), scene, strict=True):
         write_image(tmp_path / name, frame)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def stack():
+    """Five colour frames (5, 60, 100, 3); a fifth of the width is sharp in each, from left to right."""
+    rng = np.random.default_rng(3)
+    sharp = gaussian_filter(rng.random((60, 100, 3)), (0.6, 0.6, 0))
+    blurred = np.array([gaussian_filter(sharp, (s, s, 0)) if s else sharp for s in range(5)])
+    columns = np.arange(100)
+    frames = [blurred[np.abs(columns // 20 - k), :, columns].swapaxes(0, 1) for k in range(5)]
+    return np.rint(255 * np.array(frames)).astype(np.uint8)
+
+
+@pytest.fixture
+def lights(tmp_path, stack, monkeypatch):
+    """Folders `white`, the frames, and `red`, 16 bits of grey that are made of them, in the current one."""
+    for name, frames in (("white", stack), ("red", stack[..., 0].astype(np.uint16) * 200)):
+        (tmp_path / name).mkdir()
+        for k, frame in enumerate(frames):
+            write_image(tmp_path / name / f"z{k}.png", frame)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

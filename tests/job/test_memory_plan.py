@@ -1,26 +1,18 @@
-"""Plans keep to the memory that is allowed, and the command keeps to its plan."""
+"""Plans keep to the memory that is allowed."""
 
 import dataclasses
-import json
 import re
-import signal
-import subprocess
-import sys
 import tracemalloc
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import tifffile
 from scipy.ndimage import gaussian_filter
 
 from panfocus._checks import blank
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError
 from panfocus.execute import tile_side
-from panfocus.io.machine import free_memory
-from panfocus.io.read import read_image
 from panfocus.job.plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
@@ -106,23 +98,6 @@ def test_the_least_memory_suffices_whatever_the_frames_turn_out_to_be(n_frames, 
             assert tile_side(found, left, planned.tile_memory, halo=found.halo) >= 48
 
 
-def test_soft_frames_are_fused_with_the_least_memory(run, tmp_path, rng):
-    texture = gaussian_filter(rng.random((700, 900)), 3)
-    texture = np.uint8(255 * (texture - texture.min()) / np.ptp(texture))
-    for k in range(2):
-        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, k))
-    frames = blank((2, 700, 900), np.dtype(np.uint8))
-    size = least_memory("panfocus", frames, maps=("never_in_focus",), align=True, threads=None)
-    outputs = ("-o", tmp_path / "fused.png", "--never-in-focus", tmp_path / "never.png")
-    limit = ("--max-memory", f"{size // 10**6}MB")
-    ran = run("fuse", tmp_path, *outputs, *limit, "--report", tmp_path / "report.json")
-    assert (ran.code, ran.err) == (0, "")
-    assert json.loads((tmp_path / "report.json").read_text())["scale"] > 1
-    ran = run("fuse", tmp_path, *outputs, "--force", "--max-memory", f"{size // 10**6 - 2}MB")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert "fuse ..." not in ran.out
-
-
 def test_of_slabs_what_is_worked_on_at_a_time_counts():
     """One slab of 20 frames, then the pictures of 10 slabs; labels are always kept."""
     spans = slab_spans(155, 20, 5)
@@ -205,118 +180,3 @@ def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monke
         plan("panfocus", frames)
     monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: None)
     assert plan("panfocus", frames) == plan("panfocus", frames, 2 * 10**9)
-
-
-MEMINFO = "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n"
-
-
-@pytest.mark.parametrize(
-    ("files", "free"),
-    [
-        ({"proc/meminfo": MEMINFO}, 8_192_000_000),
-        (
-            {
-                "proc/meminfo": MEMINFO,
-                "proc/self/cgroup": "0::/user/app\n",
-                "sys/fs/cgroup/user/app/memory.max": "max\n",
-                "sys/fs/cgroup/user/memory.max": "2000000000\n",
-                "sys/fs/cgroup/user/memory.current": "700000000\n",
-                "sys/fs/cgroup/user/memory.stat": "anon 600000000\ninactive_file 50000000\n",
-            },
-            1_350_000_000,
-        ),
-        (
-            {
-                "proc/meminfo": MEMINFO,
-                "proc/self/cgroup": "3:cpu:/docker/7f\n5:memory:/docker/7f\n",
-                "sys/fs/cgroup/memory/memory.limit_in_bytes": "1000000000\n",
-                "sys/fs/cgroup/memory/memory.usage_in_bytes": "400000000\n",
-            },
-            600_000_000,
-        ),
-    ],
-    ids=["no group", "second version", "first version"],
-)
-def test_free_memory_is_what_the_kernel_and_every_group_leave(tmp_path, files, free):
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert free_memory(tmp_path) == free
-
-
-def test_free_memory_of_this_machine_is_less_than_it_has():
-    assert 10**7 < free_memory() < 2**46
-
-
-@pytest.fixture
-def large(tmp_path, rng):
-    """Twelve frames of four megapixels, each different, of one scene.
-
-    Smooth: every value of plain noise would be looked at closely, as it may be a hot pixel's.
-    """
-    texture = gaussian_filter(rng.random((2000, 2000, 3), np.float32), (2, 2, 0), mode="wrap")
-    texture = np.uint8(255 * (texture - texture.min()) / np.ptp(texture))
-    for k in range(12):
-        tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, 10 * k, axis=0), photometric="rgb")
-    return tmp_path
-
-
-# This leaves too little beside 144 MB of frames: they go through a scratch file.
-SMALL = ("--method", "dwt", "--set", "levels=1", "--max-memory", "600MB", "--align", "off")
-# In a process whose only child is the command: ru_maxrss is that of the largest child ever.
-MEASURE = """
-import resource, subprocess, sys
-done = subprocess.run([sys.executable, "-c", "from panfocus.cli import main; main()", *sys.argv[1:]])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(done.returncode)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is another elsewhere")
-def test_memory_stays_below_the_limit(large):
-    arguments = ("fuse", *large.glob("*.tif"), "-o", large / "fused.tif", *SMALL)
-    ran = subprocess.run(
-        [sys.executable, "-c", MEASURE, *map(str, arguments)], capture_output=True, text=True, check=True
-    )
-    assert int(ran.stdout.split()[-1]) * 1024 < 600 * 10**6
-    assert read_image(large / "fused.tif").shape == (2000, 2000, 3)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_the_scratch_file_is_gone_however_the_run_ends(large, command, monkeypatch, how):
-    scratch = large / "scratch"
-    scratch.mkdir()
-    monkeypatch.setenv("TMPDIR", str(scratch))
-    process = command("fuse", large, "-o", large / "fused.png", *SMALL)
-    assert process.stdout.readline() == "read ...\n"
-    assert process.stdout.readline() == "fuse ...\n"
-    process.send_signal(how)
-    _, err = process.communicate()
-    assert process.returncode != 0
-    assert err == ("panfocus: interrupted; nothing was written\n" if how == signal.SIGINT else "")
-    assert list(scratch.iterdir()) == []
-    assert not (large / "fused.png").exists()
-
-
-def test_a_dry_run_tells_the_plan_from_headers_alone(large, run, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(large))
-    monkeypatch.setattr("tempfile.tempdir", str(large))
-    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
-    ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", *SMALL)
-    assert (ran.code, ran.err) == (0, "")
-    assert "would fuse 12 frames of 2000 x 2000, uint8, with about" in ran.out
-    assert f"kept in a scratch file in {large}, 144 MB\n" in ran.out
-    assert re.search(r"^in tiles of at most (\d+) x \1 pixels$", ran.out, re.MULTILINE)
-    assert re.search(r"^in about \d+ s$", ran.out, re.MULTILINE)
-    ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", "--max-memory", "9GB")
-    assert "held in memory, 144 MB\n" in ran.out
-
-
-def test_a_disk_without_room_is_refused_before_anything_is_decoded(large, run, monkeypatch):
-    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000_000))
-    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
-    for also in ([], ["--dry-run"]):
-        ran = run("fuse", large, "-o", large / "fused.png", *SMALL, *also)
-        assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-        assert "144 MB are needed there" in ran.err

@@ -1,0 +1,46 @@
+"""Wishes that cannot be met: one line, the right code, nothing left behind."""
+
+from pathlib import Path
+
+import pytest
+
+from panfocus.io.write import write_image
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--apply-to", "red"], 2, ["1 times", "0 times", "pairs"]),
+        (["--apply-output", "red.png"], 2, ["pairs"]),
+        (["--apply-to", "none", "--apply-output", "r.png"], 1, ["none", "no such file"]),
+        (["--apply-to", "few", "--apply-output", "r.png"], 1, ["few", "2 frames", "5 of 100 x 60"]),
+        (["--apply-to", "red", "--apply-output", "r.jpg"], 1, ["r.jpg", "16"]),
+        (["--apply-to", "red", "--apply-output", "red/z1.png", "--force"], 1, ["red/z1.png", "inputs"]),
+        (["--apply-to", "red", "--apply-output", "fused.png"], 2, ["same name"]),
+        (["--apply-to", "red", "--apply-output", "r.png", "--refine"], 2, ["--refine"]),
+        (["--apply-to", "red", "--apply-output", "r.png", "--method", "dwt"], 2, ["no labels"]),
+        (["--slabs", "3"], 2, ["--slabs 3", "SIZE:OVERLAP"]),
+        (["--slabs", "3:3"], 2, ["overlap", "at most 2"]),
+        (["--slabs", "5:1"], 2, ["only 5"]),
+        (["--slabs", "3:1", "--confidence", "c.png"], 2, ["--confidence"]),
+        (["--step", "5"], 2, ["--step 5", "5um"]),
+        (["--sweep", "s.mp4"], 2, ["s.mp4", ".webp"]),
+        (["--sweep", "s.gif", "--method", "coupled"], 2, ["no depth", "--sweep"]),
+        (["--depth-colour", "d.tif"], 2, ["d.tif", ".png"]),
+        (["--save-steps", "white"], 1, ["white/z0.png is in white", "--save-steps"]),
+        (["--save-steps", "white", "--force"], 1, ["white/z0.png is in white", "--save-steps"]),
+        (["--save-steps", "few/..", "--force"], 1, ["fused.png is in few/..", "--save-steps"]),
+        (["--save-steps", "few"], 1, ["few holds files already", "--force"]),
+        (["--max-memory", "0"], 1, ["0 MB of --max-memory"]),
+        (["--save-steps", "white/z0.png/steps"], 1, ["white/z0.png/steps"]),
+    ],
+)
+def test_a_wrong_wish_is_one_line_and_leaves_nothing(lights, run, stack, arguments, code, words):
+    Path("few").mkdir()
+    for k in range(2):
+        write_image(f"few/{k}.png", stack[k])
+    before = sorted(lights.rglob("*"))
+    ran = run("fuse", "white", "-o", "fused.png", *arguments)
+    assert (ran.code, len(ran.err.splitlines())) == (code, 1), ran
+    assert all(word in ran.err for word in words), ran.err
+    assert sorted(lights.rglob("*")) == before
