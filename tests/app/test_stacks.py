@@ -102,6 +102,16 @@ def test_files_that_are_sent_are_kept_bit_for_bit_in_natural_order(server, tmp_p
     assert all((kept / path.name).read_bytes() == path.read_bytes() for path in paths)
 
 
+def test_pictures_of_a_folder_that_are_not_read_are_told(server):
+    folder = server.root / "more"
+    small_stacks.write(folder)
+    (folder / "x.bmp").touch()
+    answer = server.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
+    line = f"left out: 1 picture in {folder} of no kind that panfocus reads there (x.bmp)"
+    assert answer["warnings"] == [line]
+    assert server.seen(answer["id"])["warnings"] == [line]  # a look at the frames has not replaced it
+
+
 def test_names_may_be_of_any_script(server, tmp_path):
     (path, *_) = small_stacks.write(tmp_path)
     for name in ("Käfer 漢字 😀.png", "a%20b#c.png", "a b+c&d=e.png"):

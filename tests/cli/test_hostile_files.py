@@ -365,16 +365,6 @@ def test_links_that_lead_nowhere_or_in_circles_are_refused(run):
     assert find_inputs(["here"]) == [Path("here/a.png"), Path("here/b.png")]  # once, not without end
 
 
-def test_pictures_in_a_folder_that_are_not_read_are_told_even_if_quiet(run):
-    Path("c.bmp").touch()
-    ran = run("fuse", ".", "-o", "new.png", "--quiet", *QUICK)
-    assert ran.code == 0
-    assert (
-        ran.err
-        == "panfocus: warning: left out: 1 picture in . of no kind that panfocus reads there (c.bmp)\n"
-    )
-
-
 # Many files.
 
 

@@ -27,11 +27,12 @@ async def _make(request: Request) -> Answer:
             folder = await run_in_threadpool(app.folders.checked, given)
             if not folder.is_dir():
                 raise Refusal(400, f"{folder} is not a folder")
-            inside = await run_in_threadpool(find_inputs, [folder])
+            left_out: list[str] = []
+            inside = await run_in_threadpool(find_inputs, [folder], warn=left_out.append)
             # A link in it may lead elsewhere.
             paths = [await run_in_threadpool(app.folders.checked, str(path)) for path in inside]
             _check_files(paths)
-            stack = app.stacks.open_in_place(paths, folder)
+            stack = app.stacks.open_in_place(paths, folder, left_out)
         case {"files": [*given]}:
             paths = [await run_in_threadpool(app.folders.checked, path) for path in given]
             _check_files(paths)

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,8 @@ class Stacks:
             | {"score": frame["sharpness"] / best if best and frame["sharpness"] is not None else None}
             for frame in stack["frames"]
         ]
-        told = {name: stack[name] for name in ("id", "name", "folder", "created", "warnings")}
+        told = {name: stack[name] for name in ("id", "name", "folder", "created")}
+        told["warnings"] = [*stack.get("left_out", []), *stack["warnings"]]  # older stacks have no first ones
         receiving = self._receiving.get(stack["id"], 0)
         return told | {"frames": frames, "in_place": in_place(stack), "receiving": receiving}
 
@@ -78,14 +79,19 @@ class Stacks:
         """Make a stack for files that the page sends."""
         return self._new(name or "Stack", None, [])
 
-    def open_in_place(self, paths: Iterable[Path], folder: Path | None) -> Stack:
-        """Make a stack of files on this computer, which stay where they are."""
+    def open_in_place(
+        self, paths: Iterable[Path], folder: Path | None, left_out: Sequence[str] = ()
+    ) -> Stack:
+        """Make a stack of files on this computer, which stay where they are.
+
+        `left_out`: lines on pictures in the folder that are not read.
+        """
         files = list(paths)
         if not files:
             raise Refusal(400, "no image there (JPEG, PNG, TIFF, WebP or RAW)")
-        return self._new((folder or files[0].parent).name or str(folder), folder, files)
+        return self._new((folder or files[0].parent).name or str(folder), folder, files, left_out)
 
-    def _new(self, name: str, folder: Path | None, files: list[Path]) -> Stack:
+    def _new(self, name: str, folder: Path | None, files: list[Path], left_out: Sequence[str] = ()) -> Stack:
         if len(files) > MOST_FRAMES:
             raise Refusal(400, f"{len(files)} files are too many for a stack; at most {MOST_FRAMES}")
         stack: Stack = {
@@ -94,6 +100,7 @@ class Stacks:
             "folder": None if folder is None else str(folder),
             "created": now(),
             "frames": [],
+            "left_out": list(left_out),
             "warnings": [],
             "in_natural_order": True,  # until the user orders them
             "next_key": 0,

@@ -66,7 +66,10 @@ def align(
             if model == "off":
                 raise InputError("model must be auto, shift, similarity, affine or homography")
             check_align(model, borders)
-            paths = find_inputs(inputs, warn=terminal.warn)
+            left_out: list[str] = []
+            paths = find_inputs(inputs, warn=left_out.append)
+            for line in left_out:
+                terminal.warn(line)
             bad = BadFrames(skip=skip_bad, warn=terminal.warn)
             headers = fitting_headers(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)
@@ -87,8 +90,14 @@ def align(
             contents: dict[Path, Content] = {
                 path: _later(path, stack, header, k) for k, (path, header) in enumerate(left)
             }
-            report = {"frames": list(stack.names), **alignment_report(found), "dropped": bad.report()}
-            contents[output / REPORT] = encode_json(report)
+            contents[output / REPORT] = encode_json(
+                {
+                    "frames": list(stack.names),
+                    **alignment_report(found),
+                    "warnings": [*left_out, *stack.notices],
+                    "dropped": bad.report(),
+                }
+            )
             terminal.finish()
             with folder_for(output):
                 write_files(contents, force=force)
@@ -96,7 +105,7 @@ def align(
             terminal.say(notice)
         if found.model == "none":
             terminal.say("the frames are aligned already; they are written as they are")
-        terminal.say(f"wrote {len(targets)} frames and {REPORT} into {output}")
+        terminal.say(f"wrote {len(left)} frames and {REPORT} into {output}")
 
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:

@@ -82,7 +82,7 @@ def compare(
             conditions = Conditions(
                 metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
             )
-            groups = find_groups(folders)
+            groups = find_groups(folders, warn=terminal.warn)
             if metrics is not None:
                 _check_keys(conditions.metrics, groups)
         entries = _entries(methods, results or [], groups)

@@ -1,6 +1,6 @@
 """`panfocus learn`: a dictionary from pictures of your own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -75,7 +75,7 @@ def learn(
             check_total_atoms(levels, atoms)
         check_destination(output, force=force)
         if images:
-            pictures, origin = _sharp(images, levels, seed, patch_size)
+            pictures, origin = _sharp(images, levels, seed, patch_size, terminal.warn)
         elif regions:
             pictures, origin = cut_regions(regions, patch_size)
         else:
@@ -134,13 +134,15 @@ def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) ->
     return levels, f"pairs of {pairs}"
 
 
-def _sharp(images: Sequence[str], n_levels: int, seed: int, patch_size: int) -> "tuple[Levels, str]":
+def _sharp(
+    images: Sequence[str], n_levels: int, seed: int, patch_size: int, warn: Callable[[str], None]
+) -> "tuple[Levels, str]":
     import numpy as np
 
     from panfocus.io.find import find_inputs
     from panfocus.simulate import simulate_training
 
-    paths = find_inputs(images)
+    paths = find_inputs(images, warn=warn)
     sharp = [_read_gray(path, patch_size) for path in paths]
     names = ", ".join(path.name for path in paths)
     if n_levels == 1:

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +47,7 @@ def score(
         with usage_errors():
             check_data_range(data_range)
             keys = None if metrics is None else chosen_metrics(metrics)
-            paths = _sources(inputs, fused, reference)
+            paths = _sources(inputs, fused, reference, terminal.warn)
         pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
         first = pictures[paths[0]]
         given = pictures[fused]
@@ -81,11 +81,13 @@ def score(
                 terminal.say(f"without {crop} border pixels")
 
 
-def _sources(inputs: Sequence[str], fused: Path, reference: Path | None) -> list[Path]:
+def _sources(
+    inputs: Sequence[str], fused: Path, reference: Path | None, warn: Callable[[str], None]
+) -> list[Path]:
     """Find the sources; what they are scored with is often in the same folder, and is none of them."""
     from panfocus.io.find import find_inputs
 
-    paths = find_inputs(inputs)
+    paths = find_inputs(inputs, warn=warn)
     if len(paths) < 2:
         raise InputError(f"a score needs at least two sources, got only {paths[0]}")
     for other, what in ((fused, "fused picture"), (reference, "reference")):

@@ -6,7 +6,7 @@ After `NAME-Z` come `NAME-AA`, `NAME-AB`, ..., as in a spreadsheet.
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class Group:
     ignored: tuple[Path, ...] = ()  # images whose names are not those of a scene
 
 
-def find_groups(folders: Sequence[Path]) -> list[Group]:
+def find_groups(folders: Sequence[Path], *, warn: Callable[[str], None] | None = None) -> list[Group]:
     """Find the scenes of every folder; groups are called after what tells the folders apart."""
     places = [folder.resolve() for folder in folders]
     if len(set(places)) < len(places):
@@ -46,15 +46,15 @@ def find_groups(folders: Sequence[Path]) -> list[Group]:
             raise FileError(f"{folder}: there is no such folder of scenes")
     shared = os.path.commonpath([place.parent for place in places])
     return [
-        _find_group(folder, place.relative_to(shared).as_posix())
+        _find_group(folder, place.relative_to(shared).as_posix(), warn)
         for folder, place in zip(folders, places, strict=True)
     ]
 
 
-def _find_group(folder: Path, name: str) -> Group:
+def _find_group(folder: Path, name: str, warn: Callable[[str], None] | None) -> Group:
     scenes: defaultdict[str, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     ignored = []
-    for path in find_inputs([folder]):
+    for path in find_inputs([folder], warn=warn):
         if match := _STEM.fullmatch(path.stem):
             scenes[match["scene"]][match["part"]].append(path)
         else:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,12 @@ class Outputs:
         check_suffix(self.picture, IMAGE_SUFFIXES)
         for kind, path in files.items():
             check_suffix(path, suffixes.get(kind, IMAGE_SUFFIXES))
-        if len({os.path.realpath(path) for path in files.values()}) < len(files):
-            raise InputError("two outputs have the same name")
+        places: set[str] = set()
+        for path in files.values():
+            place = os.path.realpath(path)
+            if place in places:
+                raise InputError(f"{path}: two outputs have the same name; give each its own")
+            places.add(place)
 
     def check_maps(self, method: str, maps: Sequence[str]) -> None:
         """Refuse a map that the method does not give, before it has worked for minutes."""
@@ -98,12 +102,21 @@ class Outputs:
                     f"the method {method} gives no {_WORDS.get(needed, needed)}; leave {option} out"
                 )
 
-    def check_steps(self, *, force: bool) -> None:
-        """Refuse a folder for pictures of the steps that cannot be had, or holds something already."""
+    def check_steps(self, n_slabs: int, inputs: Iterable[Path], *, force: bool) -> None:
+        """Refuse a folder for pictures of the steps that cannot be had, or holds something already.
+
+        Inputs and other outputs in it might have the name of a step, and be replaced.
+        """
         from panfocus.io.files import folder_on_trial
 
         if self.steps is None:
             return
+        for path in (*inputs, *self.files(n_slabs).values()):
+            if self.steps.resolve() in (
+                path.parent.resolve(),
+                path.resolve().parent,
+            ):  # links there, or from it
+                raise FileError(f"{path} is in {self.steps}; give --save-steps a folder of its own")
         if self.steps.is_dir() and any(self.steps.iterdir()) and not force:
             raise FileError(
                 f"{self.steps} holds files already; choose another folder, or overwrite with --force"

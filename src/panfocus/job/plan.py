@@ -103,9 +103,11 @@ def make_plan(
         large = working_memory(usual, fused, ENOUGH_HALOS * usual.halo, halo=usual.halo, n_layers=n_layers)
         enough = needed(tiles=large, in_memory=False)
     free = free_memory() or UNKNOWN_FREE
-    limit = max_memory or max(min(free // FREE_SHARE, max(PLENTY, enough)), least)
-    if least > (max_memory or free):
-        allowed = f"{format_size(max_memory)} of --max-memory" if max_memory else f"{format_size(free)} free"
+    limit = max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
+    if least > (free if max_memory is None else max_memory):
+        allowed = f"{format_size(free)} free"
+        if max_memory is not None:
+            allowed = f"{format_size(max_memory)} of --max-memory"
         raise InputError(
             f"about {format_size(least)} of memory would be needed, more than the {allowed}; "
             "use fewer or smaller frames"

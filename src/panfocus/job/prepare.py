@@ -108,7 +108,7 @@ def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: in
     inputs += filter(None, (request.dictionary, request.retouch))
     for path in request.outputs.files(n_slabs).values():
         check_destination(path, force=force, inputs=inputs)
-    request.outputs.check_steps(force=force)
+    request.outputs.check_steps(n_slabs, inputs, force=force)
 
 
 def _check_formats(request: Request, sources: Sequence[Source], reference: int) -> None:

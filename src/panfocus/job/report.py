@@ -46,7 +46,8 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
             "unit": scale.unit,
             "per_level_of_16_bit": scale.level(n_frames),
         },
-        "warnings": list(stack.notices),
+        "warnings": [line for source in (job.source, *job.others) for line in source.left_out]
+        + list(stack.notices),
         "dropped": job.bad.report(),
     }
 
@@ -95,6 +96,8 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
                 "--from-report runs with the settings of the report; "
                 f"leave out --{field.name.replace('_', '-').replace('settings', 'set')}"
             )
+    if given.outputs != Outputs() and given.outputs.image is None:
+        raise InputError("--from-report with other outputs than the report's: name the picture too, by -o")
     report = read_json(path)
     try:
         if report["format"] > FORMAT:
@@ -121,7 +124,7 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
             retouch=Path(report["retouch"]["path"]) if report.get("retouch") else None,
             reference=_moved_reference(request.reference, moved),
-            outputs=_outputs_again(path, request.outputs) if given.outputs.image is None else given.outputs,
+            outputs=_outputs_again(path, request.outputs) if given.outputs == Outputs() else given.outputs,
             threads=given.threads or request.threads,
             max_memory=given.max_memory or request.max_memory,
         )

@@ -24,6 +24,7 @@ class Source:
     paths: list[Path]
     headers: "list[Header]"
     reduce: int  # factor by which frames are made smaller
+    left_out: tuple[str, ...] = ()  # lines on pictures in its folders that are not read
 
     @property
     def used(self) -> list[Path]:
@@ -56,12 +57,16 @@ def find_source(
 
     if not inputs:
         raise InputError("Missing argument 'INPUT'")
-    paths = find_inputs(inputs, warn=warn)
+    left_out: list[str] = []
+    paths = find_inputs(inputs, warn=left_out.append)
+    for line in left_out:
+        warn(line)
     headers = read_headers(paths, bad, channel=channel, time=request.time)
     if bad and bad.skip:
         headers = fitting_headers(headers, bad)
     size = headers[0].frame.image.shape
-    return Source(paths, headers, reduction(size, PREVIEW_SIDE) if request.preview else 1)
+    reduce = reduction(size, PREVIEW_SIDE) if request.preview else 1
+    return Source(paths, headers, reduce, tuple(left_out))
 
 
 def check_alike(source: Source, others: Sequence[Source]) -> None:
