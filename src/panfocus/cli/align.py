@@ -1,13 +1,14 @@
 """`panfocus align`: frames in, frames that lie on each other out."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from panfocus._progress import Progress
 from panfocus.cli._align import Borders, Reference
 from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
 from panfocus.errors import InputError, usage_errors
@@ -22,6 +23,7 @@ from panfocus.job.align import (
 if TYPE_CHECKING:
     from panfocus.io.files import Content
     from panfocus.io.read import Header
+    from panfocus.io.stack_checks import BadFrames
     from panfocus.stack import Stack
 
 REPORT = "alignment.json"
@@ -51,14 +53,10 @@ def align(
     Each is written under its own name, as PNG, or as TIFF if it is one or holds floats, in its bit depth.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        import numpy as np
-
-        from panfocus._checks import blank
         from panfocus._threads import limit_threads
         from panfocus.io.files import check_destination, folder_for, folder_on_trial, write_files
         from panfocus.io.find import find_inputs
-        from panfocus.io.read import fitting_headers, read_headers, read_into
-        from panfocus.io.scratch import scratch_frames
+        from panfocus.io.read import fitting_headers, read_headers
         from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
 
@@ -77,13 +75,8 @@ def align(
         with folder_on_trial(output):
             for path in (*targets, output / REPORT):
                 check_destination(path, force=force, inputs=paths)
-        first = headers[0].frame.image
-        like = blank((len(headers), *first.shape), first.dtype)
         with limit_threads(threads), ExitStack() as room:
-            in_memory = like.nbytes <= _IN_MEMORY
-            place: Any = nullcontext(np.empty(like.shape, like.dtype)) if in_memory else None
-            frames = room.enter_context(place or scratch_frames(like.shape, like.dtype))
-            stack = read_into(frames, headers, progress=terminal.progress, bad=bad)
+            stack = _read(headers, room, terminal.progress, bad)
             middle = reference_left(middle, headers, stack)
             stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress, bad)
             left = _left(stack.names, headers, targets)
@@ -106,6 +99,22 @@ def align(
         if found.model == "none":
             terminal.say("the frames are aligned already; they are written as they are")
         terminal.say(f"wrote {len(left)} frames and {REPORT} into {output}")
+
+
+def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad: "BadFrames") -> "Stack":
+    """Decode frames into memory or, if they are too large for it, a scratch file that `room` closes."""
+    import numpy as np
+
+    from panfocus._checks import blank
+    from panfocus.io.read import read_into
+    from panfocus.io.scratch import scratch_frames
+
+    first = headers[0].frame.image
+    like = blank((len(headers), *first.shape), first.dtype)
+    if like.nbytes <= _IN_MEMORY:
+        return read_into(np.empty(like.shape, like.dtype), headers, progress=progress, bad=bad)
+    frames = room.enter_context(scratch_frames(like.shape, like.dtype))
+    return read_into(frames, headers, progress=progress, bad=bad)
 
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:

@@ -87,10 +87,31 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
     """
     from panfocus.io.files import read_json
 
+    _check_beside(given)
+    report = read_json(path)
+    try:
+        if report["format"] > FORMAT:
+            raise FileError(f"{path}: written by a newer panfocus; update this one")
+        files = [entry for entry in _every_file(report) if entry is not None]
+        moved = _follow_moved(path, files)
+        digests: dict[str, str] = {entry["path"]: entry["sha256"] for entry in files}
+        request = _request_again(path, report, given, moved)
+        said = [*_differences(report["versions"])]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"{path}: not a report of panfocus fuse, or damaged") from error
+    _check_digests(path, digests)
+    if moved:
+        found = f"{len(moved)} of {len(digests)} files were not where the report has them, but beside it"
+        said.insert(0, found)
+    return request, said
+
+
+def _check_beside(given: Request) -> None:
+    """Refuse what has no say beside a report."""
+    if given.inputs:
+        raise InputError("--from-report has its own inputs; leave INPUT out")
     defaults = Request(inputs=(), outputs=given.outputs)
     for field in dataclasses.fields(Request):
-        if field.name == "inputs" and given.inputs:
-            raise InputError("--from-report has its own inputs; leave INPUT out")
         if field.name not in FREE and getattr(given, field.name) != getattr(defaults, field.name):
             raise InputError(
                 "--from-report runs with the settings of the report; "
@@ -98,43 +119,28 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
             )
     if given.outputs != Outputs() and given.outputs.image is None:
         raise InputError("--from-report with other outputs than the report's: name the picture too, by -o")
-    report = read_json(path)
-    try:
-        if report["format"] > FORMAT:
-            raise FileError(f"{path}: written by a newer panfocus; update this one")
-        request: Request = restored(report["request"])
-        every_file = [
-            entry
-            for files in (
-                report["inputs"],
-                *report["applied_to"],
-                [report["dictionary"], report.get("retouch")],
-            )
-            for entry in files
-            if entry is not None
-        ]
-        moved = _follow_moved(path, every_file)
-        digests: dict[str, str] = {entry["path"]: entry["sha256"] for entry in every_file}
-        others = [_paths(files) for files in report["applied_to"]]
-        before: dict[str, str] = report["versions"]
-        request = dataclasses.replace(
-            request,
-            inputs=_paths(report["inputs"]),
-            apply_to=tuple(others),
-            dictionary=Path(report["dictionary"]["path"]) if report["dictionary"] else request.dictionary,
-            retouch=Path(report["retouch"]["path"]) if report.get("retouch") else None,
-            reference=_moved_reference(request.reference, moved),
-            outputs=_outputs_again(path, request.outputs) if given.outputs == Outputs() else given.outputs,
-            threads=given.threads or request.threads,
-            max_memory=given.max_memory or request.max_memory,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{path}: not a report of panfocus fuse, or damaged") from error
-    _check_digests(path, digests)
-    said = [f"{len(moved)} of {len(digests)} files were not where the report has them, but beside it"]
-    return request, [*(said if moved else []), *_differences(before)]
+
+
+def _every_file(report: Any) -> Iterator[dict[str, str] | None]:
+    for files in (report["inputs"], *report["applied_to"]):
+        yield from files
+    yield from (report["dictionary"], report.get("retouch"))
+
+
+def _request_again(path: Path, report: Any, given: Request, moved: dict[str, str]) -> Request:
+    request: Request = restored(report["request"])
+    dictionary, retouch = report["dictionary"], report.get("retouch")
+    return dataclasses.replace(
+        request,
+        inputs=_paths(report["inputs"]),
+        apply_to=tuple(_paths(files) for files in report["applied_to"]),
+        dictionary=Path(dictionary["path"]) if dictionary else request.dictionary,
+        retouch=Path(retouch["path"]) if retouch else request.retouch,
+        reference=_moved_reference(request.reference, moved),
+        outputs=_outputs_again(path, request.outputs) if given.outputs == Outputs() else given.outputs,
+        threads=given.threads or request.threads,
+        max_memory=given.max_memory or request.max_memory,
+    )
 
 
 def _follow_moved(report: Path, files: Iterable[dict[str, str]]) -> dict[str, str]:

@@ -1,18 +1,16 @@
 """ALIGN: frames that lie on each other before they are fused. `panfocus.align` is its function."""
 
 from panfocus.registration.alignment import (
-    BORDERS,
     CHOICES,
     Aligned,
     Alignment,
     align,
-    aligned_shape,
-    apply_alignment,
     check_aligned,
     find_alignment,
     lost_frames,
     missed,
 )
+from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
 from panfocus.registration.memory import alignment_bytes
 
 __all__ = [

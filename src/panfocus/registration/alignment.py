@@ -11,7 +11,8 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
-from panfocus.registration.area import common_area, is_worth_cropping, shown
+from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
+from panfocus.registration.area import common_area
 from panfocus.registration.chain import (
     LEAST_SCORE,
     Explanation,
@@ -25,11 +26,9 @@ from panfocus.registration.chain import (
 )
 from panfocus.registration.models import MODELS, movement
 from panfocus.registration.register import Registration
-from panfocus.registration.resample import resample
 from panfocus.stack import Frames
 
 CHOICES = ("auto", *MODELS)
-BORDERS = ("crop", "mark")
 SMALLEST = 64  # pixels of the shorter side; smaller frames have too few blocks, and `auto` leaves them
 # A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better.
 # Less is not worth a resampling, and may be an error of measurement.
@@ -229,48 +228,3 @@ def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
         raise AlignmentError(
             f"cannot align {named} with {missed(found, lost[0], names)}: another scene, or too blurred", lost
         )
-
-
-def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str = "crop") -> tuple[int, ...]:
-    """Return the shape of frames (n, h, w, ...) once they are aligned; next to nothing is refused."""
-    if borders == "crop" and not is_worth_cropping(found.area, shape[1:3]):
-        raise InputError(
-            "the aligned frames have hardly any area in common; use fewer frames, or 'mark' for borders"
-        )
-    rows, cols = _area(found, shape, borders)
-    return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
-
-
-def _area(found: Alignment, shape: tuple[int, ...], borders: str) -> tuple[slice, slice]:
-    return found.area if borders == "crop" else (slice(0, shape[1]), slice(0, shape[2]))
-
-
-def apply_alignment(
-    found: Alignment, frames: Frames, out: Any, *, borders: str = "crop", progress: Progress = silent
-) -> NDArray[np.bool_] | None:
-    """Resample frames into `out`, one by one: an array, frames in a scratch file, or where they were.
-
-    Returns, for borders="mark", which pixels all frames have.
-    """
-    area = _area(found, frames.shape, borders)
-    size = frames.shape[1:3]
-    middle = found.reference
-    # Away from the reference, so that what a frame lacks is there already in the one before. The reference
-    # itself is written last: `out` may lie where the frames are, and both ways begin with it.
-    ways = [range(middle - 1, -1, -1), range(middle + 1, len(frames))]
-    done = 0
-    for way in ways:
-        nearer = np.array(frames[middle, area[0], area[1]])
-        for k in way:
-            nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
-            out[k] = nearer
-            done += 1
-            progress("resample", done / len(frames))
-    out[middle] = np.array(frames[middle, area[0], area[1]])
-    progress("resample", 1.0)
-    if borders == "crop":
-        return None
-    valid = np.ones(size, np.bool_)
-    for H in found.transforms:
-        valid &= shown(H, size)
-    return valid
