@@ -19,8 +19,9 @@ from PIL import Image
 from panfocus.errors import FileError, InputError
 from panfocus.io.files import write_files
 from panfocus.io.find import find_inputs
+from panfocus.io.headers import read_headers
 from panfocus.io.png import encode_png
-from panfocus.io.read import read_headers, read_image, read_into
+from panfocus.io.read import read_image, read_into
 from panfocus.io.write import write_image
 
 QUICK = ("--method", "dwt", "--align", "off")

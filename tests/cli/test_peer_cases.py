@@ -9,7 +9,8 @@ import tifffile
 from PIL import Image, ImageCms
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.read import read_headers, read_image
+from panfocus.io.headers import read_headers
+from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -6,7 +6,8 @@ import tifffile
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import check_headers, read_headers, read_image
+from panfocus.io.headers import check_headers, read_headers
+from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 
 GREY = np.arange(13 * 17, dtype=np.uint8).reshape(13, 17)

@@ -5,8 +5,9 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError, InputError
+from panfocus.io.headers import check_headers, read_headers, read_metadata
 from panfocus.io.ome import read_imagej, read_ome
-from panfocus.io.read import check_headers, read_headers, read_image, read_into, read_metadata, read_stack
+from panfocus.io.read import read_image, read_into, read_stack
 from panfocus.io.write import check_format, said_losses, write_image
 
 OME = {"ome": True, "photometric": "minisblack"}

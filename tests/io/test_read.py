@@ -13,7 +13,8 @@ import panfocus as pf
 from panfocus.errors import FileError, InputError
 from panfocus.io._errors import errors_that_name
 from panfocus.io.find import find_inputs
-from panfocus.io.read import read_headers, read_image, read_stack
+from panfocus.io.headers import read_headers
+from panfocus.io.read import read_image, read_stack
 from panfocus.io.stack_checks import BadFrames
 from panfocus.io.write import write_image
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import fitting_headers, read_headers, read_image, read_into
+from panfocus.io.headers import fitting_headers, read_headers
+from panfocus.io.read import read_image, read_into
 from panfocus.io.scratch import scratch_frames
 from panfocus.io.stack_checks import (
     LEAST_LIKENESS,

@@ -35,7 +35,7 @@ def test_any_other_error_than_ours_is_a_failure(tmp_path, monkeypatch, error, ve
     def read_headers(paths):
         raise error
 
-    monkeypatch.setattr("panfocus.io.read.read_headers", read_headers)
+    monkeypatch.setattr("panfocus.io.headers.read_headers", read_headers)
     assert fuzz.read_verdict(tmp_path / "x.png") == verdict
 
 
@@ -53,7 +53,8 @@ def test_a_worker_that_dies_is_charged_to_its_mutant_and_replaced(monkeypatch):
 def test_a_cut_is_refused_or_loses_nothing(tmp_path):
     """Wherever a file ends: what is decoded has every pixel of the whole file."""
     from panfocus.errors import FileError
-    from panfocus.io.read import read_headers, read_stack
+    from panfocus.io.headers import read_headers
+    from panfocus.io.read import read_stack
 
     for name, data in seed_files().items():
         path = tmp_path / name

@@ -60,7 +60,7 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
 
 def by_files(folder: Path, *, without: Path) -> Found:
     """Take every file with several pages or slices for a stack; damaged ones too, to be told of."""
-    from panfocus.io.read import read_headers
+    from panfocus.io.headers import read_headers
 
     stacks: dict[str, tuple[Path, ...]] = {}
     left = []

@@ -22,7 +22,7 @@ from panfocus.job.align import (
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content
-    from panfocus.io.read import Header
+    from panfocus.io.headers import Header
     from panfocus.io.stack_checks import BadFrames
     from panfocus.stack import Stack
 
@@ -56,7 +56,7 @@ def align(
         from panfocus._threads import limit_threads
         from panfocus.io.files import check_destination, folder_for, folder_on_trial, write_files
         from panfocus.io.find import find_inputs
-        from panfocus.io.read import fitting_headers, read_headers
+        from panfocus.io.headers import fitting_headers, read_headers
         from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
 
@@ -143,7 +143,7 @@ def _left(
 
 def _later(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
     """Encode a frame, with metadata of its own, when its file is written, so that one at a time is held."""
-    from panfocus.io.read import read_metadata
+    from panfocus.io.headers import read_metadata
     from panfocus.io.write import encode_image
 
     def write(file: BinaryIO) -> object:

@@ -9,7 +9,7 @@ from panfocus._progress import Progress
 from panfocus.errors import AlignmentError, InputError
 
 if TYPE_CHECKING:
-    from panfocus.io.read import Header
+    from panfocus.io.headers import Header
     from panfocus.io.stack_checks import BadFrames
     from panfocus.registration import Alignment
     from panfocus.stack import Stack

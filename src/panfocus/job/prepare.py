@@ -60,7 +60,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
     With `every_map` the job gives all maps that its method has, and its votes, wanted in files or not.
     """
     from panfocus.execute import layers_of
-    from panfocus.io.read import read_metadata
+    from panfocus.io.headers import read_metadata
     from panfocus.io.stack_checks import BadFrames
     from panfocus.slabs import slab_spans
 
@@ -114,7 +114,7 @@ def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: in
 def _check_formats(request: Request, sources: Sequence[Source], reference: int) -> None:
     """Refuse formats that cannot hold the pictures."""
     from panfocus._checks import blank
-    from panfocus.io.read import read_metadata
+    from panfocus.io.headers import read_metadata
     from panfocus.io.write import check_format
 
     pictures = (request.outputs.picture, *request.outputs.applied)

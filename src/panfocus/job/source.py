@@ -11,7 +11,7 @@ from panfocus.job.request import Request
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from panfocus.io.read import Header
+    from panfocus.io.headers import Header
     from panfocus.io.stack_checks import BadFrames
 
 PREVIEW_SIDE = 1000  # pixels, at most
@@ -53,7 +53,7 @@ def find_source(
     """Find the frames that are meant; those that cannot be used are an error, or what `bad` makes of them."""
     from panfocus._reduce import reduction
     from panfocus.io.find import find_inputs
-    from panfocus.io.read import fitting_headers, read_headers
+    from panfocus.io.headers import fitting_headers, read_headers
 
     if not inputs:
         raise InputError("Missing argument 'INPUT'")
@@ -71,7 +71,7 @@ def find_source(
 
 def check_alike(source: Source, others: Sequence[Source]) -> None:
     """Refuse frames that are no stack, and others that do not match it one by one."""
-    from panfocus.io.read import check_headers
+    from panfocus.io.headers import check_headers
 
     expected = source.like_frames.shape[:3]
     for found in (source, *others):

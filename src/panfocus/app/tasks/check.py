@@ -7,7 +7,8 @@ from typing import Any
 
 from panfocus._checks import check_like
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import read_headers, read_image, time_against_order
+from panfocus.io.headers import read_headers, time_against_order
+from panfocus.io.read import read_image
 from panfocus.io.stack_checks import Look, find_strangers, look_at
 
 

@@ -13,8 +13,9 @@ from panfocus._checks import check_like
 from panfocus.focus import laplacian_energy
 from panfocus.gray import to_gray
 from panfocus.io.files import write_files
+from panfocus.io.headers import read_headers
 from panfocus.io.raster import encode_jpeg
-from panfocus.io.read import read_frame, read_headers
+from panfocus.io.read import read_frame
 from panfocus.io.write import write_image
 from panfocus.show.picture import shown
 from panfocus.stack import sampled_strips
