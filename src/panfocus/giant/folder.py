@@ -182,8 +182,9 @@ def _surveyed(folder: RunFolder, unit: int) -> tuple["FusionMethod", "Correction
 @contextmanager
 def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
     """Have the folder of a run to oneself: that of before, if it was for the same plan, or a new one."""
-    from panfocus.io.files import make_folder, remove_folder
+    from panfocus.io.files import make_folder
     from panfocus.io.lock import locked
+    from panfocus.io.whole_folders import remove_folder
 
     if path.exists() and not (path / "plan.json").is_file() and any(path.iterdir()):
         raise FileError(f"{path} is in the way, where the run keeps what it has done; remove it")

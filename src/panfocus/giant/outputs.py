@@ -22,7 +22,7 @@ def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
     for output in outputs:
         if folder.kept(f"made-{output}") is None:
             if folder.store(output).exists():
-                from panfocus.io.files import remove_folder
+                from panfocus.io.whole_folders import remove_folder
 
                 remove_folder(folder.store(output))
             create_ome_zarr(folder.store(output), _new_image(folder, output))
@@ -31,9 +31,9 @@ def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
 
 def put_in_place(folder: RunFolder, outputs: Mapping[str, Path], *, force: bool) -> None:
     """Give the outputs their names, the picture last, and remove the folder of the run."""
-    from panfocus.io.files import move_folder, remove_folder
     from panfocus.io.ome_zarr_writer import remove_partial_chunks
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, write_tiled_tiff
+    from panfocus.io.whole_folders import move_folder, remove_folder
 
     for output, path in sorted(outputs.items(), key=lambda item: item[0] == "image"):
         store = folder.store(output)

@@ -42,9 +42,10 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     """Check everything but the pixels, and plan the work."""
     from panfocus import __version__
     from panfocus._checks import blank, check_like, one_of
-    from panfocus.io.files import check_destination, check_new_folder, digest
+    from panfocus.io.files import check_destination, digest
     from panfocus.io.ome_zarr import store_state
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
+    from panfocus.io.whole_folders import check_new_folder
     from panfocus.methods import DEFAULT_METHOD
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.show.pyramid import n_levels

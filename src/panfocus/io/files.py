@@ -6,12 +6,11 @@ import json
 import os
 import platform
 import secrets
-import shutil
 import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +21,7 @@ from panfocus.io.lock import hold, is_held
 
 _TEMPORARY = ".panfocus-"
 # The machine's name in it: a lock tells whether a file's owner is alive only to those who share the lock.
-_HERE = f"{_TEMPORARY}{zlib.crc32(platform.node().encode()):08x}-"
+TEMPORARY_HERE = f"{_TEMPORARY}{zlib.crc32(platform.node().encode()):08x}-"
 
 Content = bytes | Iterable[bytes] | Callable[[BinaryIO], object]  # what a file is to hold
 
@@ -43,7 +42,7 @@ def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path]
             raise FileError(f"{path} is a folder; name a file in it")
         if path.exists():
             _check_existing(path, force=force, inputs=inputs)
-        with tempfile.TemporaryFile(dir=folder, prefix=_HERE):  # the only sure way to know
+        with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY_HERE):  # the only sure way to know
             pass
     except FileError:
         raise
@@ -77,46 +76,6 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
-
-
-def check_new_folder(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse, before any work is done, a store that cannot be made, or replaces something to be kept."""
-    if not path.parent.is_dir():
-        raise FileError(f"{path}: there is no folder {path.parent}; create it first")
-    here = path.resolve()
-    for given in inputs:
-        if here == given.resolve() or here in given.resolve().parents or given.resolve() in here.parents:
-            raise FileError(f"{path} is one of the inputs, or lies in one; choose another name")
-    if path.exists() and not force:
-        raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
-    if path.exists() and not any((path / name).is_file() for name in ("zarr.json", ".zgroup")):
-        raise FileError(f"{path} is no Zarr store, and not replaced by one; choose another name")
-    with folder_on_trial(path.with_name(f"{_HERE}trial")):
-        pass
-
-
-def move_folder(source: Path, target: Path, *, force: bool) -> None:
-    """Move a folder to its place, also to another disk; it appears there whole, in place of an older one."""
-    with errors_that_name(target):
-        if target.exists() and not force:
-            raise FileError("exists already; choose another name, or overwrite it with --force")
-        beside = target.with_name(f"{_HERE}{secrets.token_hex(8)}")
-        shutil.move(source, beside)
-        if target.exists():
-            remove_folder(target)
-        beside.rename(target)
-
-
-def remove_folder(path: Path, *, but: Collection[str] = ()) -> None:
-    """Remove a folder with all that is in it, but for files of these names."""
-    with errors_that_name(path):
-        for entry in path.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            elif entry.name not in but:
-                entry.unlink()
-        if not but:
-            path.rmdir()
 
 
 @contextmanager
@@ -207,7 +166,7 @@ def write_files(
 def new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
     """Open a new file that is locked as long as it is open."""
     while True:
-        path = folder / f"{_HERE}{secrets.token_hex(8)}"
+        path = folder / f"{TEMPORARY_HERE}{secrets.token_hex(8)}"
         file = path.open("x+b")
         hold(file)
         if path.exists():
@@ -231,7 +190,7 @@ def _close(file: BinaryIO) -> None:
 
 def remove_abandoned(folder: Path) -> None:
     """Remove what killed runs on this machine left: temporary files that nobody holds."""
-    for path in folder.glob(f"{_HERE}*"):
+    for path in folder.glob(f"{TEMPORARY_HERE}*"):
         if not is_held(path):
             with suppress(OSError):  # somebody else was faster
                 path.unlink()
