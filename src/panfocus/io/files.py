@@ -146,6 +146,7 @@ def write_files(
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
                 settle(file)
+                _put_on_disk(file)
                 if written:
                     written(path, digest(temporary), temporary.stat().st_size)
             ready()
@@ -180,6 +181,15 @@ def settle(file: BinaryIO) -> None:
     os.close(os.dup(file.fileno()))  # on some network disks only a close tells that they are full
     if os.fstat(file.fileno()).st_size < file.tell():  # NumPy writes by itself, and does not look at the end
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _put_on_disk(file: BinaryIO) -> None:
+    """Wait until the disk has a file: renamed before that, it may be empty after a power cut."""
+    try:
+        os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that knows no such wish
+            raise
 
 
 def _close(file: BinaryIO) -> None:

@@ -60,6 +60,22 @@ def checked_options(request: Request) -> Options:
     return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
 
 
+def check_effects(request: Request) -> None:
+    """Refuse options that would have no effect on what is written, so that nobody believes they had."""
+    outputs, usual = request.outputs, Request(inputs=(), outputs=request.outputs)
+    pictures = [path for path in (outputs.image, *outputs.applied) if path]
+    no_jpeg = not any(path.suffix.lower() in (".jpg", ".jpeg") for path in pictures)
+    no_depth = not (outputs.depth or outputs.depth_colour or outputs.report)
+    for name, idle, why in (
+        ("jpeg_quality", no_jpeg, "no JPEG is written; name an output .jpg"),
+        ("jpeg_subsampling", no_jpeg, "no JPEG is written; name an output .jpg"),
+        ("step", no_depth, "it is the unit of depth, which is not written; add --depth FILE"),
+        ("borders", request.align == "off", "with --align off no frame is moved; let frames be aligned"),
+    ):
+        if idle and getattr(request, name) != getattr(usual, name):
+            raise InputError(f"--{name.replace('_', '-')} {getattr(request, name)}: {why}, or leave it out")
+
+
 def _check_together(request: Request) -> None:
     check_retouch(request)
     for option, given in (("--apply-to", request.apply_to), ("--slabs", request.slabs)):
