@@ -10,10 +10,8 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from panfocus.dictionary import CoupledDictionary
-from panfocus.errors import InputError
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import write_image
-from panfocus.job.sizes import format_size, parse_size
 from panfocus.methods import DEFAULT_METHOD
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack
@@ -362,31 +360,6 @@ def test_a_lack_of_memory_is_one_line(folder, run, dictionary, monkeypatch):
     monkeypatch.setattr("panfocus.pipeline.fuse", fail)
     ran = run("fuse", ".", "-o", "fused.png", *dictionary)
     assert (ran.code, ran.err) == (1, "panfocus: not enough memory; use fewer or smaller frames\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("2GB", 2 * 10**9),
-        ("500mb", 5 * 10**8),
-        ("1.5GiB", 3 * 2**29),
-        ("1 KiB", 1024),
-        ("4096", 4096),
-        ("3T", 3 * 10**12),
-    ],
-)
-def test_sizes_are_read_as_people_write_them(text, size):
-    assert parse_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "GB", "-1GB", "1XB", "1..5GB", "nan"])
-def test_what_is_no_size_is_refused(text):
-    with pytest.raises(InputError, match="not a size"):
-        parse_size(text)
-
-
-def test_sizes_are_written_for_people():
-    assert format_size(1_500_000_000) == "1,500 MB"
 
 
 def test_it_says_which_frames_were_corrected_and_how_many_pixels_repaired(folder, run, rng):

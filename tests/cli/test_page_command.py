@@ -86,7 +86,11 @@ def test_by_default_the_next_free_port_is_taken(tmp_path, monkeypatch):
     ("arguments", "code", "line"),
     [
         (["nowhere"], 1, "panfocus: nowhere is not a folder; name folders that the page may open\n"),
-        (["--max-upload", "much"], 2, "panfocus: 'much' is not a size; write it like 500MB, 2GB or 1.5GiB\n"),
+        (
+            ["--max-upload", "much"],
+            2,
+            "panfocus: --max-upload 'much' is not a size; write it like 500MB, 2GB or 1.5GiB\n",
+        ),
     ],
 )
 def test_wrong_arguments_are_one_line(tmp_path, arguments, code, line):

@@ -48,7 +48,7 @@ def page(
         from panfocus.job.sizes import parse_size
 
         with usage_errors():
-            largest = parse_size(max_upload)
+            largest = parse_size("--max-upload", max_upload)
         try:
             from panfocus.app.serve import serve
             from panfocus.app.uploads import Limits

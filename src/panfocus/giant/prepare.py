@@ -55,7 +55,7 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         one_of("--decisions", decisions, DECISIONS)
         one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
         one_of("--exposure", request.exposure, EXPOSURE)
-        max_memory = parse_size(request.max_memory) if request.max_memory else DEFAULT_MEMORY
+        max_memory = parse_size("--max-memory", request.max_memory) if request.max_memory else DEFAULT_MEMORY
         name, texts = request.method or DEFAULT_METHOD, _settings(request)
         outputs = _outputs(request)
     source = Path(request.inputs[0])

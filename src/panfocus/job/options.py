@@ -55,7 +55,7 @@ def checked_options(request: Request) -> Options:
     slabs = _slab_size(request)
     _check_applied(request, method.maps)
     depth_scale = DepthScale.parse(request.step) if request.step else None
-    max_memory = None if request.max_memory is None else parse_size(request.max_memory)
+    max_memory = None if request.max_memory is None else parse_size("--max-memory", request.max_memory)
     _check_together(request)
     return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
 
