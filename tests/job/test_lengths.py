@@ -14,7 +14,7 @@ def test_distances_are_read_as_people_write_them(text, step, unit):
     assert DepthScale.parse(text) == DepthScale(step, unit)
 
 
-@pytest.mark.parametrize("text", ["", "5", "um", "-1um", "0um", "5nm", "1e3um", "5 u m"])
+@pytest.mark.parametrize("text", ["", "5", "um", "-1um", "0um", "5nm", "1e3um", "5 u m", f"{'9' * 400}um"])
 def test_what_is_no_distance_is_refused(text):
     with pytest.raises(InputError, match="such as 5um"):
         DepthScale.parse(text)

@@ -23,7 +23,7 @@ def test_sizes_are_read_as_people_write_them(text, size):
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "1XB", "1..5GB", "nan", "9" * 400])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(InputError, match="--max-memory .* is not a size"):
+    with pytest.raises(InputError, match=r"--max-memory .* is not a size"):
         parse_size("--max-memory", text)
 
 
