@@ -49,6 +49,22 @@ class Plan:
     seconds: float | None  # about; None if nobody has measured
 
 
+@dataclass(frozen=True)
+class _Needs:
+    """Bytes that the steps of a fusion take, whatever is decided."""
+
+    always: int  # the program, and what its method holds
+    frames: int  # all of them, where they are held
+    decoding: int  # a frame
+    before: int  # the most that a step before the fusion takes: alignment, survey
+    result: int  # the picture, once more as its file, and the maps
+
+    def at_peak(self, *, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
+        """Return the most that is taken at once, if tiles take so much."""
+        held = self.frames if in_memory else 0
+        return self.always + held + max(decoded_at_once * self.decoding, self.before, self.result + tiles)
+
+
 def make_plan(
     name: str,
     method: "FusionMethod",
@@ -70,56 +86,33 @@ def make_plan(
     from panfocus._checks import blank
     from panfocus._threads import thread_count
     from panfocus.execute import LEAST_SIDE, tile_bytes, tile_side, working_memory
-    from panfocus.io.machine import free_memory
     from panfocus.methods import Surveyor, Tile
-    from panfocus.registration import alignment_bytes
 
     n_frames, height, width = frames.shape[:3]
-    pixels = height * width
-    frame = frames[0].nbytes
     # Of slabs, one is worked on at a time; then all of their pictures.
     fused = blank((max(len(spans[0]), len(spans)), *frames.shape[1:]), frames.dtype) if spans else frames
-    decoding = int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame)
     usual, worst = method.foreseen((height, width)) if isinstance(method, Surveyor) else (method, method)
-    survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
-    aligning = alignment_bytes(frames) if align else 0
-    # The picture, once more as its file, and the maps.
-    result = 2 * frame + pixels * sum(ENCODED[kept] for kept in {*maps, *(["labels"] if spans else [])})
-    if refine:
-        result += REFINING * frames[0].size
-    always = PROGRAM + 4 * _count_atoms(method) ** 2
-
-    def needed(*, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
-        held = n_frames * frame if in_memory else 0
-        return always + held + max(decoded_at_once * decoding, aligning, survey, result + tiles)
-
+    all_maps = {*maps, *(["labels"] if spans else [])}
+    needs = _needs(method, frames, all_maps, refine=refine, align=align, reduced_from=reduced_from)
     if usual.halo is None or worst.halo is None:
         tiles = tile_bytes(method, fused, Tile.whole((height, width)))
-        enough = least = needed(tiles=tiles, in_memory=not spans)
+        enough = least = needs.at_peak(tiles=tiles, in_memory=not spans)
     else:
         # What the frames turn out to need is known when they have been read: too late to refuse them.
         tiles = working_memory(worst, fused, LEAST_SIDE, halo=worst.halo, n_layers=n_layers)
-        least = needed(tiles=tiles, in_memory=False)
+        least = needs.at_peak(tiles=tiles, in_memory=False)
         large = working_memory(usual, fused, ENOUGH_HALOS * usual.halo, halo=usual.halo, n_layers=n_layers)
-        enough = needed(tiles=large, in_memory=False)
-    free = free_memory() or UNKNOWN_FREE
-    limit = max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
-    if least > (free if max_memory is None else max_memory):
-        allowed = f"{format_size(free)} free"
-        if max_memory is not None:
-            allowed = f"{format_size(max_memory)} of --max-memory"
-        raise InputError(
-            f"about {format_size(least)} of memory would be needed, more than the {allowed}; "
-            "use fewer or smaller frames"
-        )
+        enough = needs.at_peak(tiles=large, in_memory=False)
+    limit = _limit(least, enough, max_memory)
     # Frames that would take more than a quarter of the room go to the disk, from where reading them takes
     # little: larger tiles save more.
     in_memory = (usual.halo is None and not spans) or (
-        n_frames * frame <= (limit - always - result) // 4 and needed(tiles=tiles, in_memory=True) <= limit
+        needs.frames <= (limit - needs.always - needs.result) // 4
+        and needs.at_peak(tiles=tiles, in_memory=True) <= limit
     )
-    held = n_frames * frame if in_memory else 0
-    decoded_at_once = max(1, min(thread_count(), (limit - always - held) // decoding))
-    tile_memory = limit - always - held - result
+    left = limit - needs.always - (needs.frames if in_memory else 0)
+    decoded_at_once = max(1, min(thread_count(), left // needs.decoding))
+    tile_memory = left - needs.result
     side = None
     work = 1.0  # times that of the whole image at once
     if usual.halo is not None:
@@ -132,9 +125,50 @@ def make_plan(
         decoded_at_once=decoded_at_once,
         tile_memory=tile_memory,
         side=side,
-        memory=needed(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
-        seconds=_seconds(name, n_fused * pixels / 1e6, work),
+        memory=needs.at_peak(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
+        seconds=_seconds(name, n_fused * height * width / 1e6, work),
     )
+
+
+def _needs(
+    method: "FusionMethod",
+    frames: "Frames",
+    maps: Collection[str],
+    *,
+    refine: bool,
+    align: bool,
+    reduced_from: int | None,
+) -> _Needs:
+    from panfocus.methods import Surveyor
+    from panfocus.registration import alignment_bytes
+
+    frame, pixels = frames[0].nbytes, frames.shape[1] * frames.shape[2]
+    result = 2 * frame + pixels * sum(ENCODED[kept] for kept in maps)
+    survey = frame + pixels * method.survey_bytes if isinstance(method, Surveyor) else 0
+    return _Needs(
+        always=PROGRAM + 4 * _count_atoms(method) ** 2,
+        frames=len(frames) * frame,
+        decoding=int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame),
+        before=max(alignment_bytes(frames) if align else 0, survey),
+        result=result + (REFINING * frames[0].size if refine else 0),
+    )
+
+
+def _limit(least: int, enough: int, max_memory: int | None) -> int:
+    """Return the bytes that may be taken, or refuse if they do not suffice."""
+    from panfocus.io.machine import free_memory
+
+    free = free_memory() or UNKNOWN_FREE
+    if max_memory is None:
+        allowed, said = free, f"{format_size(free)} free"
+    else:
+        allowed, said = max_memory, f"{format_size(max_memory)} of --max-memory"
+    if least > allowed:
+        raise InputError(
+            f"about {format_size(least)} of memory would be needed, more than the {said}; "
+            "use fewer or smaller frames"
+        )
+    return max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
 
 
 def _seconds(name: str, megapixels: float, work_with_halos: float) -> float | None:
