@@ -160,13 +160,13 @@ def _limit(least: int, enough: int, max_memory: int | None) -> int:
 
     free = free_memory() or UNKNOWN_FREE
     if max_memory is None:
-        allowed, said = free, f"{format_size(free)} free"
+        allowed, said = free, f"{format_size(free)} free; use"
     else:
-        allowed, said = max_memory, f"{format_size(max_memory)} of --max-memory"
+        allowed, said = max_memory, f"{format_size(max_memory)} of --max-memory; allow more, or use"
     if least > allowed:
         raise InputError(
-            f"about {format_size(least)} of memory would be needed, more than the {said}; "
-            "use fewer or smaller frames"
+            f"about {format_size(least)} of memory would be needed, more than the {said} "
+            "fewer or smaller frames"
         )
     return max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
 
