@@ -22,7 +22,7 @@ class DepthScale:
     @classmethod
     def parse(cls, text: str) -> "DepthScale":
         """Return what a text such as 5um or 0.1mm says."""
-        match = re.fullmatch(r"(\d{1,12}\.?\d*|\.\d+)\s*(\w+)", text.strip().lower())
+        match = re.fullmatch(r"(\d{1,12}(?:\.\d*)?|\.\d+)\s*(\w+)", text.strip().lower())
         if not match or match[2] not in _UNITS or float(match[1]) == 0:
             raise InputError(f"--step {text}: needed is a distance with its unit, such as 5um or 0.1mm")
         return cls(float(match[1]), _UNITS[match[2]])
