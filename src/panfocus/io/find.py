@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, InputError
 from panfocus.io._errors import errors_that_name
 from panfocus.io.png import PNG_SIGNATURE
 from panfocus.io.raster import JPEG_SIGNATURE
@@ -32,6 +32,8 @@ def find_inputs(inputs: Sequence[str | Path], *, warn: Callable[[str], None] | N
 
     `warn` is told, in a line for each of these, of pictures in it that panfocus does not read.
     """
+    if "" in inputs:  # a variable of the shell that was never set; it would mean the current folder
+        raise InputError("the name of an input is empty; a dot means the current folder")
     return [path for given in map(Path, inputs) for path in _expand(given, warn)]
 
 

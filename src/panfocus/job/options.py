@@ -36,13 +36,13 @@ class Options:
 
 def checked_options(request: Request) -> Options:
     """Refuse what is wrong for any frames."""
-    from panfocus._checks import one_of
+    from panfocus._checks import one_of, whole_number
     from panfocus.io.raster import jpeg_settings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
     request.outputs.check_names()
-    name = request.method or DEFAULT_METHOD
+    name = DEFAULT_METHOD if request.method is None else request.method
     settings = _method_options(name, request.settings, request.dictionary)
     method = get_method(name, **settings)
     request.outputs.check_maps(name, method.maps)
@@ -52,9 +52,12 @@ def checked_options(request: Request) -> Options:
     jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
     one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
     one_of("--exposure", request.exposure, EXPOSURE)
+    for option, number in (("--channel", request.channel), ("--time", request.time)):
+        if number is not None:
+            whole_number(option, number, at_least=1)
     slabs = _slab_size(request)
     _check_applied(request, method.maps)
-    depth_scale = DepthScale.parse(request.step) if request.step else None
+    depth_scale = None if request.step is None else DepthScale.parse(request.step)
     max_memory = None if request.max_memory is None else parse_size("--max-memory", request.max_memory)
     _check_together(request)
     return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
@@ -119,6 +122,8 @@ def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) 
         name, equals, value = setting.partition("=")
         if not equals or name == "dictionary":
             raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
+        if name in texts:
+            raise InputError(f"--set {setting}: {name} is set twice; leave one of them out")
         texts[name] = value
     if dictionary:
         if "dictionary" not in setting_names(method):

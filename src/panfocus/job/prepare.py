@@ -13,7 +13,7 @@ from panfocus.job.options import Options, checked_options
 from panfocus.job.plan import ENCODED, Plan, make_plan
 from panfocus.job.request import Request
 from panfocus.job.retouch import read_strokes
-from panfocus.job.source import Source, check_alike, find_source
+from panfocus.job.source import Source, check_alike, check_chosen, find_source
 
 if TYPE_CHECKING:
     from panfocus.io.raster import JpegSettings
@@ -70,6 +70,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
         source = find_source(request.inputs, request, warn, channel=request.channel, bad=bad)
         if len(source.headers) < 2:
             raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
+        check_chosen(request, source)
         reference = find_reference(request.reference, source.headers)
         spans = slab_spans(len(source.headers), *options.slabs) if options.slabs else ()
         request.outputs.check_names(len(spans))

@@ -69,6 +69,17 @@ def find_source(
     return Source(paths, headers, reduce, tuple(left_out))
 
 
+def check_chosen(request: Request, source: Source) -> None:
+    """Refuse to choose a channel or a time point of files that have none: it would change nothing."""
+    from panfocus.io.headers import read_metadata
+
+    for option, number in (("--channel", request.channel), ("--time", request.time)):
+        if number is not None and read_metadata(source.headers[0]).acquisition is None:
+            raise InputError(
+                f"{option} {number}: {source.headers[0].path} is no file of a microscope; leave it out"
+            )
+
+
 def check_alike(source: Source, others: Sequence[Source]) -> None:
     """Refuse frames that are no stack, and others that do not match it one by one."""
     from panfocus.io.headers import check_headers
