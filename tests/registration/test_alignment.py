@@ -137,6 +137,15 @@ def test_a_frame_of_another_scene_is_named_and_the_chain_goes_on_behind_it(scene
     assert error.value.frames == (2,)
 
 
+@pytest.mark.parametrize("level", [0, 100, 65535], ids=["black", "grey", "white"])
+@pytest.mark.parametrize("n", [2, 3])
+def test_frames_without_any_detail_are_refused_by_name(level, n):
+    """No pair of them is believed, so that there are no equations to bring to agree."""
+    frames = np.full((n, 90, 110), level, np.uint16)
+    with pytest.raises(pf.AlignmentError, match=r"cannot align frame 1 \(score 0\.00\)"):
+        pf.align(frames)
+
+
 def test_small_frames_are_left_alone_or_refused(rng):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
     assert pf.align(frames).model == "none"
