@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from panfocus.io.headers import Header
     from panfocus.io.stack_checks import BadFrames
     from panfocus.registration import Alignment
-    from panfocus.stack import Stack
+    from panfocus.stack import Acquisition, Stack
 
-_ONLY_SHIFTS = (
-    "only shifts were looked for, as in stacks of a microscope; --align similarity allows scale and rotation"
-)
+ONLY_SHIFTS = "only shifts were looked for, as in stacks of a microscope"  # how to allow more differs
+_ONLY_SHIFTS = f"{ONLY_SHIFTS}; --align similarity allows scale and rotation"
 
 
 def check_align(align: str, borders: str) -> None:
@@ -71,8 +70,8 @@ def aligned_stack(
     from panfocus.registration import check_aligned, find_alignment, lost_frames
     from panfocus.stack import Chosen
 
-    if by_shifts := model == "auto" and _is_of_microscope(stack):
-        model = "shift"
+    asked, model = model, model_for(model, stack.metadata.acquisition, stack.frames.shape)
+    by_shifts = model != asked
     found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     while bad.skip and (lost := lost_frames(found)) and found.reference not in lost:
         kept = _without(lost, stack, found, bad)
@@ -93,13 +92,15 @@ def aligned_stack(
     return dataclasses.replace(aligned, notices=notices), found
 
 
-def _is_of_microscope(stack: "Stack") -> bool:
-    """Tell frames that a stage may have shifted, but no lens has scaled; small ones are never aligned."""
+def model_for(asked: str, acquisition: "Acquisition | None", shape: tuple[int, ...]) -> str:
+    """Return `shift` for `auto` where a stage may have shifted frames (n, h, w), but no lens has scaled them.
+
+    Those of a microscope are such; small ones are left to `auto`, which never aligns them.
+    """
     from panfocus.registration.alignment import SMALLEST
 
-    acquisition = stack.metadata.acquisition
-    large = min(stack.frames.shape[1:3]) >= SMALLEST
-    return acquisition is not None and acquisition.is_of_microscope and large
+    of_microscope = acquisition is not None and acquisition.is_of_microscope
+    return "shift" if asked == "auto" and of_microscope and min(shape[1:3]) >= SMALLEST else asked
 
 
 def _without(lost: Sequence[int], stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:

@@ -9,7 +9,7 @@ from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
     from panfocus.job.applied import Applied
-    from panfocus.stack import Frames, Stack
+    from panfocus.stack import Stack
 
 
 LEAST_SAID = 0.005  # of a frame's brightness: what is corrected by less is not counted
@@ -21,7 +21,7 @@ def describe(listener: Listener, job: Job) -> None:
 
     plan = job.plan
     frames = job.source.like_frames
-    kind = f"{_frames(frames)}, {frames.dtype.name}"
+    kind = f"{_frames(frames.shape)}, {frames.dtype.name}"
     listener.say(f"would fuse {kind}, with about {format_size(plan.memory)} of memory:")
     for header in job.source.headers:
         listener.say(f"  {header.name}")
@@ -65,13 +65,7 @@ def summarise(
     for notice in stack.notices:
         listener.say(notice)
     by_slabs = f", by {len(job.spans)} slabs," if job.spans else ""
-    said = [f"fused {_frames(stack.frames)}{by_slabs} in {report['seconds']:.1f} s"]
-    if shares := report.get("frame_shares"):
-        said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
-    if unfocused := report.get("never_in_focus_share"):
-        said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
-    listener.say("; ".join(said))
-    for sentence in _corrections(report):
+    for sentence in sentences_on(stack.frames.shape, report, by_slabs):
         listener.say(sentence)
     if refined := report.get("refine"):
         listener.say(
@@ -103,6 +97,16 @@ def summarise(
             listener.say(f"{other.path}: {sentence}")
 
 
+def sentences_on(shape: tuple[int, ...], report: dict[str, Any], by_slabs: str = "") -> list[str]:
+    """Say of frames of a shape how they were fused, and what was changed in them before."""
+    said = [f"fused {_frames(shape)}{by_slabs} in {report['seconds']:.1f} s"]
+    if shares := report.get("frame_shares"):
+        said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
+    if unfocused := report.get("never_in_focus_share"):
+        said.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
+    return ["; ".join(said), *_corrections(report)]
+
+
 def _corrections(report: dict[str, Any]) -> list[str]:
     """Say what was changed in the frames before they were fused."""
     said = []
@@ -124,8 +128,8 @@ def _duration(seconds: float) -> str:
     return f"{max(1, round(seconds))} s" if seconds < 120 else f"{round(seconds / 60)} min"
 
 
-def _frames(frames: "Frames") -> str:
-    n_frames, height, width = frames.shape[:3]
+def _frames(shape: tuple[int, ...]) -> str:
+    n_frames, height, width = shape[:3]
     return f"{n_frames} frames of {width} x {height}"
 
 
