@@ -76,17 +76,18 @@ def test_a_lazy_stack_is_read_slice_by_slice_each_once_and_gives_the_same_bits(v
     np.testing.assert_array_equal(layers["lazy confidence"].data, expected.confidence)
 
 
-def test_drifted_frames_are_aligned_cropped_and_left_where_they_were(viewer, widget, fused, notified):
+def test_drifted_frames_are_aligned_cropped_and_left_where_they_were(viewer, widget, fused):
     large, _ = banded_stack(height=140)
     drifted = np.stack([frame[4 * k : 120 + 4 * k, 8:-8] for k, frame in enumerate(large)])
-    viewer.add_image(drifted, name="s", **PLACE)
+    viewer.add_image(drifted, name="s", **PLACE | {"units": "mm"})  # a photograph: all models are tried
     image = fused()["s fused"]
     moved = pf.align(drifted)
     assert moved.model != "none"
     rows, cols = moved.area
     assert image.data.shape == (rows.stop - rows.start, cols.stop - cols.start)
     np.testing.assert_allclose(image.translate, (3 + rows.start / 2, 4 + cols.start / 2))
-    assert [note.message for note in notified()] == list(moved.notices)
+    assert image.metadata["panfocus"]["alignment"]["model"] == moved.model
+    assert widget.said.value.splitlines()[1:] == list(moved.notices)
     widget.more["align"].value = "off"
     assert fused()["s fused [1]"].data.shape == drifted.shape[1:]
 
@@ -194,13 +195,15 @@ def test_progress_is_shown_and_a_fusion_ends_with_the_next_frame_once_it_is_canc
     wait_until(gate.reached.is_set)
     assert (widget.fuse.enabled, widget.cancel.enabled) == (False, True)
     if lazily:  # one slice of three has been read
-        wait_until(lambda: widget.stage.value == "read" and round(widget.bar.value) == 33)
+        wait_until(lambda: widget.said.value == "read" and round(widget.bar.value) == 33)
     widget.cancel.native.click()
-    wait_until(lambda: widget.stage.value == "cancelling")
+    wait_until(lambda: widget.said.value == "cancelling")
     gate.opened.set()
     wait_until(lambda: not widget.running)
     assert list(viewer.layers) == before
+    assert (widget.said.value, widget.bar.visible) == ("cancelled", False)
     assert notified() == []
+    wait_until(lambda: not WorkerBase._worker_set)  # no thread is left behind
 
 
 def test_a_widget_that_is_closed_ends_its_fusion_and_troubles_nobody(viewer, notified):

@@ -1,4 +1,4 @@
-"""napari finds the plugin, and nobody else notices it."""
+"""napari finds the plugin."""
 
 import subprocess
 import sys
@@ -16,6 +16,7 @@ def test_npe2_has_nothing_to_say_against_the_manifest():
         [sys.executable, "-m", "npe2", "validate", str(MANIFEST)], capture_output=True, text=True, check=True
     )
     assert "valid" in checked.stdout
+    assert "invalid" not in checked.stdout.lower() + checked.stderr.lower()
     PluginManifest.from_file(MANIFEST).validate_imports()
 
 
@@ -24,12 +25,3 @@ def test_the_entry_point_leads_to_the_manifest():
     module, _, file = project["entry-points"]["napari.manifest"]["panfocus"].partition(":")
     assert ROOT.joinpath("src", *module.split("."), file) == MANIFEST
     assert PluginManifest.from_file(MANIFEST).name == project["name"]
-
-
-def test_neither_the_package_nor_its_help_imports_napari_or_qt():
-    check = (
-        "import sys, panfocus, panfocus.cli.app, panfocus.napari_plugin; "
-        "print([n for n in ('napari', 'qtpy', 'magicgui', 'npe2', 'dask') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -115,7 +115,7 @@ def _surface(
     vertices[:, 1:-2] = source.position[focus + 1 :]  # the axes between, such as channels
     vertices[:, -2], vertices[:, -1] = rows.ravel(), cols.ravel()
     place = placed(layer, axes, [*[0] * (len(axes) - 2), *(side.start for side in outcome.area)])
-    looks = {"name": name, "colormap": "viridis", "shading": "none", "visible": False}
+    looks = {"name": name, "colormap": "viridis", "shading": "smooth", "visible": False}
     return (vertices, _triangles(*rows.shape), lengths[::step, ::step].ravel()), place | looks, "surface"
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_like
 from panfocus.errors import FileError, InputError
-from panfocus.stack import LazyFrames
+from panfocus.stack import Acquisition, LazyFrames
 
 if TYPE_CHECKING:
     from napari.layers import Image
@@ -51,6 +51,14 @@ class Source:
     focus_axis: int | None
     position: tuple[int, ...]
     in_memory: bool
+
+    @property
+    def acquisition(self) -> Acquisition:
+        """What the layers say of their channels and pixels, as a microscope's file would."""
+        layer = self.channels[0].layer
+        height, width = layer.scale[-2:]
+        names = tuple(channel.layer.name for channel in self.channels)
+        return Acquisition(names, width, height, unit=f"{layer.units[-1]:~}")
 
 
 @dataclass(frozen=True, eq=False)

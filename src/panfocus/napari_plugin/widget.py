@@ -4,11 +4,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from magicgui.widgets import ComboBox, Container, Label, ProgressBar, PushButton
-from qtpy.QtCore import QTimer
+from qtpy.QtCore import Qt, QTimer
+from qtpy.QtWidgets import QLabel
 
 from panfocus.errors import InputError, PanfocusError
 from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
-from panfocus.napari_plugin.form import FieldsForm, method_form, options_form
+from panfocus.napari_plugin.form import method_fields, method_help, option_fields
 from panfocus.napari_plugin.results import layers_of
 from panfocus.napari_plugin.source import Source, from_list, from_stacks
 from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from napari.layers import Image
 
 SELECTED, NO_AXIS = "selected layers", -1  # as values: magicgui takes None for no choice at all
+WIDTH, LABEL_WIDTH = 300, 105  # pixels, that names of layers, and of all settings, can be read in
+MARGIN = 10  # or a bit more, on each side
 REFRESH = 100  # milliseconds between looks at the progress, which comes from other threads
 
 
@@ -39,26 +42,27 @@ class FusionWidget(Container[Any]):
             choices=lambda widget: [("none", NO_AXIS), *self._axes(widget)],
             tooltip="Axis of channels, which one decision is made for.",
         )
-        self.method = ComboBox(label="method", choices=method_names(), value=DEFAULT_METHOD)
-        self.settings: FieldsForm = method_form(DEFAULT_METHOD)
-        self.more = options_form()
+        self.method = ComboBox(
+            label="method",
+            choices=method_names(),
+            value=DEFAULT_METHOD,
+            tooltip=method_help(DEFAULT_METHOD),
+        )
+        self.settings = method_fields(DEFAULT_METHOD)
+        self.more = option_fields()
         self.fuse = PushButton(text="Fuse")
         self.cancel = PushButton(text="Cancel", enabled=False)
-        self.stage = Label(value="")
-        self.bar = ProgressBar(value=0, min=0, max=100, label="")
-        super().__init__(
-            widgets=[
-                self.frames,
-                self.focus_axis,
-                self.channel_axis,
-                self.method,
-                self.settings,
-                self.more,
-                Container(widgets=[self.fuse, self.cancel], layout="horizontal", labels=False, label=""),
-                self.bar,
-                self.stage,
-            ]
-        )
+        self.bar = ProgressBar(value=0, min=0, max=100, visible=False)
+        self.said = Label()
+        self.said.native.setTextFormat(Qt.TextFormat.PlainText)
+        self.said.native.setWordWrap(True)
+        source = [self.frames, self.focus_axis, self.channel_axis]
+        fields = [*source, self.method, *self.settings.widgets, *self.more.widgets]
+        self._form = _flush(Container(widgets=fields, labels=True))
+        self._align_labels()
+        buttons = _flush(Container(widgets=[self.fuse, self.cancel], layout="horizontal", labels=False))
+        super().__init__(widgets=[self._form, buttons, self.bar, self.said], labels=False)
+        self.min_width = WIDTH
         self.running = self._closed = False
         self._with_axes: Image | None = None  # the layer whose axes are offered
         self._unwanted = threading.Event()
@@ -77,7 +81,6 @@ class FusionWidget(Container[Any]):
     def start(self) -> None:
         """Begin to fuse, in a thread of its own."""
         from napari.qt.threading import thread_worker
-        from napari.utils.notifications import show_error
 
         if self.running:
             return
@@ -86,7 +89,7 @@ class FusionWidget(Container[Any]):
             source = self._source()
             settings = parse_settings(method, self.settings.typed)
         except PanfocusError as error:
-            show_error(str(error))
+            self._refuse(str(error))
             return
         options, unwanted = self.more.values, threading.Event()
         self._unwanted = unwanted
@@ -104,6 +107,8 @@ class FusionWidget(Container[Any]):
                 return fuse_source(source, method, settings, progress=progress, check=check, **options)
             except PanfocusError as error:
                 return str(error)  # as text: napari shows the traceback of what is raised
+            except MemoryError:
+                return "not enough memory; use fewer or smaller slices"
             except Cancelled:
                 return None
 
@@ -111,6 +116,7 @@ class FusionWidget(Container[Any]):
         self._show_running(True)
         worker = thread_worker(work)()
         worker.returned.connect(lambda outcome: self._show(outcome, source))
+        worker.errored.connect(self._fail)
         worker.finished.connect(lambda: self._show_running(False))
         worker.start()
 
@@ -170,47 +176,77 @@ class FusionWidget(Container[Any]):
         self._with_axes = layer
         self.focus_axis.reset_choices()
         self.channel_axis.reset_choices()
-        axes = {label.partition(" ")[0]: axis for label, axis in self._axes(None)}
-        if axes:
-            self.focus_axis.value = axes.get("z", max(axes.values()))
-            self.channel_axis.value = axes.get("c", NO_AXIS)
+        labels = [] if layer is None else [label.lower() for label in layer.axis_labels[: layer.ndim - 2]]
+        self.focus_axis.visible = bool(labels)
+        self.channel_axis.visible = len(labels) > 1
+        if labels:
+            self.focus_axis.value = labels.index("z") if "z" in labels else len(labels) - 1
+            self.channel_axis.value = labels.index("c") if "c" in labels else NO_AXIS
 
     def _method_chosen(self, name: str) -> None:
-        at = self.index(self.settings)
-        self.remove(self.settings)
-        self.settings = method_form(name)
-        self.insert(at, self.settings)
+        at = self._form.index(self.method) + 1
+        for widget in self.settings.widgets:
+            self._form.remove(widget)
+        self.method.tooltip = method_help(name)
+        self.settings = method_fields(name)
+        for k, widget in enumerate(self.settings.widgets):
+            self._form.insert(at + k, widget)
+        self._align_labels()
+
+    def _align_labels(self) -> None:
+        for label in self._form.native.findChildren(QLabel):
+            label.setMinimumWidth(LABEL_WIDTH)
 
     def _show_running(self, running: bool) -> None:
         if self._closed:
             return
         self.running = running
         self.fuse.enabled, self.cancel.enabled = not running, running
+        self.bar.visible = running
         if running:
             self._timer.start()
+            self._show_progress()
         else:
             self._timer.stop()
-            self._at = ("", 0.0)
-        self._show_progress()
 
     def _show_progress(self) -> None:
         stage, done = self._at
-        self.stage.value = "cancelling" if stage and self._unwanted.is_set() else stage
+        self._say("cancelling" if self._unwanted.is_set() else stage)
         self.bar.value = 100 * done
 
     def _show(self, outcome: Outcome | str | None, source: Source) -> None:
         from napari.layers import Layer
-        from napari.utils.notifications import show_error, show_info
 
-        if self._closed or outcome is None:
+        if self._closed:
             return
-        if isinstance(outcome, str):
-            show_error(outcome)
-            return
-        for notice in outcome.notices:
-            show_info(notice)
-        for data in layers_of(outcome, source):
-            self._viewer.add_layer(Layer.create(*data))
+        self._timer.stop()  # what is said now stays
+        if outcome is None or self._unwanted.is_set():  # it may be cancelled after its last step
+            self._say("cancelled")
+        elif isinstance(outcome, str):
+            self._refuse(outcome)
+        else:
+            layers = [Layer.create(*data) for data in layers_of(outcome, source)]
+            for layer in layers:
+                self._viewer.add_layer(layer)
+            self._say("\n".join(outcome.said))
+
+    def _say(self, text: str) -> None:
+        self.said.value = text
+        label = self.said.native  # which the layout gives too few lines, unless it asks for more
+        label.setMinimumHeight(label.heightForWidth(max(self.native.width(), WIDTH) - 2 * MARGIN))
+
+    def _fail(self, error: Exception) -> None:
+        """Say that something is wrong with the program; napari shows where."""
+        if not self._closed:
+            self._timer.stop()
+            self._say(f"failed: {error or type(error).__name__}")
+
+    def _refuse(self, reason: str) -> None:
+        """Say why nothing was fused: among napari's notifications, which go, and here."""
+        from napari.utils.notifications import show_error
+
+        self._say(reason)
+        show_error(reason)
 
     def _cancel(self) -> None:
         self._unwanted.set()
@@ -219,3 +255,8 @@ class FusionWidget(Container[Any]):
         self._closed = True
         self._cancel()
         self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
+
+
+def _flush(container: "Container[Any]") -> "Container[Any]":
+    container.margins = (0, 0, 0, 0)  # so that what is inside stands in line with what is beside it
+    return container

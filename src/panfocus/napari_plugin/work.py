@@ -3,15 +3,23 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from panfocus._checks import frames_array
 from panfocus._progress import Progress
+from panfocus.errors import AlignmentError
+from panfocus.job.align import ONLY_SHIFTS, alignment_report, model_for
+from panfocus.job.said import sentences_on
 from panfocus.methods import FusionResult
 from panfocus.napari_plugin.source import Source
 from panfocus.stack import Frames, LazyFrames
+
+if TYPE_CHECKING:
+    from panfocus.registration import Alignment
+
+MOST_SHARES = 10  # of frames that are listed: the widget is narrow
 
 Place = tuple[slice, slice]
 
@@ -26,7 +34,7 @@ class Outcome:
 
     result: FusionResult
     area: Place
-    notices: tuple[str, ...]
+    said: tuple[str, ...]
 
 
 class Watched(LazyFrames):
@@ -62,7 +70,7 @@ def fuse_source(
     """
     from panfocus.io.scratch import scratch_frames
     from panfocus.pipeline import fuse, repair_hot_pixels
-    from panfocus.registration import aligned_shape, apply_alignment, check_aligned, find_alignment
+    from panfocus.registration import aligned_shape, apply_alignment
 
     with ExitStack() as rooms:
         frames: Frames = Watched(source.frames, check)
@@ -74,16 +82,17 @@ def fuse_source(
             frames = Watched(room, check)
         frames = frames_array(frames)  # refuses what no step could use
         area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
-        notices: tuple[str, ...] = ()
+        done: dict[str, Any] = {}
+        said: tuple[str, ...] = ()
         if align != "off":
-            frames, _ = repair_hot_pixels(frames, hot_pixels)  # while pixels are still those of the sensor
+            frames, done = repair_hot_pixels(frames, hot_pixels)  # while pixels are still those of the sensor
             hot_pixels = "off"
-            found = find_alignment(frames, align, progress=progress)
-            check_aligned(found, source.names)
+            found, said = _found(frames, align, source, progress)
+            done |= {"alignment": alignment_report(found)}
             if found.model != "none":
                 room = rooms.enter_context(scratch_frames(aligned_shape(found, frames.shape), frames.dtype))
                 apply_alignment(found, frames, room, progress=progress)
-                frames, area, notices = Watched(room, check), found.area, found.notices
+                frames, area = Watched(room, check), found.area
         result = fuse(
             frames,
             method,
@@ -93,4 +102,23 @@ def fuse_source(
             progress=progress,
             **settings,
         )
-    return Outcome(result, area, notices)
+        result.report.update(done)
+        told = result.report if len(frames) <= MOST_SHARES else result.report | {"frame_shares": None}
+        return Outcome(result, area, (*sentences_on(frames.shape, told), *said))
+
+
+def _found(
+    frames: Frames, align: str, source: Source, progress: Progress
+) -> "tuple[Alignment, tuple[str, ...]]":
+    """Return how frames are to be moved, and what to say of it."""
+    from panfocus.registration import check_aligned, find_alignment
+
+    model = model_for(align, source.acquisition, frames.shape)
+    by_shifts = [f"{ONLY_SHIFTS}; align=similarity allows scale and rotation"] if model != align else []
+    found = find_alignment(frames, model, progress=progress)
+    try:
+        check_aligned(found, source.names)
+    except AlignmentError as error:
+        told = "; ".join([str(error), "leave it out, or fuse with align=off", *by_shifts])
+        raise AlignmentError(told, error.frames) from error
+    return found, (*found.notices, *by_shifts)
