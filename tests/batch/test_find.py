@@ -35,6 +35,17 @@ def test_every_folder_with_two_images_is_a_stack_in_natural_order(tmp_path):
     assert left_of(found, tmp_path) == ["b/single.png", "loose.png"]
 
 
+def test_stores_are_told_of_and_not_looked_into(tmp_path):
+    touch(tmp_path, "a/1.png", "a/2.png", "a/slide.ome.zarr/0/x/1.png", "a/slide.ome.zarr/0/x/2.png")
+    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    assert list(found.stacks) == ["a"]
+    assert left_of(found, tmp_path) == ["a/slide.ome.zarr"]
+    touch(tmp_path, "wells/1.zarr/zarr.json", "wells/2.zarr/zarr.json")
+    for by in (find.by_folders, find.by_files):
+        with pytest.raises(InputError, match=r"1\.zarr: an OME-Zarr store is fused by itself"):
+            by(tmp_path / "wells", without=tmp_path / "out")
+
+
 def test_results_of_batches_are_no_stacks(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png", "out/a/fused.png", "out/a/labels.png")
     touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png", "older/a/batch.json")

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from panfocus.errors import FileError, InputError
 
+STORE = ".zarr"  # how the name of a store ends
 RECORD = "batch.json"  # in the folder of every result: what came of a stack
 
 
@@ -106,28 +107,36 @@ def by_table(folder: Path, table: Path) -> Found:
 
 
 def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield folders and their images, both in natural order; results of batches are passed over."""
+    """Yield folders and their images, both in natural order; results of batches are passed over.
+
+    A store is one thing, to be told of: batches do not fuse it, and it may have a million files.
+    """
     from panfocus.io.find import INPUT_SUFFIXES, find_inputs, in_natural_order
 
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")
     seen = set()
-    places = []
+    places, stores = [], []
     for place, below, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
         if real in seen or real == os.path.realpath(without) or RECORD in files:
             below.clear()
             continue
         seen.add(real)
-        below[:] = [name for name in below if not name.startswith(".")]
+        stores += [Path(place, name) for name in below if name.lower().endswith(STORE)]
+        below[:] = [name for name in below if not (name.startswith(".") or name.lower().endswith(STORE))]
         if any(Path(name).suffix.lower() in INPUT_SUFFIXES and name[0] != "." for name in files):
             places.append(Path(place))
     for path in in_natural_order(places):
         yield path, find_inputs([path])
+    for store in in_natural_order(stores):
+        yield store.parent, [store]
 
 
 def _checked(stacks: dict[str, tuple[Path, ...]], left: Sequence[Path], none: str) -> Found:
     """Refuse names that cannot be those of folders below the output, and that there is no stack at all."""
+    if not stacks and left and all(path.name.lower().endswith(STORE) for path in left):
+        raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
     if not stacks:
         raise InputError(f"{none}; see --pattern, --csv and --files for other ways to lay out stacks")
     for name in stacks:
