@@ -43,6 +43,10 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
 
     What has a shape and a type is an array already, in memory or not; it is looked through frame by frame.
     """
+    if is_lazy(frames):
+        raise InputError(
+            "arrays of Dask and Zarr are taken by `fuse` alone; give frames in memory: np.asarray(frames)"
+        )
     if isinstance(frames, Frames):
         if frames.ndim not in (3, 4):
             raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
@@ -60,6 +64,11 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
     for i, array in enumerate(arrays):
         check_like(array, f"frame {i}", arrays[0], "frame 0")
     return np.stack(arrays)
+
+
+def is_lazy(frames: object) -> bool:
+    """Tell whether frames are an array of Dask or of Zarr; neither is imported for that."""
+    return type(frames).__module__.partition(".")[0] in ("dask", "zarr") and hasattr(frames, "chunks")
 
 
 def blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

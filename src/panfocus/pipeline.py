@@ -97,7 +97,7 @@ def fuse(
     chosen = get_method(method, **settings) if isinstance(method, str) else method
     if not dataclasses.is_dataclass(chosen):
         raise InputError(f"method must be a name or a method, got {method!r}")
-    lazy = execute.is_lazy(frames)
+    lazy = _checks.is_lazy(frames)
     if lazy and refine:
         raise InputError(
             "refine needs the whole image at once; fuse lazy arrays without, or np.asarray(frames)"
@@ -186,6 +186,8 @@ def apply(
     ndarray (h, w) or (h, w, c)
         The picture, in the dtype and range of the frames.
     """
+    if _checks.is_lazy(result.image):
+        raise InputError("the result is of lazy arrays; compute its labels first, and those of `frames`")
     stack = _checks.frames_array(frames)
     n_frames = len(stack) if result.votes is None else len(result.votes)
     n_frames = result.report.get("frames", n_frames)

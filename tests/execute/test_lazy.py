@@ -5,7 +5,8 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.execute import BlockFrames, is_lazy
+from panfocus._checks import is_lazy
+from panfocus.execute import BlockFrames
 
 da = pytest.importorskip("dask.array")
 zarr = pytest.importorskip("zarr")
@@ -30,11 +31,14 @@ def frames():
 
 
 def assert_equal(lazy, eager):
-    for name in ("image", *MAPS):
-        found, expected = getattr(lazy, name), getattr(eager, name)
-        assert isinstance(found, da.Array)
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_array_equal(found.compute(), expected)
+    names = ("image", *MAPS)
+    assert all(isinstance(getattr(lazy, name), da.Array) for name in names)
+    computed = da.compute(*(getattr(lazy, name) for name in names))  # together: each tile is fused once
+    for name, found in zip(names, computed, strict=True):
+        promised, expected = getattr(lazy, name), getattr(eager, name)
+        assert (promised.shape, promised.dtype) == (expected.shape, expected.dtype)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +111,19 @@ def test_frames_by_blocks_are_indexed_like_an_array(frames):
 def test_what_cannot_be_done_by_tiles_is_refused_by_name(frames, options, complaint):
     with pytest.raises(pf.InputError, match=complaint):
         pf.fuse(da.from_array(frames, chunks=(1, 250, 205)), hot_pixels="off", exposure="off", **options)
+
+
+def test_frames_of_unknown_size_are_refused(frames):
+    array = da.from_array(frames, chunks=(1, 250, 205))
+    with pytest.raises(pf.InputError, match=r"call compute_chunk_sizes\(\) on them first"):
+        pf.fuse(array[array[:, 0, 0] > 0])
+
+
+def test_steps_that_need_all_frames_refuse_lazy_arrays_by_name(frames, eager):
+    array = da.from_array(frames, chunks=(1, 250, 205))
+    for step in (pf.align, lambda lazy: pf.apply(eager, lazy)):
+        with pytest.raises(pf.InputError, match="Dask and Zarr are taken by `fuse` alone"):
+            step(array)
+    lazy = pf.fuse(array, hot_pixels="off", exposure="off")
+    with pytest.raises(pf.InputError, match="compute its labels first"):
+        pf.apply(lazy, frames)

@@ -1,6 +1,6 @@
 """Run a method on an image of any size: whole, or tile by tile with the same result."""
 
-from panfocus.execute.lazy import BlockFrames, is_lazy, map_dtype, run_lazily
+from panfocus.execute.lazy import BlockFrames, map_dtype, run_lazily
 from panfocus.execute.parts import Corrections, fuse_part, read_for
 from panfocus.execute.shares import Shares
 from panfocus.execute.tiled import (
@@ -20,7 +20,6 @@ __all__ = [
     "Corrections",
     "Shares",
     "fuse_part",
-    "is_lazy",
     "layers_of",
     "map_dtype",
     "read_for",

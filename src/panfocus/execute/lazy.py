@@ -1,5 +1,6 @@
 """Dask and Zarr arrays: measured block by block, then fused when it is asked for, tile by tile by Dask."""
 
+import math
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -20,15 +21,12 @@ from panfocus.stack import LazyFrames
 KEPT_BYTES = 1 << 28  # of blocks that were read last; one of them, if that is larger
 
 
-def is_lazy(frames: object) -> bool:
-    """Tell whether frames are an array of Dask or of Zarr; neither is imported for that."""
-    return type(frames).__module__.partition(".")[0] in ("dask", "zarr") and hasattr(frames, "chunks")
-
-
 class BlockFrames(LazyFrames):
     """Frames of a Dask or Zarr array, read in its own blocks, of which the last few are kept."""
 
     def __init__(self, array: Any) -> None:
+        if any(math.isnan(length) for length in array.shape):
+            raise InputError("the size of the frames is not known; call compute_chunk_sizes() on them first")
         super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype).newbyteorder("="))
         self.array = array
         self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
