@@ -1,34 +1,34 @@
-import numpy as np
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import pytest
-from scipy.ndimage import gaussian_filter
+from giant_runs import Quiet, render, request_for
 
-
-def render(height, width, n=3, seed=3):
-    """Slices (n, h, w) in 16 bit, sharp in bands that cross each other; hot pixels, and a brighter slice."""
-    rng = np.random.default_rng(seed)
-    sharp = gaussian_filter(rng.random((height, width)), 0.8)
-    sharp = 0.1 + 0.7 * (sharp - sharp.min()) / np.ptp(sharp)
-    y, x = np.mgrid[:height, :width]
-    depth = (x / width + 0.3 * np.sin(y / 90)) % 1 * n
-    stack = np.stack([np.where(depth.astype(int) == k, sharp, gaussian_filter(sharp, 2.5)) for k in range(n)])
-    stack[-1] *= 1.08
-    stack = np.rint(stack * 40000).astype(np.uint16)
-    stack[:, [40, 255, 256, 300], [17, 256, 299, 512 % width]] = 65535
-    return stack
+import panfocus as pf
+from panfocus.giant import plan
 
 
 @pytest.fixture(scope="session")
 def slices():
-    return render(700, 610)
+    """As large as needed for two levels, and for a last row of chunks that is one pixel tall."""
+    return render(513, 530)
 
 
-@pytest.fixture
-def store(tmp_path, slices):
-    """An OME-Zarr of ome-zarr-py, 0.4, with one channel."""
+@pytest.fixture(scope="session")
+def whole(slices):
+    """What the whole image at once gives."""
+    return pf.fuse(slices)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory, slices):
+    """An OME-Zarr of ome-zarr-py, 0.4, with one channel; not to be changed."""
     from ome_zarr.format import FormatV04
     from ome_zarr.writer import write_image
 
-    path = tmp_path / "stack.ome.zarr"
+    path = tmp_path_factory.mktemp("giant") / "stack.ome.zarr"
     write_image(
         slices,
         str(path),
@@ -40,3 +40,49 @@ def store(tmp_path, slices):
         storage_options={"chunks": (1, 200, 150)},
     )
     return path
+
+
+@dataclass(frozen=True)
+class Fused:
+    """What was written, and told."""
+
+    outputs: dict[str, Path]
+    report: dict[str, Any]
+    said: list[str]
+
+
+@pytest.fixture(scope="session")
+def fused(store, tmp_path_factory):
+    """The store, fused by two processes in small tiles, with all maps."""
+    from panfocus.cli._store import fuse_store
+
+    folder, listener = tmp_path_factory.mktemp("fused"), Quiet()
+    outputs = {name: folder / f"{name}.ome.zarr" for name in ("image", "labels", "confidence", "depth")}
+    outputs["never_in_focus"] = folder / "never.ome.zarr"
+    request = request_for(store, outputs | {"report": folder / "report.json"})
+    with pytest.MonkeyPatch.context() as patch:
+        _cut_small(patch)
+        fuse_store(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
+    return Fused(outputs, json.loads((folder / "report.json").read_text()), listener.said)
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """Start no processes, which takes long; those of `fused` are there, and so are a cluster's."""
+
+    def one_by_one(work, tasks, *_, **__):
+        return ((i, work(*task)) for i, task in enumerate(tasks))
+
+    monkeypatch.setattr("panfocus.giant.run.in_processes", one_by_one)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    _cut_small(monkeypatch)
+
+
+def _cut_small(patch):
+    """Chunks of 128 pixels, and tiles of two each way, as of images that are far larger."""
+    patch.setattr(plan, "CHUNKS", (128,))
+    patch.setattr(plan, "LARGEST_SIDE", 256)
+    patch.setattr(plan, "LOOKED_AT", 200)  # a chunk of the store: parts end where others begin

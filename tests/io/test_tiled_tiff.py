@@ -73,6 +73,25 @@ def test_colours_are_channels(tmp_path, rng, layout):
     np.testing.assert_array_equal(frames[:, 5:33, 2:49], pixels[:, 5:33, 2:49])
 
 
+@pytest.mark.parametrize("samples", [2, 4])
+def test_alpha_of_a_page_is_the_last_channel_and_no_other_lies_beside(tmp_path, rng, samples):
+    pixels = rng.integers(0, 255, (3, 40, 50, samples), np.uint8)
+    colours = "rgb" if samples == 4 else "minisblack"
+    tifffile.imwrite(
+        tmp_path / "a.tif", pixels, photometric=colours, extrasamples=["unassalpha"], planarconfig="contig"
+    )
+    frames = read_tiled_tiff(tmp_path / "a.tif").frames(0, range(samples))
+    np.testing.assert_array_equal(frames[:], pixels)
+
+
+def test_the_time_between_time_points_is_kept(tmp_path):
+    told = {"axes": "TZYX", "TimeIncrement": 1.5, "TimeIncrementUnit": "min"}
+    pixels = np.zeros((2, 3, 32, 32), np.uint8)
+    tifffile.imwrite(tmp_path / "a.ome.tif", pixels, photometric="minisblack", metadata=told)
+    time = read_tiled_tiff(tmp_path / "a.ome.tif").axes[0]
+    assert (time.name, time.scale, time.unit) == ("t", 1.5, "minute")
+
+
 def test_what_cannot_be_read_in_parts_is_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr("panfocus.io.tiled_tiff._LARGEST_PART", 100)
     pixels = np.zeros((2, 40, 50), np.uint8)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus.errors import PanfocusError
 from panfocus.job.request import Request
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def is_store(request: Request) -> bool:
     inputs = [Path(given) for given in request.inputs]
     if not any(path.suffix.lower() == ".zarr" or path.is_dir() for path in inputs):
         return False
-    from panfocus.io.ome_zarr import is_zarr
+    from panfocus.io.ome_zarr_reader import is_zarr
 
     return any(map(is_zarr, inputs))
 
@@ -43,10 +44,19 @@ def fuse_store(
         of += f", {len(job.plan['units'])} times (time points, channels)"
     if request.align == "auto":
         terminal.say("slices are fused as they lie on each other: stores are not aligned")
+    if job.missing:
+        terminal.say(f"{request.inputs[0]}: {job.missing} chunks have no file; they count as its fill value")
     if dry_run:
         terminal.say(f"would fuse {of}, at most {job.max_memory / 1e6:,.0f} MB for each worker")
         return
-    report = run(job, terminal, force=force, scheduler=scheduler)
+    try:
+        report = run(job, terminal, force=force, scheduler=scheduler)
+    except KeyboardInterrupt as stopped:
+        if not job.folder.exists():
+            raise
+        raise PanfocusError(
+            f"interrupted; {job.folder} keeps what is done, and the same command goes on from there"
+        ) from stopped
     if request.outputs.report:
         write_files({request.outputs.report: encode_json(report)}, force=force)
     terminal.say(f"fused {of} in {report['seconds']:.1f} s")

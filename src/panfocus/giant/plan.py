@@ -10,9 +10,8 @@ from panfocus.job.plan import PROGRAM
 from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
-    from panfocus.io.ome_zarr import ZarrImage
+    from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod, Region, Tile
-    from panfocus.stack import Frames
 
 DECISIONS = ("shared", "each")
 DEFAULT_MEMORY = 1_000_000_000  # bytes of a worker
@@ -20,6 +19,7 @@ CHUNKS = (512, 256)  # pixels a side of what is written at once; the largest tha
 LARGEST_SIDE = 2048  # of tiles: then halos are a quarter of the work, and there is enough for all workers
 LOOKED_AT = 2048  # pixels a side, about, that are searched for hot pixels at once
 HALVINGS = 3  # levels that one task makes: its part has one chunk of the last
+DECODED = 2  # times a chunk: as it is stored, at worst, and decoded
 STORES = 100_000_000  # bytes that reading and writing stores take beside the program: measured 60 to 90 MB
 
 
@@ -72,7 +72,7 @@ def place_of(unit: Unit, units: list[Unit], axes: list[str]) -> tuple[Any, ...]:
     return tuple(at[axis] for axis in axes)
 
 
-def chunk_side(method: "FusionMethod", frames: "Frames", max_memory: int) -> int:
+def chunk_side(method: "FusionMethod", frames: "ZarrFrames", max_memory: int) -> int:
     """Choose the side of the output's chunks: a tile of one fits into memory, whatever the frames are."""
     from panfocus.methods import Surveyor
 
@@ -82,19 +82,22 @@ def chunk_side(method: "FusionMethod", frames: "Frames", max_memory: int) -> int
         needed = worker_memory(worst, frames, side)
         if needed <= max_memory:
             return side
+    decoded = DECODED * frames.image.chunk_bytes
+    small = needed - decoded <= max_memory
+    instead = "save it in smaller chunks" if small else "fuse the slices in parts"
     raise InputError(
         f"about {format_size(needed)} of memory would be needed for each worker, more than the "
-        f"{format_size(max_memory)} of --max-memory; allow more, or fuse the slices in parts"
+        f"{format_size(max_memory)} of --max-memory; allow more, or {instead}"
     )
 
 
-def tile_side(method: "FusionMethod", frames: "Frames", chunk: int, max_memory: int) -> int:
+def tile_side(method: "FusionMethod", frames: "ZarrFrames", chunk: int, max_memory: int) -> int:
     """Choose the side of tiles: as many whole chunks as are useful and fit into memory."""
     sides = (chunk * n for n in range(LARGEST_SIDE // chunk, 1, -1))
     return next((side for side in sides if worker_memory(method, frames, side) <= max_memory), chunk)
 
 
-def worker_memory(method: "FusionMethod", frames: "Frames", side: int) -> int:
+def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int) -> int:
     """Bytes of a worker that fuses tiles of this side, one at a time, on one thread."""
     from panfocus._threads import limit_threads
     from panfocus.execute import tile_bytes
@@ -108,7 +111,8 @@ def worker_memory(method: "FusionMethod", frames: "Frames", side: int) -> int:
         2 * tile.pixels * len(frames) * frames.dtype.itemsize * (frames.shape[3] if frames.ndim == 4 else 1)
     )
     with limit_threads(1):
-        return PROGRAM + STORES + pixels + tile_bytes(method, frames, tile)
+        working = pixels + tile_bytes(method, frames, tile)
+    return PROGRAM + STORES + DECODED * frames.image.chunk_bytes + working
 
 
 def rectangles(shape: tuple[int, int], side: int) -> "Iterator[Region]":
@@ -126,6 +130,6 @@ def tile_at(inner: "Region", shape: tuple[int, int], halo: int) -> "Tile":
 
 
 def searched_side(image: "ZarrImage") -> int:
-    """Return the side of parts that are searched: whole chunks of the input, or it would be read often."""
-    chunk = max(image.chunks[-2:])
-    return max(1, LOOKED_AT // chunk) * chunk if chunk < 4 * LOOKED_AT else LOOKED_AT
+    """Return the side of parts that are searched: whole chunks of the input, or even parts of large ones."""
+    chunk = max(n for n, axis in zip(image.chunks, image.axes, strict=True) if axis.name in "yx")
+    return LOOKED_AT // chunk * chunk if chunk <= LOOKED_AT else -(-chunk // -(-chunk // LOOKED_AT))

@@ -1,11 +1,12 @@
 """A run that has been checked before a pixel is read: what there is to do, what tiles cannot do."""
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import InputError, usage_errors
+from panfocus.errors import FileError, InputError, usage_errors
 from panfocus.giant.plan import DECISIONS, DEFAULT_MEMORY, chunk_side, units_of
 from panfocus.job.lengths import DepthScale
 from panfocus.job.request import Request
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MAPS = ("labels", "confidence", "depth", "never_in_focus")
 _TAKEN = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure", "step"}
 _TAKEN |= {"channel", "time", "max_memory", "threads"}
+_URL = re.compile(r"\w[\w+.-]+:/")  # of which a path keeps one slash; a single letter is a drive of Windows
 _TAKEN_OUTPUTS = {"image", "report", *MAPS}
 
 
@@ -30,6 +32,7 @@ class GiantJob:
     outputs: dict[str, Path]  # the picture and maps, by kind
     plan: dict[str, Any]  # plain data: what workers go by, and by which a run knows that it may go on
     max_memory: int  # bytes of each worker
+    missing: int  # chunks of the input that have no file
 
     @property
     def folder(self) -> Path:
@@ -43,7 +46,7 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     from panfocus import __version__
     from panfocus._checks import blank, check_like, one_of
     from panfocus.io.files import check_destination, digest
-    from panfocus.io.ome_zarr import store_state
+    from panfocus.io.ome_zarr import missing_chunks, store_state
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
     from panfocus.io.whole_folders import check_new_folder
     from panfocus.methods import DEFAULT_METHOD
@@ -59,6 +62,8 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         name, texts = request.method or DEFAULT_METHOD, _settings(request)
         outputs = _outputs(request)
     source = Path(request.inputs[0])
+    if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
+        raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
     image = read_giant(source)
     units = units_of(image, decisions, request.channel, request.time)
     if image.length("z") < 2:
@@ -73,17 +78,20 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
             raise InputError(f"the method {name} gives no {kind}; leave --{kind.replace('_', '-')} out")
     for path in outputs.values():
         if path.suffix.lower() in TIFF_SUFFIXES:
-            check_destination(path, force=force)
+            _check_outside(path, source)
+            check_destination(path, force=force, inputs=(source,))
         else:
             check_new_folder(path, force=force, inputs=(source,))
     if report := request.outputs.report:
-        check_destination(report, force=force)
-    scale = DepthScale.parse(request.step) if request.step else DepthScale.of(image.acquisition)
+        _check_outside(report, source)
+        check_destination(report, force=force, inputs=(source,))
+    scale = _depth_scale(request, image)
+    state = store_state(image)
     dictionary = texts.get("dictionary")
     plan = {
         "panfocus": __version__,
         "source": str(image.path.absolute()),
-        "state": store_state(image),
+        "state": state,
         "method": name,
         "settings": texts,
         "dictionary": digest(Path(dictionary)) if dictionary and Path(dictionary).is_file() else None,
@@ -99,13 +107,29 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         "step": scale.step,
         "unit": scale.unit,
     }
-    return GiantJob(request, image, outputs, plan, max_memory)
+    return GiantJob(request, image, outputs, plan, max_memory, missing_chunks(image, state))
+
+
+def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
+    """Return how far it is from slice to slice: as was typed, or by the z axis, if that has a unit."""
+    if request.step:
+        return DepthScale.parse(request.step)
+    axis = image.axis("z")
+    return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
+
+
+def _check_outside(path: Path, store: Path) -> None:
+    if store.resolve() in path.resolve().parents:
+        raise FileError(f"{path} lies in the input; choose another name")
 
 
 def _check_options(request: Request) -> None:
     """Refuse what needs the whole image at once, or makes no sense for stores."""
     if len(request.inputs) != 1:
         raise InputError(f"OME-Zarr: one store at a time is fused, got {len(request.inputs)} inputs")
+    for typed in (*request.inputs, *map(str, request.outputs.files().values())):
+        if _URL.match(typed):
+            raise InputError(f"{typed}: stores are read and written as files; copy it to a disk, or mount it")
     if request.align not in ("auto", "off"):
         raise InputError(
             f"--align {request.align}: slices of a store are fused as they lie on each other; "
@@ -164,6 +188,10 @@ def _outputs(request: Request) -> dict[str, Path]:
     for path in outputs.values():
         if path.suffix.lower() not in (*ZARR_SUFFIXES, *TIFF_SUFFIXES):
             raise InputError(f"{path}: a store is fused to another; its name ends in .ome.zarr, or .ome.tif")
-    if len({path.resolve() for path in outputs.values()}) < len(outputs):
-        raise InputError("two outputs have the same name")
+    places = [path.resolve() for path in files.values()]
+    for path, place in zip(files.values(), places, strict=True):
+        if places.count(place) > 1 or set(place.parents) & set(places):
+            raise InputError(
+                f"{path}: two outputs have this name, or it lies in another; choose another name"
+            )
     return outputs

@@ -1,13 +1,14 @@
 """The whole run: look through the slices, measure, fuse tiles, make smaller levels; it can go on later."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panfocus._processes import Lost, in_processes
 from panfocus._threads import available_cores
@@ -20,7 +21,11 @@ from panfocus.giant.prepare import GiantJob
 from panfocus.giant.work import done_before, halve_level, work
 from panfocus.job.listener import Listener
 
+Counts = dict[Task, tuple[list[int], list[int]]]  # what was found in each part: of either kind, by slices
+
 ATTEMPTS = 3  # for a tile at which processes die
+REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
+FINISHING = "finishing what is under way; another Ctrl-C stops at once"
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,14 @@ class Crew:
     listener: Listener
     scheduler: str | None
     n_processes: int
+    stages: list[dict[str, Any]] = field(default_factory=list)  # what each took, as plain data
 
     def do(self, stage: str, tasks: Sequence[Task]) -> list[dict[str, Any]]:
         """Have tasks done that are not yet; return what each tells, in their order."""
+        started = time.perf_counter()
         told = [done_before(task) for task in tasks]
         left = [i for i, before in enumerate(told) if before is None]
+        seconds = 0.0
         self.listener.progress(stage, 1 - len(left) / len(tasks))
         with closing(self._finished([(tasks[i],) for i in left])) as finished:
             for n, (place, found) in enumerate(finished, start=1):
@@ -44,7 +52,16 @@ class Crew:
                         "for lack of memory; allow less with --max-memory, the same command goes on from here"
                     )
                 told[left[place]] = found
+                seconds += found["seconds"]
                 self.listener.progress(stage, 1 - (len(left) - n) / len(tasks))
+        self.stages.append(
+            {
+                "stage": stage,
+                "tasks": len(left),
+                "seconds": round(time.perf_counter() - started, 3),
+                "seconds_of_workers": round(seconds, 3),  # by their own clocks, reading and writing included
+            }
+        )
         return [each for each in told if each is not None]
 
     def _finished(self, tasks: Sequence[tuple[Task]]) -> Any:
@@ -53,7 +70,12 @@ class Crew:
         if self.scheduler:
             return on_cluster(work, tasks, self.scheduler, say=self.listener.say)
         return in_processes(
-            work, tasks, self.n_processes, on_leaving=lambda: None, attempts=ATTEMPTS, threads=1
+            work,
+            tasks,
+            self.n_processes,
+            on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
+            attempts=ATTEMPTS,
+            threads=1,
         )
 
 
@@ -69,10 +91,11 @@ def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None
         listener.finish()
         put_in_place(folder, job.outputs, force=force)
     return {
-        **{name: job.plan[name] for name in ("panfocus", "source", "method", "settings", "decisions")},
+        **{name: job.plan[name] for name in REPORTED},
         "shape": list(folder.image.shape),
         "axes": [axis.name for axis in folder.image.axes],
         "units": reports,
+        "stages": crew.stages,
         "seconds": round(time.perf_counter() - started, 3),
     }
 
@@ -126,16 +149,13 @@ def _survey(folder: RunFolder, crew: Crew) -> None:
     told = crew.do("look", parts) if parts else []
     crew.listener.progress("measure", 0.0)
     for n, unit in enumerate(units, start=1):
-        of_unit = [part for part in parts if part.unit == unit]
-        _check_values(
-            folder.image.path,
-            [each["largest"] for part, each in zip(parts, told, strict=True) if part.unit == unit],
-        )
-        _measure(folder, unit, of_unit)
+        of_unit = [(part, each) for part, each in zip(parts, told, strict=True) if part.unit == unit]
+        _check_values(folder.image.path, [each["largest"] for _, each in of_unit])
+        _measure(folder, unit, {part: each["counts"] for part, each in of_unit})
         crew.listener.progress("measure", n / len(units))
 
 
-def _measure(folder: RunFolder, unit: int, parts: list[Task]) -> None:
+def _measure(folder: RunFolder, unit: int, parts: Counts) -> None:
     """Measure the frames of a unit, by strips, and keep what the method knows of them then."""
     from panfocus.execute import Corrections
     from panfocus.exposure import measure_exposure
@@ -160,14 +180,21 @@ def _check_values(path: Path, of_parts: list[list[float]]) -> None:
         check_range(f"{path}: slice {k + 1}", float(largest))
 
 
-def _hot_pixels(folder: RunFolder, parts: list[Task], shape: tuple[int, ...], *, in_pairs: bool) -> Any:
-    from panfocus.defects import gather_hot_pixels
+def _hot_pixels(folder: RunFolder, parts: Counts, shape: tuple[int, ...], *, in_pairs: bool) -> Any:
+    """Decide on what was found in all parts, one slice after another: of a pattern that may be a lot."""
+    from panfocus.defects import gather_hot_pixels, most_defects
 
-    found = np.concatenate([folder.kept_array(f"found-{part.name}") for part in parts])
-    out, alone = (
-        [found[(found[:, 0] == kind) & (found[:, 1] == k), 2:] for k in range(shape[0])] for kind in (0, 1)
-    )
-    return gather_hot_pixels(out, alone, shape, in_pairs=in_pairs)
+    most = most_defects(shape)
+
+    def found(kind: int) -> Iterator[NDArray[np.float64]]:
+        for k in range(shape[0]):
+            here = [part for part, counts in parts.items() if counts[kind][k]]
+            if sum(parts[part][kind][k] for part in here) > most:
+                here = []  # they are no defects
+            rows = [np.empty((0, 6)), *(folder.kept_array(f"found-{part.name}") for part in here)]
+            yield np.concatenate([each[(each[:, 0] == kind) & (each[:, 1] == k), 2:] for each in rows])
+
+    return gather_hot_pixels(found(0), found(1), shape, in_pairs=in_pairs)
 
 
 def _halve(folder: RunFolder, crew: Crew) -> None:

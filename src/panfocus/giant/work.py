@@ -1,5 +1,6 @@
 """What a worker does with one task: it reads what it needs, writes what comes of it, and notes that."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +24,12 @@ def work(task: Task) -> dict[str, Any]:
 
     if (before := done_before(task)) is not None:
         return before
+    started = time.perf_counter()
     folder = of_task(task.folder, task.run)
     use_one_thread()
     with limit_threads(1):
         told = {"look": look, "fuse": fuse, "halve": halve}[task.stage](folder, task)
+    told["seconds"] = round(time.perf_counter() - started, 4)
     folder.keep(f"done-{task.name}", told)
     return told
 
@@ -49,6 +52,7 @@ def look(folder: RunFolder, task: Task) -> dict[str, Any]:
     )
     most, span = most_defects(frames.shape), folder.kept(f"span-{task.unit}")["span"]
     found, largest = [np.empty((0, 6))], []
+    counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, in each frame
     for k in range(len(frames)):
         part = frames[k, *wide]
         if frames.dtype.kind == "f":
@@ -57,9 +61,10 @@ def look(folder: RunFolder, task: Task) -> dict[str, Any]:
             here = search(part, most, span=span)
             here[:, 0] += wide[0].start
             here[:, 1] += wide[1].start
+            counts[kind].append(len(here))
             found.append(np.column_stack([np.full((len(here), 2), (kind, k)), here]))
     folder.keep_array(f"found-{task.name}", np.concatenate(found))
-    return {"largest": largest}
+    return {"largest": largest, "counts": counts}
 
 
 def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:

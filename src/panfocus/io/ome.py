@@ -25,6 +25,7 @@ class Layout:
     times: int
     pages: Mapping[tuple[int, int, int], int]  # by slice, channel and time, from 0
     acquisition: Acquisition
+    interval: tuple[float, str] | None = None  # from time point to time point, and its unit
 
     def chosen(self, channel: int | None, time: int | None) -> "Layout":
         """Return one channel or all, at one time; both are counted from 1 here, as microscopists do."""
@@ -84,7 +85,9 @@ def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
     if len(units) == 1:
         acquisition = Acquisition(tuple(names), width, height, step, units.pop())
     pages = _ome_pages(xml, pixels.get("DimensionOrder", "XYCZT"), sizes, n_pages)
-    return Layout(sizes["Z"], sizes["C"], sizes["T"], pages, acquisition)
+    interval = _positive(pixels.get("TimeIncrement"))
+    passed = (interval, pixels.get("TimeIncrementUnit", "s")) if interval else None
+    return Layout(sizes["Z"], sizes["C"], sizes["T"], pages, acquisition, passed)
 
 
 def _ome_pages(

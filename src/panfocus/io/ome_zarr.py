@@ -1,6 +1,5 @@
-"""Reading OME-Zarr, NGFF 0.4 and 0.5, part by part; writing is in `ome_zarr_writer`. Extra `ome`."""
+"""Images of OME-Zarr: their axes and channels, and their slices as frames, read part by part. Extra `ome`."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.errors import FileError, PanfocusError
+from panfocus.errors import PanfocusError
 from panfocus.io._errors import errors_that_name
 from panfocus.stack import Acquisition, LazyFrames
 
 ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
-_KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
-_MICROMETRE = "micrometer"  # as NGFF writes it
+KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
+# Units of length as NGFF names them, and as OME's XML does.
+OME_UNITS = {
+    "angstrom": "Å",
+    "nanometer": "nm",
+    "micrometer": "µm",
+    "millimeter": "mm",
+    "centimeter": "cm",
+    "meter": "m",
+    "inch": "in",
+}
+_DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # beside the chunks
+_WITH_ALPHA = (2, 4)  # channels, of which the last may be alpha
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Axis:
     @property
     def kind(self) -> str:
         """What NGFF calls its type."""
-        return _KINDS[self.name]
+        return KINDS[self.name]
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ class ZarrImage:
     dtype: np.dtype[Any]
     name: str = ""
     omero: Mapping[str, Any] | None = None  # how channels are called and shown, as it was found
+    stored: tuple[int, ...] = ()  # lengths of what a file holds: a chunk, or a shard of several
 
     def length(self, name: str) -> int:
         """Places of an axis; 1 if there is none of this name."""
@@ -69,6 +80,17 @@ class ZarrImage:
         return tuple((names + [""] * n)[:n])
 
     @property
+    def has_alpha(self) -> bool:
+        """Whether the last of two or four channels is called alpha: NGFF has no other word on it."""
+        names = [name.strip().lower() for name in self.channel_names]
+        return len(names) in _WITH_ALPHA and (names[-1] == "alpha" or names == ["r", "g", "b", "a"])
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Memory that a chunk takes, which is decoded whole."""
+        return math.prod(self.chunks) * self.dtype.itemsize
+
+    @property
     def acquisition(self) -> Acquisition:
         """The same as a microscope's TIFF would tell it."""
         sizes = {name: self.axis(name) for name in "xyz"}
@@ -77,20 +99,21 @@ class ZarrImage:
             return Acquisition(self.channel_names)
         width, height, step = (axis.scale if axis and axis.unit else None for axis in sizes.values())
         unit = str(units.pop())
-        return Acquisition(self.channel_names, width, height, step, "µm" if unit == _MICROMETRE else unit)
+        return Acquisition(self.channel_names, width, height, step, OME_UNITS.get(unit, unit))
 
 
 class ZarrFrames(LazyFrames):
     """The slices of one time point as frames: one channel (h, w), or several (h, w, c) by one decision.
 
     Like channels of a microscope's TIFF: beside 2 or 4 lies a blank one, or the last would be taken for
-    alpha. It can be sent to other processes; each opens the store by itself.
+    alpha, unless it is. It can be sent to other processes; each opens the store by itself.
     """
 
     def __init__(self, image: ZarrImage, time: int, channels: Sequence[int]) -> None:
         self.image, self.time, self.channels = image, time, tuple(channels)
         n = len(self.channels)
-        planes = () if n == 1 else (n + (n in (2, 4)),)
+        alpha = image.has_alpha and n == image.length("c")
+        planes = () if n == 1 else (n + (n in _WITH_ALPHA and not alpha),)
         shape = (*(image.length(axis) for axis in "zyx"), *planes)
         super().__init__(shape, image.dtype)
 
@@ -120,31 +143,6 @@ class ZarrFrames(LazyFrames):
                 raise
         plane = plane if names.index("y") < names.index("x") else plane.T
         return plane.astype(self.dtype, copy=False)  # of this machine's byte order
-
-
-def is_zarr(path: Path) -> bool:
-    """Tell whether a path names a Zarr store, an image in one, or what should become one."""
-    return path.suffix.lower() in ZARR_SUFFIXES or (
-        path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
-    )
-
-
-def read_ome_zarr(path: Path) -> ZarrImage:
-    """Look at an image of OME-Zarr, or an array (n, h, w) without description; no pixel is read."""
-    with errors_that_name(path):
-        if not path.is_dir():
-            raise FileError("there is no such store" if not path.exists() else "not a folder, as stores are")
-        attributes = _attributes(path)
-        ome = attributes.get("ome", attributes)
-        if "plate" in ome or "well" in ome:
-            raise FileError("a plate of many images; name one of them, such as its folder A/1/0")
-        if "multiscales" not in ome and "bioformats2raw.layout" in ome:
-            if (path / "1").is_dir():
-                raise FileError("it holds several images; name one of them, such as its folder 0")
-            return read_ome_zarr(path / "0")
-        if "multiscales" not in ome:
-            return _plain_array(path)
-        return _image(path, ome)
 
 
 def open_array(path: Path, *, change: bool = False) -> Any:
@@ -187,78 +185,19 @@ def use_one_thread() -> None:
 
 def store_state(image: ZarrImage) -> list[int]:
     """Return what changes when an image does: number and bytes of its files, the time of the last."""
+    n, size, last = 0, 0, 0
     with errors_that_name(image.path):
         files = (image.path / image.array).rglob("*") if image.path.is_dir() else [image.path]
-        told = [path.stat() for path in files if path.is_file()]
-    return [len(told), sum(each.st_size for each in told), max(each.st_mtime_ns for each in told)]
+        for path in files:  # millions of them, perhaps
+            if path.name not in _DESCRIPTIONS and path.is_file():
+                told = path.stat()
+                n, size, last = n + 1, size + told.st_size, max(last, told.st_mtime_ns)
+    return [n, size, last]
 
 
-def _attributes(path: Path) -> dict[str, Any]:
-    """Return what is written beside a group or an array: zarr 3 in one file, zarr 2 in one for it alone."""
-    if (path / "zarr.json").is_file():
-        found = json.loads((path / "zarr.json").read_bytes()).get("attributes", {})
-    elif (path / ".zattrs").is_file():
-        found = json.loads((path / ".zattrs").read_bytes())
-    elif any((path / name).is_file() for name in (".zgroup", ".zarray")):
-        found = {}
-    else:
-        raise FileError("not a Zarr store (it has neither zarr.json nor .zattrs)")
-    if not isinstance(found, dict):
-        raise FileError("its attributes are damaged")
-    return found
-
-
-def _image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
-    first = ome["multiscales"][0]
-    dataset = first["datasets"][0]
-    array = open_array(path / str(dataset["path"]))
-    names, units = zip(*(_named(axis) for axis in first["axes"]), strict=True)
-    if len(names) != array.ndim:
-        raise FileError(f"it names {len(names)} axes of an array that has {array.ndim}")
-    scales, translations = np.ones(len(names)), np.zeros(len(names))
-    for owner in (dataset, first):  # the second is on top of the first
-        for transform in owner.get("coordinateTransformations", []):
-            if transform["type"] == "scale":
-                scales, translations = scales * transform["scale"], translations * transform["scale"]
-            elif transform["type"] == "translation":
-                translations = translations + transform["translation"]
-    if not (np.all(np.isfinite(scales)) and np.all(np.isfinite(translations)) and np.all(scales != 0)):
-        raise FileError("its scale is damaged")
-    axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
-    omero = ome.get("omero")
-    name = str(first.get("name") or "")
-    return _checked(path, str(dataset["path"]), axes, array, name, omero if isinstance(omero, dict) else None)
-
-
-def _named(axis: Any) -> tuple[str, str | None]:
-    return (axis, None) if isinstance(axis, str) else (str(axis["name"]).lower(), axis.get("unit"))
-
-
-def _plain_array(path: Path) -> ZarrImage:
-    """Take an array without axes for slices, rows and columns."""
-    try:
-        array = open_array(path)
-    except FileError as error:
-        raise FileError("neither an image of OME-Zarr nor an array; if it holds images, name one") from error
-    told = [str(name).lower() for name in getattr(array.metadata, "dimension_names", None) or ()]
-    names = told if len(told) == array.ndim else list("zyx")
-    if len(names) != array.ndim:
-        raise FileError(f"an array of {array.ndim} axes without their names; needed: OME-Zarr, or (n, h, w)")
-    return _checked(path, "", tuple(map(Axis, names)), array, "", None)
-
-
-def _checked(
-    path: Path,
-    array_path: str,
-    axes: tuple[Axis, ...],
-    array: Any,
-    name: str,
-    omero: Mapping[str, Any] | None,
-) -> ZarrImage:
-    names = [axis.name for axis in axes]
-    if not {"y", "x"} <= set(names) <= set(_KINDS) or len(set(names)) < len(names):
-        raise FileError(f"its axes are {', '.join(names)}; known are t, c, z, y and x, each once")
-    if math.prod(array.shape) == 0:
-        raise FileError(f"it is empty: {array.shape}")
-    native = np.dtype(array.dtype).newbyteorder("=")
-    return ZarrImage(path, array_path, axes, array.shape, array.chunks, native, name, omero)
+def missing_chunks(image: ZarrImage, state: Sequence[int]) -> int:
+    """Return how many of a store's chunks, or shards, have no file, and so count as the fill value."""
+    if not image.stored:
+        return 0
+    whole = math.prod(-(-n // each) for n, each in zip(image.shape, image.stored, strict=True))
+    return max(0, whole - state[0])

@@ -16,12 +16,14 @@ from panfocus.io._errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.files import write_files
 from panfocus.io.ome import Layout
-from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage, read_ome_zarr
+from panfocus.io.ome_zarr import OME_UNITS, Axis, ZarrFrames, ZarrImage
+from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
 from panfocus.io.tiff_lzw import check_lzw
 from panfocus.stack import Acquisition
 
 TIFF_SUFFIXES = (".tif", ".tiff")
+_TIME_UNITS = {"millisecond": "ms", "second": "s", "minute": "min", "hour": "h"}  # of NGFF, of OME's XML
 _TILE_STEP = 16  # of which the sides of tiles are multiples
 _LARGEST_PART = 1 << 24  # pixels that are decoded at once
 _STRIP_ROWS = 256  # that count as a part of a file in strips
@@ -32,6 +34,17 @@ class TiffImage(ZarrImage):
     """An image of slices in a TIFF, told like one of a store; `array` is not used."""
 
     pages: tuple[tuple[tuple[int, int], ...], ...] = ()  # page and sample, of each time and slice by channel
+    samples: int = 1  # of a pixel; the last of 2 or 4 is alpha
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether the last channel is the alpha of the pages' colours."""
+        return self.samples in (2, 4) and self.length("c") == self.samples
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Memory that a tile or strip takes with all samples, which is decoded whole."""
+        return super().chunk_bytes * self.samples
 
     def frames(self, time: int, channels: Sequence[int]) -> "TiffFrames":
         """Return the slices of one time point, with one channel or several."""
@@ -117,6 +130,7 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             dtype=first.image.dtype,
             omero=None if len(names) != lengths["c"] else _shown(names, first.image.dtype),
             pages=numbers,
+            samples=samples,
         )
 
 
@@ -134,9 +148,16 @@ def _shown(names: list[str], dtype: np.dtype[Any]) -> dict[str, Any]:
 
 def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
     told = layout.acquisition
-    unit = "micrometer" if told.unit == "µm" else told.unit
-    sizes = {"z": told.step, "y": told.pixel_height, "x": told.pixel_width}
-    return tuple(Axis(name, unit, size) if (size := sizes.get(name)) else Axis(name) for name in names)
+    unit = {ome: ngff for ngff, ome in OME_UNITS.items()}.get(told.unit, told.unit)
+    told_of = {
+        name: (unit, size)
+        for name, size in (("z", told.step), ("y", told.pixel_height), ("x", told.pixel_width))
+        if size
+    }
+    if layout.interval:
+        between, passed = layout.interval
+        told_of["t"] = ({ome: ngff for ngff, ome in _TIME_UNITS.items()}.get(passed, passed), between)
+    return tuple(Axis(name, *told_of.get(name, ())) for name in names)
 
 
 def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
@@ -219,6 +240,9 @@ def _described(image: ZarrImage) -> dict[str, Any]:
     for axis, size in (("X", told.pixel_width), ("Y", told.pixel_height)):
         if size is not None:
             described |= {f"PhysicalSize{axis}": size, f"PhysicalSize{axis}Unit": told.unit}
+    time = image.axis("t")
+    if time and time.unit in _TIME_UNITS:
+        described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": _TIME_UNITS[time.unit]}
     if any(told.channels):
         described["Channel"] = {"Name": list(told.channels)}
     return described

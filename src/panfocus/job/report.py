@@ -89,6 +89,11 @@ def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
 
     _check_beside(given)
     report = read_json(path)
+    if isinstance(report, dict) and "decisions" in report:
+        raise FileError(
+            f"{path}: it tells of a store, and what is too large to digest is not done again from a report; "
+            "type its command again: the settings are in the report"
+        )
     try:
         if report["format"] > FORMAT:
             raise FileError(f"{path}: written by a newer panfocus; update this one")

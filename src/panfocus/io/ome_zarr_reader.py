@@ -1,0 +1,112 @@
+"""Looking at OME-Zarr, NGFF 0.4 and 0.5: which image is there, its axes and where its pixels are."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from panfocus.errors import FileError
+from panfocus.io._errors import errors_that_name
+from panfocus.io.ome_zarr import KINDS, ZARR_SUFFIXES, Axis, ZarrImage, open_array
+
+
+def is_zarr(path: Path) -> bool:
+    """Tell whether a path names a Zarr store, an image in one, or what should become one."""
+    return path.suffix.lower() in ZARR_SUFFIXES or (
+        path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+    )
+
+
+def read_ome_zarr(path: Path) -> ZarrImage:
+    """Look at an image of OME-Zarr, or an array (n, h, w) without description; no pixel is read."""
+    with errors_that_name(path):
+        if not path.is_dir():
+            raise FileError("there is no such store" if not path.exists() else "not a folder, as stores are")
+        attributes = _attributes(path)
+        ome = attributes.get("ome", attributes)
+        if "plate" in ome or "well" in ome:
+            raise FileError("a plate of many images; name one of them, such as its folder A/1/0")
+        if "multiscales" not in ome and "bioformats2raw.layout" in ome:
+            if (path / "1").is_dir():
+                raise FileError("it holds several images; name one of them, such as its folder 0")
+            return read_ome_zarr(path / "0")
+        if "multiscales" not in ome:
+            return _plain_array(path)
+        return _image(path, ome)
+
+
+def _attributes(path: Path) -> dict[str, Any]:
+    """Return what is written beside a group or an array: zarr 3 in one file, zarr 2 in one for it alone."""
+    if (path / "zarr.json").is_file():
+        found = json.loads((path / "zarr.json").read_bytes()).get("attributes", {})
+    elif (path / ".zattrs").is_file():
+        found = json.loads((path / ".zattrs").read_bytes())
+    elif any((path / name).is_file() for name in (".zgroup", ".zarray")):
+        found = {}
+    else:
+        raise FileError("not a Zarr store (it has neither zarr.json nor .zattrs)")
+    if not isinstance(found, dict):
+        raise FileError("its attributes are damaged")
+    return found
+
+
+def _image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
+    first = ome["multiscales"][0]
+    dataset = first["datasets"][0]
+    if "axes" not in first:
+        raise FileError("it does not name its axes, as NGFF before 0.4; convert it to 0.4 or 0.5")
+    array = open_array(path / str(dataset["path"]))
+    names, units = zip(*(_named(axis) for axis in first["axes"]), strict=True)
+    if len(names) != array.ndim:
+        raise FileError(f"it names {len(names)} axes of an array that has {array.ndim}")
+    scales, translations = np.ones(len(names)), np.zeros(len(names))
+    for owner in (dataset, first):  # the second is on top of the first
+        for transform in owner.get("coordinateTransformations", []):
+            if transform["type"] == "scale":
+                scales, translations = scales * transform["scale"], translations * transform["scale"]
+            elif transform["type"] == "translation":
+                translations = translations + transform["translation"]
+    if not (np.all(np.isfinite(scales)) and np.all(np.isfinite(translations)) and np.all(scales != 0)):
+        raise FileError("its scale is damaged")
+    axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
+    omero = ome.get("omero")
+    name = str(first.get("name") or "")
+    return _checked(path, str(dataset["path"]), axes, array, name, omero if isinstance(omero, dict) else None)
+
+
+def _named(axis: Any) -> tuple[str, str | None]:
+    return (axis, None) if isinstance(axis, str) else (str(axis["name"]).lower(), axis.get("unit"))
+
+
+def _plain_array(path: Path) -> ZarrImage:
+    """Take an array without axes for slices, rows and columns."""
+    try:
+        array = open_array(path)
+    except FileError as error:
+        raise FileError("neither an image of OME-Zarr nor an array; if it holds images, name one") from error
+    told = [str(name).lower() for name in getattr(array.metadata, "dimension_names", None) or ()]
+    names = told if len(told) == array.ndim else list("zyx")
+    if len(names) != array.ndim:
+        raise FileError(f"an array of {array.ndim} axes without their names; needed: OME-Zarr, or (n, h, w)")
+    return _checked(path, "", tuple(map(Axis, names)), array, "", None)
+
+
+def _checked(
+    path: Path,
+    array_path: str,
+    axes: tuple[Axis, ...],
+    array: Any,
+    name: str,
+    omero: Mapping[str, Any] | None,
+) -> ZarrImage:
+    names = [axis.name for axis in axes]
+    if not {"y", "x"} <= set(names) <= set(KINDS) or len(set(names)) < len(names):
+        raise FileError(f"its axes are {', '.join(names)}; known are t, c, z, y and x, each once")
+    if math.prod(array.shape) == 0:
+        raise FileError(f"it is empty: {array.shape}")
+    native = np.dtype(array.dtype).newbyteorder("=")
+    stored = array.shards or array.chunks
+    return ZarrImage(path, array_path, axes, array.shape, array.chunks, native, name, omero, stored)

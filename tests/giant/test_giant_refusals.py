@@ -1,0 +1,197 @@
+"""What is refused of giant images: one line that names it, before anything is written; and what is not."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from giant_runs import Quiet, fuse_store, levels, panfocus, request_for
+
+import panfocus as pf
+from panfocus.giant import plan
+from panfocus.giant.prepare import prepare
+from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.job.outputs import Outputs
+from panfocus.job.report import redone
+from panfocus.job.request import Request
+
+zarr = pytest.importorskip("zarr")
+pytest.importorskip("ome_zarr")
+
+ALIGNED_FIRST = "--align affine: slices of a store are fused as they lie"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"refine": True}, "--refine: stores are fused tile by tile"),
+        ({"align": "affine"}, ALIGNED_FIRST),
+        ({"reference": "0"}, "--reference: stores are fused tile by tile"),
+        ({"preview": True}, "--preview: stores are fused tile by tile"),
+        ({"slabs": "4:2"}, "--slabs: stores are fused tile by tile"),
+        ({"method": "pca"}, "--method pca: it needs the whole image at once"),
+        ({"method": "dwt", "labels": Path("l.ome.zarr")}, "the method dwt gives no labels"),
+        ({"sweep": Path("walk.webp")}, "--sweep: stores are fused tile by tile"),
+        ({"steps": Path("steps")}, "--save-steps: stores are fused tile by tile"),
+        ({"decisions": "some"}, "--decisions must be one of shared, each"),
+        ({"channel": 2}, "it has 1 channels; --channel 2 is none of them"),
+        ({"max_memory": "100MB"}, "of memory would be needed for each worker"),
+        ({"image": Path("out.png")}, "its name ends in .ome.zarr, or .ome.tif"),
+        ({"labels": Path("out.ome.zarr")}, "out.ome.zarr: two outputs have this name"),
+        ({"labels": Path("out.ome.zarr/labels.zarr")}, "or it lies in another"),
+        ({"labels": Path("s3://lab/labels.zarr")}, "stores are read and written as files; copy it"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(tmp_path, store, options, complaint, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outputs = {"image": Path("out.ome.zarr")}
+    outputs |= {name: path for name, path in options.items() if isinstance(path, Path)}
+    with pytest.raises(pf.InputError, match=re.escape(complaint)) as caught:
+        fuse_store(store, outputs, **{k: v for k, v in options.items() if k not in outputs})
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("https://example.org/slide.ome.zarr", "https://example.org/slide.ome.zarr: stores are read"),
+        ("photo.jpg", "photo.jpg: only a store, or a TIFF of slices, is fused to a store"),
+        ("none.zarr", "none.zarr: there is no such store"),
+    ],
+)
+def test_what_is_no_store_is_refused_by_name(tmp_path, given, complaint, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("photo.jpg").write_bytes(b"\xff\xd8")
+    with pytest.raises(pf.PanfocusError, match=re.escape(complaint)):
+        fuse_store(given, {"image": Path("out.ome.zarr")})
+
+
+def test_an_output_is_not_overwritten_and_no_input_is(tmp_path, store):
+    def refused(match, force=True, given=store, **outputs):
+        request = Request(inputs=(str(given),), outputs=Outputs(**outputs))
+        with pytest.raises(pf.FileError, match=match):
+            prepare(request, decisions="shared", force=force)
+
+    refused("is one of the inputs", image=store)
+    refused("or lies in one", image=store / read_ome_zarr(store).array / "inner.zarr")
+    refused("lies in the input", image=tmp_path / "out.zarr", report=store / ".zattrs")
+    refused("lies in the input", image=tmp_path / "out.zarr", labels=store / "labels.tif")
+    tiff = tmp_path / "in.ome.tif"
+    pytest.importorskip("tifffile").imwrite(
+        tiff, np.zeros((2, 40, 50), np.uint8), tile=(16, 16), metadata={"axes": "ZYX"}
+    )
+    refused("is one of the inputs", given=tiff, image=tmp_path / "out.zarr", labels=tiff)
+    mine = tmp_path / "photos.zarr"
+    mine.mkdir()
+    refused("exists already", force=False, image=mine)
+    refused("is no Zarr store", image=mine)
+
+
+def test_a_strangers_folder_is_left_alone(tmp_path, store):
+    part = tmp_path / "out.ome.zarr.part"
+    part.mkdir()
+    (part / "thesis.txt").write_text("years")
+    with pytest.raises(pf.FileError, match="is in the way"):
+        fuse_store(store, {"image": tmp_path / "out.ome.zarr"})
+    assert (part / "thesis.txt").exists()
+
+
+def test_a_damaged_chunk_is_named_and_nothing_appears(tmp_path, store):
+    """By the command: zarr complains, when a program ends, of chunks that it was reading."""
+    copy = shutil.copytree(store, tmp_path / "stack.ome.zarr")
+    pixels = copy / read_ome_zarr(copy).array
+    chunk = next(path for path in sorted(pixels.rglob("*")) if path.is_file() and path.name[0] != ".")
+    chunk.write_bytes(b"\xff" * 9)
+    done = panfocus("fuse", copy, "-o", tmp_path / "out.ome.zarr", "--threads", 1)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"panfocus: {copy}: ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.ome.zarr").exists()
+
+
+def test_a_missing_chunk_is_its_fill_value_and_said(tmp_path, slices):
+    pixels = slices[:, :150, :140].copy()
+    zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(1, 64, 64), fill_value=7)
+    (tmp_path / "in.zarr" / "c" / "1" / "0" / "0").unlink()
+    pixels[1, :64, :64] = 7
+    from panfocus.cli._store import fuse_store as command
+
+    request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"})
+    listener = Quiet()
+    command(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
+    assert f"{tmp_path / 'in.zarr'}: 1 chunks have no file; they count as its fill value" in listener.said
+    np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
+
+
+def test_a_sharded_array_with_turned_axes_is_fused(tmp_path, slices):
+    """Columns before rows, several chunks a file, and a last chunk that is one pixel wide."""
+    pixels = slices[:, :129, :193]
+    array = zarr.create_array(
+        tmp_path / "in.zarr",
+        shape=(193, 129, 3),
+        chunks=(32, 32, 1),
+        shards=(64, 64, 3),
+        dtype=pixels.dtype,
+        dimension_names=["x", "y", "z"],
+    )
+    array[...] = pixels.T
+    listener = Quiet()
+    job = prepare(
+        request_for(tmp_path / "in.zarr", {"image": tmp_path / "o.zarr"}), decisions="shared", force=False
+    )
+    assert job.missing == 0
+    fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, listener=listener)
+    np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "complaint"),
+    [
+        (np.zeros((3, 40, 50), np.int16), "is int16; supported: uint8, uint16"),
+        (np.zeros((3, 40, 50), bool), "is bool; supported: uint8"),
+        (np.zeros((1, 40, 50), np.uint8), "it has 1 slices; fusion needs at least two"),
+        (np.zeros((0, 40, 50), np.uint8), r"it is empty: \(0, 40, 50\)"),
+        (np.zeros((40, 50), np.uint8), "an array of 2 axes without their names"),
+        (np.full((2, 40, 50), np.inf, np.float32), "slice 1 holds NaN or infinite values"),
+        (np.full((2, 40, 50), 1e30), "slice 1 holds values up to 1e[+]30; rescale them"),
+    ],
+)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_pixels_that_cannot_be_fused_are_named(tmp_path, pixels, complaint, zarr_format):
+    zarr.create_array(tmp_path / "in.zarr", data=pixels, zarr_format=zarr_format)
+    with pytest.raises(pf.PanfocusError, match=complaint) as caught:
+        fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"})
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path / "in.zarr") in str(caught.value)
+    assert not (tmp_path / "out.zarr").exists()
+
+
+def test_floats_that_are_no_numbers_are_refused(tmp_path):
+    pixels = np.random.default_rng(0).random((2, 90, 80)).astype(np.float32)
+    pixels[1, 50, 60] = np.nan
+    zarr.create_array(tmp_path / "plain.zarr", data=pixels, chunks=(1, 32, 32))
+    for hot_pixels in ("off", "auto"):
+        with pytest.raises(pf.InputError, match="slice 2 holds NaN or infinite values"):
+            fuse_store(tmp_path / "plain.zarr", {"image": tmp_path / "out.zarr"}, hot_pixels=hot_pixels)
+
+
+def test_chunks_too_large_for_the_memory_are_refused(tmp_path):
+    """A chunk is decoded whole, whatever the tiles: 2 x 8192 x 8192 bytes in 16 bit, and as much again."""
+    zarr.create_array(
+        tmp_path / "in.zarr", shape=(2, 8192, 8192), chunks=(2, 8192, 8192), dtype=np.uint16, fill_value=1
+    )
+    with pytest.raises(pf.InputError, match="save it in smaller chunks"):
+        fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, max_memory="1GB")
+    image = read_ome_zarr(tmp_path / "in.zarr")
+    assert image.chunk_bytes == 2 * 8192 * 8192 * 2
+    assert plan.searched_side(image) == 2048  # a part of a chunk that is larger than what is searched at once
+
+
+def test_a_report_of_a_store_is_not_done_again_and_says_so(fused):
+    report = fused.outputs["image"].with_name("report.json")
+    assert json.loads(report.read_text())["source"].endswith("stack.ome.zarr")
+    with pytest.raises(pf.FileError, match=r"report\.json: it tells of a store, .* type its command again"):
+        redone(report, Request(inputs=(), outputs=Outputs()))
