@@ -7,7 +7,8 @@ import pytest
 from giant_runs import Quiet, render, request_for
 
 import panfocus as pf
-from panfocus.giant import plan
+from panfocus._processes import in_processes
+from panfocus.giant import plan, run
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +54,7 @@ class Fused:
 
 @pytest.fixture(scope="session")
 def fused(store, tmp_path_factory):
-    """The store, fused by two processes in small tiles, with all maps."""
+    """The store, in small tiles with all maps; two processes fuse, the quick stages start none."""
     from panfocus.cli._store import fuse_store
 
     folder, listener = tmp_path_factory.mktemp("fused"), Quiet()
@@ -62,6 +63,15 @@ def fused(store, tmp_path_factory):
     request = request_for(store, outputs | {"report": folder / "report.json"})
     with pytest.MonkeyPatch.context() as patch:
         _cut_small(patch)
+        patch.setattr(
+            run,
+            "in_processes",
+            lambda work, tasks, *rest, **named: (
+                in_processes(work, tasks, *rest, **named)
+                if tasks[0][0].stage == "fuse"
+                else _one_by_one(work, tasks)
+            ),
+        )
         fuse_store(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
     return Fused(outputs, json.loads((folder / "report.json").read_text()), listener.said)
 
@@ -69,16 +79,16 @@ def fused(store, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
     """Start no processes, which takes long; those of `fused` are there, and so are a cluster's."""
-
-    def one_by_one(work, tasks, *_, **__):
-        return ((i, work(*task)) for i, task in enumerate(tasks))
-
-    monkeypatch.setattr("panfocus.giant.run.in_processes", one_by_one)
+    monkeypatch.setattr(run, "in_processes", _one_by_one)
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     _cut_small(monkeypatch)
+
+
+def _one_by_one(work, tasks, *_, **__):
+    return ((i, work(*task)) for i, task in enumerate(tasks))
 
 
 def _cut_small(patch):
