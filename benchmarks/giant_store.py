@@ -190,7 +190,7 @@ def measured(given: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
             seconds, own, of_workers = fused_with_peaks([*command, "--scheduler", address], started)
             empty = overhead_of_empty_tasks(address)
     told = json.loads(report.read_text())
-    limit = parse_size(given.memory)
+    limit = parse_size("--memory", given.memory)
     kind = "processes without Dask" if given.local else "Dask workers"
     rows += [
         ("workers", f"{given.workers} {kind}, {given.memory} each, on {os.cpu_count()} cores", None),
