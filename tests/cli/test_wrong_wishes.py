@@ -24,15 +24,11 @@ from panfocus.io.write import write_image
         (["--slabs", "5:1"], 2, ["only 5"]),
         (["--slabs", "3:1", "--confidence", "c.png"], 2, ["--confidence"]),
         (["--step", "5", "--depth", "d.tif"], 2, ["--step 5", "5um"]),
-        (["--step", "5um"], 2, ["--step 5um", "--depth"]),
         (["--channel", "2"], 2, ["--channel 2", "white/z0.png is no file of a microscope"]),
         (["--time", "1"], 2, ["--time 1", "white/z0.png is no file of a microscope"]),
         (["--method", ""], 2, ["unknown method ''"]),
         (["--set", "noise=1", "--set", "noise=2"], 2, ["--set noise=2", "set twice"]),
         ([""], 2, ["the name of an input is empty"]),
-        (["--jpeg-quality", "50"], 2, ["--jpeg-quality 50", "no JPEG"]),
-        (["--jpeg-subsampling", "420"], 2, ["--jpeg-subsampling 420", "no JPEG"]),
-        (["--borders", "mark", "--align", "off"], 2, ["--borders mark", "--align off"]),
         (["--sweep", "s.mp4"], 2, ["s.mp4", ".webp"]),
         (["--sweep", "s.gif", "--method", "coupled"], 2, ["no depth", "--sweep"]),
         (["--depth-colour", "d.tif"], 2, ["d.tif", ".png"]),
@@ -53,3 +49,19 @@ def test_a_wrong_wish_is_one_line_and_leaves_nothing(lights, run, stack, argumen
     assert (ran.code, len(ran.err.splitlines())) == (code, 1), ran
     assert all(word in ran.err for word in words), ran.err
     assert sorted(lights.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--step", "5um"], "--step 5um has no effect: it is the unit of depth, which is not written"),
+        (["--jpeg-quality", "50"], "--jpeg-quality 50 has no effect: no JPEG is written"),
+        (["--jpeg-subsampling", "420"], "--jpeg-subsampling 420 has no effect: no JPEG is written"),
+        (["--borders", "mark", "--align", "off"], "--borders mark has no effect: with --align off no frame"),
+    ],
+)
+def test_a_wish_without_effect_is_told(lights, run, arguments, line):
+    ran = run("fuse", "white", "-o", "fused.png", "--dry-run", *arguments)
+    assert ran.code == 0
+    assert line in ran.out
+    assert "no effect" not in run("fuse", "white", "-o", "f.jpg", "--jpeg-quality", "50", "--dry-run").out

@@ -10,7 +10,7 @@ from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
 from panfocus.cli._store import fuse_store, is_store
 from panfocus.errors import UsageError, usage_errors
 from panfocus.job.allocator import keep_freed_memory
-from panfocus.job.options import check_effects
+from panfocus.job.options import without_effect
 from panfocus.job.outputs import Outputs
 from panfocus.job.report import redone
 from panfocus.job.request import HELP, Request
@@ -175,9 +175,8 @@ def fuse(
                 request, warnings = redone(from_report, request)
             for warning in warnings:
                 terminal.say(warning)
-        else:
-            with usage_errors():
-                check_effects(request)
+        for line in without_effect(request):
+            terminal.say(line)
         if is_store(request):
             fuse_store(
                 request, terminal, decisions=decisions, scheduler=scheduler, force=force, dry_run=dry_run

@@ -63,20 +63,22 @@ def checked_options(request: Request) -> Options:
     return Options(name, method, settings, refinement, jpeg, slabs, depth_scale, max_memory)
 
 
-def check_effects(request: Request) -> None:
-    """Refuse options that would have no effect on what is written, so that nobody believes they had."""
+def without_effect(request: Request) -> list[str]:
+    """Return a line for every option that changes nothing of what is written, so that nobody believes it did."""
     outputs, usual = request.outputs, Request(inputs=(), outputs=request.outputs)
     pictures = [path for path in (outputs.image, *outputs.applied) if path]
     no_jpeg = not any(path.suffix.lower() in (".jpg", ".jpeg") for path in pictures)
     no_depth = not (outputs.depth or outputs.depth_colour or outputs.report)
-    for name, idle, why in (
-        ("jpeg_quality", no_jpeg, "no JPEG is written; name an output .jpg"),
-        ("jpeg_subsampling", no_jpeg, "no JPEG is written; name an output .jpg"),
-        ("step", no_depth, "it is the unit of depth, which is not written; add --depth FILE"),
-        ("borders", request.align == "off", "with --align off no frame is moved; let frames be aligned"),
-    ):
-        if idle and getattr(request, name) != getattr(usual, name):
-            raise InputError(f"--{name.replace('_', '-')} {getattr(request, name)}: {why}, or leave it out")
+    return [
+        f"--{name.replace('_', '-')} {getattr(request, name)} has no effect: {why}"
+        for name, idle, why in (
+            ("jpeg_quality", no_jpeg, "no JPEG is written"),
+            ("jpeg_subsampling", no_jpeg, "no JPEG is written"),
+            ("step", no_depth, "it is the unit of depth, which is not written"),
+            ("borders", request.align == "off", "with --align off no frame is moved"),
+        )
+        if idle and getattr(request, name) != getattr(usual, name)
+    ]
 
 
 def _check_together(request: Request) -> None:
