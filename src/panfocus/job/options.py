@@ -64,7 +64,7 @@ def checked_options(request: Request) -> Options:
 
 
 def without_effect(request: Request) -> list[str]:
-    """Return a line for every option that changes nothing of what is written, so that nobody believes it did."""
+    """Return a line for every option that changes nothing of what is written: nobody shall believe it did."""
     outputs, usual = request.outputs, Request(inputs=(), outputs=request.outputs)
     pictures = [path for path in (outputs.image, *outputs.applied) if path]
     no_jpeg = not any(path.suffix.lower() in (".jpg", ".jpeg") for path in pictures)
