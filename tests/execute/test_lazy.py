@@ -58,7 +58,7 @@ def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
 
 def test_so_does_a_zarr_array_in_small_tiles(frames, eager, tmp_path):
     array = zarr.create_array(tmp_path / "stack.zarr", data=frames, chunks=(1, 64, 64))
-    lazy = pf.fuse(array, max_memory=20_000_000)
+    lazy = pf.fuse(array, max_memory=23_000_000, threads=2)
     assert lazy.image.npartitions >= 4
     assert_equal(lazy, eager)
 

@@ -129,7 +129,8 @@ def test_the_only_image_of_a_converted_file_is_found(theirs):
 @pytest.mark.parametrize(
     ("attributes", "complaint"),
     [
-        ({"plate": {}}, "a plate of many images"),
+        ({"plate": {}}, "a plate of many images; name one of them, such as its folder A/1/0"),
+        ({"well": {}}, "a well of many images; name one of them, such as its folder 0"),
         ({"multiscales": []}, "damaged"),
         ({"multiscales": [{"axes": [], "datasets": [{"path": "0"}]}]}, "damaged"),
         ({}, "neither an image of OME-Zarr nor an array"),
@@ -141,6 +142,37 @@ def test_what_is_no_image_is_named_in_one_line(tmp_path, attributes, complaint):
     with pytest.raises(FileError, match=complaint) as caught:
         read_ome_zarr(path)
     assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("described", "complaint"),
+    [
+        ({}, "it does not name its axes, as NGFF before 0.4"),
+        ({"axes": "zyq"}, "its axes are z, y, q; known are t, c, z, y and x"),
+        ({"axes": "zy"}, "it names 2 axes of an array that has 3"),
+        ({"axes": "zyx", "scale": [1, 2]}, r"its scale is damaged: needed are 3 numbers, got \[1, 2\]"),
+        ({"axes": "zyx", "scale": ["a", "b", "c"]}, "its scale is damaged"),
+        ({"axes": "zyx", "scale": [1, 0, 1]}, "its scale is damaged: places lie on each other"),
+        ({"axes": "zyx", "translation": [1]}, "its translation is damaged: needed are 3 numbers"),
+    ],
+)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_image_that_is_described_wrongly_is_named_with_what_is_wrong(
+    tmp_path, described, complaint, zarr_format
+):
+    path = tmp_path / "odd.zarr"
+    group = zarr.create_group(path, zarr_format=zarr_format)
+    group.create_array("0", data=np.zeros((2, 8, 9), np.uint8))
+    kinds = ("scale", "translation")
+    transforms = [{"type": kind, kind: described[kind]} for kind in kinds if kind in described]
+    multiscale = {"datasets": [{"path": "0", "coordinateTransformations": transforms}]}
+    if "axes" in described:
+        multiscale["axes"] = [{"name": name} for name in described["axes"]]
+    told = {"multiscales": [multiscale]}
+    group.attrs.update(told if zarr_format == 2 else {"ome": told})
+    with pytest.raises(FileError, match=rf"odd\.zarr: {complaint}") as caught:
+        read_ome_zarr(path)
     assert "\n" not in str(caught.value)
 
 

@@ -94,6 +94,7 @@ def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None
         **{name: job.plan[name] for name in REPORTED},
         "shape": list(folder.image.shape),
         "axes": [axis.name for axis in folder.image.axes],
+        "missing_chunks": job.missing,
         "units": reports,
         "stages": crew.stages,
         "seconds": round(time.perf_counter() - started, 3),

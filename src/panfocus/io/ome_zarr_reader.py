@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
 from panfocus.io.ome_zarr import KINDS, ZARR_SUFFIXES, Axis, ZarrImage, open_array
+
+_Numbers = NDArray[np.float64]
 
 
 def is_zarr(path: Path) -> bool:
@@ -27,8 +30,9 @@ def read_ome_zarr(path: Path) -> ZarrImage:
             raise FileError("there is no such store" if not path.exists() else "not a folder, as stores are")
         attributes = _attributes(path)
         ome = attributes.get("ome", attributes)
-        if "plate" in ome or "well" in ome:
-            raise FileError("a plate of many images; name one of them, such as its folder A/1/0")
+        for kind, inside in (("plate", "A/1/0"), ("well", "0")):
+            if kind in ome:
+                raise FileError(f"a {kind} of many images; name one of them, such as its folder {inside}")
         if "multiscales" not in ome and "bioformats2raw.layout" in ome:
             if (path / "1").is_dir():
                 raise FileError("it holds several images; name one of them, such as its folder 0")
@@ -62,19 +66,31 @@ def _image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
     names, units = zip(*(_named(axis) for axis in first["axes"]), strict=True)
     if len(names) != array.ndim:
         raise FileError(f"it names {len(names)} axes of an array that has {array.ndim}")
-    scales, translations = np.ones(len(names)), np.zeros(len(names))
-    for owner in (dataset, first):  # the second is on top of the first
-        for transform in owner.get("coordinateTransformations", []):
-            if transform["type"] == "scale":
-                scales, translations = scales * transform["scale"], translations * transform["scale"]
-            elif transform["type"] == "translation":
-                translations = translations + transform["translation"]
-    if not (np.all(np.isfinite(scales)) and np.all(np.isfinite(translations)) and np.all(scales != 0)):
-        raise FileError("its scale is damaged")
+    scales, translations = _places(dataset, first, len(names))
     axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
     omero = ome.get("omero")
     name = str(first.get("name") or "")
     return _checked(path, str(dataset["path"]), axes, array, name, omero if isinstance(omero, dict) else None)
+
+
+def _places(dataset: Mapping[str, Any], whole: Mapping[str, Any], n: int) -> tuple[_Numbers, _Numbers]:
+    """Return, of n axes, how far it is from place to place, and where the first is."""
+    scales, firsts = np.ones(n), np.zeros(n)
+    for owner in (dataset, whole):  # the second is on top of the first
+        for transform in owner.get("coordinateTransformations", []):
+            kind = transform["type"]
+            if kind not in ("scale", "translation"):
+                continue
+            numbers = np.asarray(transform[kind])
+            if numbers.shape != (n,) or numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers)):
+                raise FileError(f"its {kind} is damaged: needed are {n} numbers, got {transform[kind]}")
+            if kind == "scale":
+                scales, firsts = scales * numbers, firsts * numbers
+            else:
+                firsts = firsts + numbers
+    if not np.all(scales):
+        raise FileError("its scale is damaged: places lie on each other")
+    return scales, firsts
 
 
 def _named(axis: Any) -> tuple[str, str | None]:
