@@ -1,0 +1,194 @@
+"""What a worker takes for a stack, and for the parts of a store: read, compute and write, each by itself.
+
+Measured in a process of its own on one thread, as a worker has it, after a small run that loads everything.
+"""
+
+import dataclasses
+import json
+import multiprocessing
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.cluster_model import Stage
+
+
+@dataclass(frozen=True)
+class StackCost:
+    """Seconds for a stack."""
+
+    frames: int
+    megapixels: float
+    read: float
+    compute: float
+    write: float
+
+    def for_a_megapixel_frame(self) -> tuple[float, float, float]:
+        """Return seconds to read, compute and write for a megapixel of a frame."""
+        size = self.frames * self.megapixels
+        return self.read / size, self.compute / size, self.write / size
+
+
+@dataclass(frozen=True)
+class StoreCost:
+    """Seconds for a store."""
+
+    slices: int
+    megapixels: float
+    tile: int  # pixels a side,
+    halo: int  # and around it
+    megapixels_with_halo: float  # of all tiles together
+    stages: tuple[Stage, ...]  # look, fuse, pyramid
+    client: float  # that nobody else works in
+
+
+def stack_cost(folder: Path) -> StackCost:
+    """Fuse a stack, as a worker of a batch does."""
+    return _in_new_process(_stack_cost, folder)
+
+
+def store_cost(store: Path, memory: str) -> StoreCost:
+    """Fuse a store, as a worker does that may have so much memory, and the client in its turn."""
+    return _in_new_process(_store_cost, store, memory)
+
+
+def _in_new_process(measure: Callable[..., Any], *arguments: object) -> Any:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, *arguments).result()
+
+
+def _stack_cost(folder: Path) -> StackCost:
+    from panfocus.batch.run import fuse_stack_here, outputs_of, plan
+    from panfocus.batch.work import SUMMARY
+    from panfocus.job.outputs import Outputs
+    from panfocus.job.request import Request
+
+    like = Request(inputs=(), outputs=Outputs(), threads=1, max_memory="1.4GB")
+    files = sorted(folder.iterdir())
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / SUMMARY).touch()
+        stacks = {"first": files[:2], "second": files}
+        for task in plan(stacks, Path(place), like, file_format="png", maps=()):
+            outcome = fuse_stack_here(task)
+            assert outcome.error is None, outcome.error
+        report = json.loads(outputs_of(Path(place) / "second", "png", ()).report.read_text())
+    times: dict[str, float] = defaultdict(float, report["times"])
+    return StackCost(
+        outcome.frames,
+        outcome.width * outcome.height / 1e6,
+        read=times["check"] + times["read"],
+        compute=times["repair"] + times["align"] + times["fuse"],
+        write=times["encode"] + times["write"],
+    )
+
+
+class Clock:
+    """Listens to a run, and sums up what it spends in each stage."""
+
+    def __init__(self) -> None:
+        self.spent: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._stage, self._began = "begin", time.perf_counter()
+
+    def progress(self, stage: str, done: float) -> None:
+        if stage != self._stage:
+            self.finish()
+            self._stage = stage
+
+    def finish(self) -> None:
+        now = time.perf_counter()
+        self.spent[self._stage]["all"] += now - self._began
+        self._began = now
+
+    def say(self, line: str) -> None: ...
+
+    def warn(self, line: str) -> None: ...
+
+    def timed(self, what: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(call)
+        def measured(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            found = call(*arguments, **options)
+            self.spent[self._stage][what] += time.perf_counter() - began
+            return found
+
+        return measured
+
+    def here(self, work: Callable[..., Any], tasks: Any, *_: Any, **__: Any) -> Iterator[tuple[int, Any]]:
+        """Do tasks in this process, in place of `in_processes`."""
+        for i, task in enumerate(tasks):
+            yield i, work(*task)
+            self.spent[self._stage]["tasks"] += 1
+
+    def stage(self, name: str) -> Stage:
+        spent = self.spent[name]
+        n = max(1, int(spent["tasks"]))
+        read, write = spent["read"] / n, spent["write"] / n
+        return Stage(n, read, spent["all"] / n - read - write, write)
+
+
+def _store_cost(store: Path, memory: str) -> StoreCost:
+    from benchmarks.giant_store import make
+    from panfocus import execute
+    from panfocus.giant.prepare import prepare
+    from panfocus.giant.run import run
+    from panfocus.io import ome_zarr_writer
+    from panfocus.io.ome_zarr import ZarrFrames
+    from panfocus.job.outputs import Outputs
+    from panfocus.job.request import Request
+
+    pixels = []
+
+    def noting(method: Any, frames: Any, tile: Any, *others: Any) -> Any:
+        pixels.append(tile.pixels)
+        return fuse_part(method, frames, tile, *others)
+
+    fuse_part = execute.fuse_part
+    with tempfile.TemporaryDirectory(dir=store.parent) as place:
+        small = Path(place) / "small.ome.zarr"
+        make(small, 600, 2)
+        for source in (small, store):
+            clock = Clock()
+            pixels.clear()
+            outputs = Outputs(image=Path(place) / f"fused-{source.name}")
+            job = prepare(
+                Request(inputs=(str(source),), outputs=outputs, max_memory=memory),
+                decisions="shared",
+                force=False,
+            )
+            with (
+                patch.object(ZarrFrames, "_plane", clock.timed("read", ZarrFrames._plane)),
+                patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
+                patch.object(execute, "fuse_part", noting),
+                patch("panfocus.giant.run.in_processes", clock.here),
+            ):
+                report = run(job, clock, force=False, scheduler=None)
+    (unit,) = report["units"]
+    slices, height, width = report["shape"]
+    return StoreCost(
+        slices,
+        height * width / 1e6,
+        unit["tile"],
+        unit["halo"],
+        sum(pixels) / 1e6,
+        tuple(map(clock.stage, ("look", "fuse", "pyramid"))),
+        sum(clock.spent[name]["all"] for name in ("begin", "measure")),
+    )
+
+
+def in_tasks(stage: Stage, n_tasks: int, times: float, **sizes: float) -> Stage:
+    """Return a stage of more tasks, each of which takes so many times as long."""
+    return dataclasses.replace(
+        stage,
+        tasks=n_tasks,
+        read=stage.read * times,
+        compute=stage.compute * times,
+        write=stage.write * times,
+        **sizes,
+    )

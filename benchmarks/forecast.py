@@ -1,0 +1,99 @@
+"""What ten thousand stacks, and a slide of 100,000 x 100,000 x 50, need of a cluster, by the model."""
+
+from collections.abc import Sequence
+
+from benchmarks._costs import StackCost, StoreCost, in_tasks
+from benchmarks.cluster_model import Cluster, Stage, predict
+from panfocus.giant.plan import HALVINGS, LOOKED_AT
+
+N_STACKS = 10_000
+SIDE, SLICES, BYTES = 100_000, 50, 2  # of the slide; bytes of a value
+CHUNK = 1024  # pixels a side, of the slide's store
+MEMORY_OF_SLIDE = "3GB"  # of each worker
+WORKERS = (1, 8, 64, 512)
+BANDWIDTH = 1.25e9  # bytes a second of the store: a network of 10 Gbit/s
+START = 10.0  # seconds
+HALVED = 512 << HALVINGS  # pixels a side of what is made smaller at once
+
+
+def stages_of_stacks(cost: StackCost) -> list[Stage]:
+    """Fuse ten thousand stacks of this kind: colour of 8 bit, plain TIFF in, PNG out."""
+    frame = 3e6 * cost.megapixels
+    return [
+        Stage(
+            N_STACKS,
+            cost.read,
+            cost.compute,
+            cost.write,
+            bytes_read=N_STACKS * cost.frames * frame,
+            bytes_written=N_STACKS * 0.6 * frame,  # PNG of photographs: docs/performance.md
+        )
+    ]
+
+
+def stages_of_slide(cost: StoreCost) -> list[Stage]:
+    """Scale the stages of a part to the slide: tiles are the same, but there are more of them."""
+    look, fuse, halve = cost.stages
+    of_part, of_slide = cost.megapixels, SIDE**2 / 1e6
+    n_tiles, n_looks, n_halvings = (parts(side) for side in (cost.tile, LOOKED_AT, HALVED))
+    with_halo = (cost.tile + 2 * cost.halo) ** 2 / 1e6
+    pixels = SIDE**2 * BYTES
+    return [
+        in_tasks(look, n_looks, of_slide / n_looks / (of_part / look.tasks), bytes_read=pixels * SLICES),
+        in_tasks(
+            fuse,
+            n_tiles,
+            with_halo / (cost.megapixels_with_halo / fuse.tasks),
+            bytes_read=n_tiles * chunks_touched(cost.tile, cost.halo) * CHUNK**2 * BYTES * SLICES,
+            bytes_written=pixels,
+        ),
+        in_tasks(
+            halve,
+            n_halvings,
+            of_slide / n_halvings / (of_part / halve.tasks),
+            bytes_read=pixels * 4 / 3,
+            bytes_written=pixels / 3,
+        ),
+    ]
+
+
+def parts(side: int) -> int:
+    """Count the squares of this side that the slide is cut into."""
+    return (-(-SIDE // side)) ** 2
+
+
+def chunks_touched(tile: int, halo: int) -> int:
+    """Count the chunks that a tile with its halo is read from, in the middle of a slide."""
+    first, last = (4 * tile - halo) // CHUNK, (5 * tile + halo - 1) // CHUNK
+    return (last - first + 1) ** 2
+
+
+def show(stack: StackCost, part: StoreCost, per_task: float) -> None:
+    """Print both as tables."""
+    print(f"slide: tiles of {part.tile}, halo {part.halo}, chunks {chunks_touched(part.tile, part.halo)}")
+    # The client reads a row of chunks of every slice, for its statistics; a part of so many it read whole.
+    read_here = SLICES * (SIDE // CHUNK + 1) * CHUNK**2 / 1e6
+    client = part.client * read_here / (part.slices * part.megapixels)
+    for name, stages, alone in (
+        (f"{N_STACKS:,} stacks of {stack.frames} x {stack.megapixels:.0f} MP", stages_of_stacks(stack), 0.0),
+        (f"{SIDE:,} x {SIDE:,} x {SLICES}", stages_of_slide(part), client),
+    ):
+        table(name, stages, alone, per_task)
+
+
+def table(name: str, stages: Sequence[Stage], client: float, per_task: float) -> None:
+    """Print one line for every size of a cluster."""
+    hours = sum(stage.tasks * stage.seconds for stage in stages) / 3600
+    read, written = (sum(getattr(stage, of) for stage in stages) for of in ("bytes_read", "bytes_written"))
+    print(
+        f"{name}: {sum(stage.tasks for stage in stages):,} tasks, {hours:,.0f} hours of a core, "
+        f"{read / 1e12:.1f} TB read, {written / 1e12:.2f} TB written; client {client:.0f} s"
+    )
+    for workers in WORKERS:
+        found = predict(stages, Cluster(workers, workers, per_task, BANDWIDTH, START), client=client)
+        rate = (read + written) / found.seconds
+        tasks = sum(stage.tasks for stage in stages) / found.seconds
+        print(
+            f"| {workers} | {found.seconds / 3600:,.1f} h | {found.share:.0%} | {rate / 1e6:,.0f} MB/s "
+            f"| {tasks:.2f} | {found.limit} |"
+        )

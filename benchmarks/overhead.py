@@ -1,0 +1,57 @@
+"""What scheduler and client take for a task: with tasks that do nothing, by the ways of the package."""
+
+import shutil
+import time
+from pathlib import Path
+from unittest.mock import patch
+
+from benchmarks._costs import Clock
+from benchmarks.local_cluster import local_cluster
+from panfocus.cluster import on_cluster
+from panfocus.giant.folder import Task, of_task, taken
+from panfocus.giant.plan import rectangles
+from panfocus.giant.prepare import prepare
+from panfocus.giant.run import Crew, _tasks
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request
+
+
+def nothing(number: int) -> int:
+    """Be a task that costs nothing."""
+    return number
+
+
+def seconds_per_empty_task(n_tasks: int) -> float:
+    """Return what scheduler and client take for a task, on a cluster of two workers."""
+    with local_cluster(2) as cluster:
+        address = cluster.scheduler_address
+        list(on_cluster(nothing, [(n,) for n in range(10)], address, say=print))
+        began = time.perf_counter()
+        found = list(on_cluster(nothing, [(n,) for n in range(n_tasks)], address, say=print))
+        assert len(found) == n_tasks
+        return (time.perf_counter() - began) / n_tasks
+
+
+def note(task: Task) -> dict[str, bool]:
+    """Be a tile that costs nothing: it is only noted that it is done."""
+    folder = of_task(task.folder, task.run)
+    assert folder.kept(f"done-{task.name}") is None
+    folder.keep(f"done-{task.name}", {"empty": True})
+    return {"empty": True}
+
+
+def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
+    """Return the same for a tile of a store, with its record in the folder of the run."""
+    output = store.with_name("empty.ome.zarr")
+    request = Request(inputs=(str(store),), outputs=Outputs(image=output))
+    job = prepare(request, decisions="shared", force=False)
+    regions = list(rectangles((n_tasks, 1), 1))
+    with local_cluster(2) as cluster, taken(job.folder, job.plan, print) as folder:
+        crew = Crew(Clock(), cluster.scheduler_address, 2)
+        with patch("panfocus.giant.run.work", note):
+            crew.do("warm", _tasks(folder, "warm", 0, regions[:10]))
+            began = time.perf_counter()
+            crew.do("fuse", _tasks(folder, "fuse", 0, regions))
+            seconds = time.perf_counter() - began
+    shutil.rmtree(job.folder)
+    return seconds / n_tasks

@@ -1,0 +1,156 @@
+"""Costs per megapixel-frame, overheads of a cluster, and a model of its time beside local clusters.
+
+    python -m benchmarks.scale FOLDER [--quick]
+
+FOLDER gets the stacks (2 GB; with --quick less, for a trial) and figures.json; docs/scale.md tells of them.
+Every run on a cluster is the command itself, in a process of its own.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import forecast, large_stacks
+from benchmarks._costs import StackCost, StoreCost, stack_cost, store_cost
+from benchmarks.cluster_model import Cluster, Stage, predict
+from benchmarks.giant_store import make
+from benchmarks.local_cluster import Run, run_on_cluster
+from benchmarks.overhead import seconds_per_empty_task, seconds_per_empty_tile
+from panfocus._threads import available_cores
+
+WORKERS = (1, 2, 4)
+EMPTY = 2000  # tasks that do nothing
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is made for measuring."""
+
+    stacks: int = 34
+    frames: int = 10
+    megapixels: float = 3.0
+    large: float = 12.0  # megapixels of the one stack that costs are told of
+    store: int = 10240  # pixels a side, of
+    slices: int = 5
+    part: int = 2400  # pixels a side of a part of a slide, of
+    deep: int = 50  # slices
+
+
+QUICK = Sizes(stacks=4, frames=4, megapixels=1, large=2, store=2500, part=1200, deep=8)
+
+
+def write_stacks(folder: Path, n_stacks: int, n_frames: int, megapixels: float) -> None:
+    """Make a stack, and the others as further names of its files: what is read is in memory anyway."""
+    first = folder / "stack-000"
+    first.mkdir(parents=True)
+    frames = large_stacks.write_stack(first, n_frames=n_frames, megapixels=megapixels)
+    for n in range(1, n_stacks):
+        (folder / f"stack-{n:03}").mkdir()
+        for frame in frames:
+            os.link(frame, folder / f"stack-{n:03}" / frame.name)
+
+
+def prepare(folder: Path, sizes: Sizes) -> None:
+    """Make all that is measured, unless it is there."""
+    for name, n_stacks, n_frames, megapixels in (
+        ("stacks", sizes.stacks, sizes.frames, sizes.megapixels),
+        ("large", 1, sizes.frames, sizes.large),
+        ("tiny", 2, 2, 0.01),
+    ):
+        if not (folder / name).exists():
+            write_stacks(folder / name, n_stacks, n_frames, megapixels)
+    for name, side, slices in (
+        ("store", sizes.store, sizes.slices),
+        ("part", sizes.part, sizes.deep),
+    ):
+        if not (folder / f"{name}.ome.zarr").exists():
+            make(folder / f"{name}.ome.zarr", side, slices)
+
+
+def batch_run(folder: Path, workers: int, stacks: str = "stacks") -> Run:
+    """Fuse all stacks."""
+    shutil.rmtree(folder / "fused", ignore_errors=True)
+    return run_on_cluster(workers, "batch", folder / stacks, "-o", folder / "fused")
+
+
+def store_run(folder: Path, workers: int) -> Run:
+    """Fuse the store."""
+    output = folder / "fused.ome.zarr"
+    for path in (output, Path(f"{output}.part")):
+        shutil.rmtree(path, ignore_errors=True)
+    return run_on_cluster(workers, "fuse", folder / "store.ome.zarr", "-o", output, "--max-memory", "1GB")
+
+
+def check(
+    folder: Path, sizes: Sizes, stack: StackCost, store: StoreCost, per_task: float
+) -> dict[str, dict[str, Any]]:
+    """Run batches and stores on clusters of several sizes, and tell what the model says of each."""
+    # All that does not grow with the work: of the client, of a connection, of a worker's first task.
+    start = batch_run(folder, 1, "tiny").seconds
+    print(f"start: {start:.1f} s", flush=True)
+    told: dict[str, dict[str, Any]] = {"tiny": {"seconds": start}}
+    batch_stages = (Stage(sizes.stacks, stack.read, stack.compute, stack.write),)
+    for kind, run, stages, client in (
+        ("batch", batch_run, batch_stages, 0.0),
+        ("store", store_run, store.stages, store.client),
+    ):
+        for workers in WORKERS:
+            found = run(folder, workers)
+            cluster = Cluster(workers, available_cores(), per_task=per_task, start=start)
+            predicted = predict(stages, cluster, client=client)
+            told[f"{kind}-{workers}"] = {
+                **dataclasses.asdict(found),
+                "share": found.share(workers),
+                "predicted": predicted.seconds,
+                "predicted_share": predicted.share,
+            }
+            print(
+                f"{kind}, {workers} workers: {found.seconds:.1f} s, predicted {predicted.seconds:.1f}; "
+                f"at work {found.share(workers):.1%}, predicted {predicted.share:.1%}, "
+                f"processor {found.processor / workers / found.seconds:.1%}; {found.tasks} tasks; "
+                f"peaks {[round(peak / 1e6) for peak in found.peaks]} MB; "
+                f"stages { {name: round(each, 1) for name, each in found.stages.items()} }",
+                flush=True,
+            )
+    return told
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Make, measure, print, keep."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--quick", action="store_true", help="small pictures, to see that it works")
+    given = parser.parse_args(words)
+    sizes = QUICK if given.quick else Sizes()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    prepare(given.folder, sizes)
+    stack = stack_cost(given.folder / "stacks" / "stack-000")
+    large = stack_cost(given.folder / "large" / "stack-000")
+    store = store_cost(given.folder / "store.ome.zarr", "1GB")
+    part = store_cost(given.folder / "part.ome.zarr", forecast.MEMORY_OF_SLIDE)
+    costs = {"stack": stack, "large": large, "store": store, "part": part}
+    for name, cost in costs.items():
+        print(f"{name}: {cost}", flush=True)
+    n_empty = EMPTY // 10 if given.quick else EMPTY
+    per_task = {
+        "task": seconds_per_empty_task(n_empty),
+        "tile": seconds_per_empty_tile(given.folder / "part.ome.zarr", n_empty),
+    }
+    print(f"a task: {per_task}", flush=True)
+    figures = {
+        "costs": {name: dataclasses.asdict(cost) for name, cost in costs.items()},
+        "per_task": per_task,
+        "runs": check(given.folder, sizes, stack, store, per_task["tile"]),
+    }
+    (given.folder / "figures.json").write_text(json.dumps(figures, indent=2) + "\n")
+    forecast.show(large, part, per_task["tile"])
+
+
+if __name__ == "__main__":
+    main()

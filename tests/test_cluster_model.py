@@ -1,0 +1,43 @@
+"""The model of a cluster's time, by cases that can be counted on one's fingers."""
+
+import pytest
+from benchmarks.cluster_model import Cluster, Stage, predict
+
+STAGE = Stage(tasks=10, read=1, compute=7, write=2, bytes_read=400, bytes_written=100)
+
+
+@pytest.mark.parametrize(
+    ("workers", "cores", "seconds", "share"),
+    [
+        (1, 1, 100, 1),  # one after another
+        (2, 2, 50, 1),
+        (4, 4, 30, 100 / 120),  # four, four and two of them
+        (4, 2, 50, 1),  # two cores have as much to do as before: the last two tasks have one each
+        (16, 16, 10, 100 / 160),  # six have nothing to do
+    ],
+)
+def test_equal_tasks_take_whole_rounds(workers, cores, seconds, share):
+    found = predict([STAGE], Cluster(workers, cores), client=0)
+    assert found.seconds == pytest.approx(seconds)
+    assert found.limit == "workers"
+    if workers <= cores:
+        assert found.share == pytest.approx(share)
+
+
+def test_start_and_client_come_on_top_and_lower_the_share():
+    found = predict([STAGE, STAGE], Cluster(2, 2, start=3), client=7)
+    assert found.seconds == pytest.approx(7 + 3 + 50 + 50)
+    assert found.share == pytest.approx(100 / 110)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "seconds", "limit"),
+    [
+        (Cluster(10, 10, per_task=2), 20, "scheduler"),  # ten tasks, one after another
+        (Cluster(10, 10, bandwidth=20), 25, "store"),  # 500 bytes
+        (Cluster(10, 10, per_task=0.5, bandwidth=100), 10, "workers"),
+    ],
+)
+def test_what_all_workers_share_limits_them(cluster, seconds, limit):
+    found = predict([STAGE], cluster, client=0)
+    assert (found.seconds, found.limit) == (pytest.approx(seconds), limit)
