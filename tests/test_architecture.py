@@ -64,7 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {*BASE, *STAGES, "methods", "execute"},
     "slabs": {*BASE, "methods", "execute", "pipeline"},
     "io": set(BASE),
-    "show": {*BASE, "gray", "focus", "methods", "io.ramp"},
+    "show": {*BASE, "gray", "focus", "methods", "io.ramp", "io.files"},
     "job": {*BELOW_JOBS},
     "cluster": set(BASE),
     **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},

@@ -1,20 +1,18 @@
 """What came of a batch, as files: `summary.json` and `summary.csv` for programs, `index.html` for people."""
 
-import base64
 import csv
-import hashlib
 import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.resources import as_file, files
 from pathlib import Path
 from urllib.parse import quote
 
 from panfocus.batch.work import SUMMARY, THUMBNAIL, Outcome
-from panfocus.io.files import read_text, write_files
+from panfocus.io.files import write_files
 from panfocus.io.write import encode_json
 from panfocus.job.request import plain
+from panfocus.show.document import fill, open_page
 
 PAGE, TABLE = "index.html", "summary.csv"
 SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second
@@ -83,23 +81,17 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _page(rows: Sequence[Row]) -> str:
-    style = _part("page.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     counts = _counts(rows)
     said = [f"{counts['done']} of {len(rows)} stacks fused"]
     said += [f"{counts[state]} {state}" for state in ("failed", "waiting") if counts[state]]
     failed = [row for row in rows if state_of(row[1]) == "failed"]
     others = [row for row in rows if state_of(row[1]) != "failed"]
-    page = _part("page.html")
-    for name, content in {
-        # From the folder that the page is in, and from nowhere else.
-        "policy": f"default-src 'none'; img-src 'self' file: data:; style-src 'sha256-{digest}'",
-        "style": style,
-        "counts": ", ".join(said),
-        "rows": "\n".join(line for row in (*failed, *others) for line in _row(row)),
-    }.items():
-        page = page.replace(f"{{{{ {name} }}}}", content)
-    return page
+    return fill(
+        # Pictures from the folder that the page is in, and from nowhere else.
+        open_page("panfocus.batch", pictures="'self' file: data:"),
+        counts=", ".join(said),
+        rows="\n".join(line for row in (*failed, *others) for line in _row(row)),
+    )
 
 
 def _row(row: Row) -> Iterator[str]:
@@ -121,8 +113,3 @@ def _row(row: Row) -> Iterator[str]:
         yield "<td></td><td></td>"
     remarks = [found.error] if found.error else found.warnings
     yield f'<td class="remarks">{"<br>".join(map(escape, remarks))}</td></tr>'
-
-
-def _part(name: str) -> str:
-    with as_file(files("panfocus.batch") / "page" / name) as path:
-        return read_text(path)

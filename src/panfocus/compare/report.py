@@ -18,7 +18,6 @@ import numpy as np
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.compare import pictures
-from panfocus.compare.document import fill, open_page, read_part
 from panfocus.compare.entries import Entry
 from panfocus.compare.pictures import Picture, decision_map, error_map, photograph
 from panfocus.compare.run import Conditions, Job, Outcome
@@ -31,6 +30,7 @@ from panfocus.io.read import read_image
 from panfocus.io.write import encode_json
 from panfocus.metrics import metric_of
 from panfocus.metrics.catalogue import source_letters
+from panfocus.show.document import fill, open_page, read_part
 
 PAGE, TABLE, DATA = "index.html", "scores.csv", "scores.json"
 _RESULTS = "results"

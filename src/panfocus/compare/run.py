@@ -21,7 +21,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from panfocus._processes import Lost, in_processes
+from panfocus._processes import FINISHING, Lost, in_processes
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.compare.checks import check_inputs
@@ -34,8 +34,6 @@ from panfocus.io.raster import decode_jpeg, encode_jpeg
 from panfocus.io.read import read_single, read_stack
 from panfocus.io.write import check_format, encode_image, encode_json, encode_labels
 from panfocus.stack import Stack
-
-FINISHING = "finishing what is under way; another Ctrl-C stops at once"  # told as a stage of the work
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from panfocus.compare.document import fill, open_page
 from panfocus.io.files import check_destination, folder_on_trial, make_folder, write_files
 from panfocus.io.write import encode_json
 from panfocus.reproduce.elements import paragraph, tag, text
 from panfocus.reproduce.numbers import as_csv
 from panfocus.reproduce.run import Reproduction
+from panfocus.show.document import fill, open_page
 
 PAGE, TABLE, DATA = "index.html", "numbers.csv", "numbers.json"
 

@@ -7,18 +7,18 @@ from importlib.resources import as_file, files
 from panfocus.io.files import read_text
 
 
-def open_page(package: str, *, script: str = "") -> str:
+def open_page(package: str, *, script: str = "", pictures: str = "data:") -> str:
     """Return a package's page, its head and style filled in, the rest of its places still open.
 
-    It may run this script and no other, and show pictures that are in it.
+    It may run this script and no other, and show pictures of these sources: by default those that are in it.
     """
-    style = read_part("panfocus.compare", "base.css") + read_part(package, "page.css")
+    style = read_part("panfocus.show", "base.css") + read_part(package, "page.css")
     policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"default-src 'none'; base-uri 'none'; form-action 'none'; img-src {pictures}; "
         + (f"script-src {_source_hash(script)}; " if script else "")
         + f"style-src {_source_hash(style)}"
     )
-    head = fill(read_part("panfocus.compare", "head.html"), policy=policy, style=style)
+    head = fill(read_part("panfocus.show", "head.html"), policy=policy, style=style)
     return fill(read_part(package, "page.html"), head=head)
 
 
