@@ -1,20 +1,25 @@
-"""Where the image sets are, a generator of fixed seed, small scenes and sets, and a browser."""
+"""Where the image sets are, a generator of fixed seed, small scenes and sets, the command, and a browser."""
 
 import json
 import os
 import shutil
+import subprocess
+import sys
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
+from panfocus.cli import main
 from panfocus.io.write import write_image
 from small_sets import SMALL, write_small_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
 GOLDEN = DATA.parent / "golden"
+Ran = namedtuple("Ran", "code out err")
 
 
 @pytest.fixture
@@ -85,6 +90,35 @@ def reproduction(small_data):
     from panfocus.reproduce import reproduce
 
     return reproduce(small_data, plan=SMALL)
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    """Run the command line in this process."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["panfocus", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        captured = capfd.readouterr()
+        return Ran(exit_.value.code or 0, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Start the installed command in a process of its own."""
+
+    def command(*arguments, **options):
+        return subprocess.Popen(
+            [sys.executable, "-c", "from panfocus.cli import main; main()", *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            # No bytecode: under a limit on files Python keeps half of it, and later imports fail.
+            env=os.environ | {"PYTHONWARNINGS": "default", "PYTHONDONTWRITEBYTECODE": "1"}, **options,
+        )  # fmt: skip
+
+    return command
 
 
 class Browser:

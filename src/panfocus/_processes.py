@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.1  # at what the processes have finished
+FINISHING = "finishing what is under way; another Ctrl-C stops at once"  # for whoever is told of leaving
 # By which libraries are told, before they are loaded, how many threads to start.
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -152,18 +153,20 @@ def _finished(under_way: Iterable[Future[Any]], until: str) -> set[Future[Any]]:
 
 @contextmanager
 def _interrupts_noted() -> Iterator[list[int]]:
-    """Let Ctrl-C wait until the block is done, and note meanwhile that it came."""
+    """Let Ctrl-C, or SIGTERM, wait until the block is done, and note meanwhile that it came."""
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noted  # to others Python does not send it
         return
-    handler = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.signal(number, lambda number, _: noted.append(number)) for number in numbers]
     try:
         yield noted
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
         if noted:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(noted[0])
 
 
 @contextmanager

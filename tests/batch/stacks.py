@@ -39,6 +39,11 @@ def fused_alone(folder, out):
     return out.read_bytes()
 
 
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
 def n_finished(output):
     return len(list(output.glob(f"*/{RECORD}")))
 

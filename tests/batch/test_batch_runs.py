@@ -4,13 +4,11 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
-from stacks import check_complete, damage, n_finished, write_stacks
+from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from panfocus.batch import find
 from panfocus.batch.run import Workers, _performed, batch_folder, plan, run_batch
@@ -94,21 +92,11 @@ def test_workers_share_the_cores_and_the_memory(tmp_path, monkeypatch, cores, wo
     assert {request.max_memory for request in given["requests"]} == {str(6_000_000_000 // workers)}
 
 
-def panfocus_batch(*arguments):
-    command = [sys.executable, "-m", "panfocus", "batch", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def finish(process):
-    out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, how):
+def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, command, how):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, [f"well-{i:02}" for i in range(N_LONG)])
-    first = panfocus_batch(data, "-o", output, "--workers", 2)
+    first = command("batch", data, "-o", output, "--workers", 2)
     while n_finished(output) < 3:
         assert first.poll() is None
         time.sleep(0.02)
@@ -122,7 +110,7 @@ def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, how):
         )
     made_at = {path: path.stat().st_mtime_ns for path in output.glob("*/batch.json")}
     assert len(made_at) < N_LONG
-    code, out, err = finish(panfocus_batch(data, "-o", output, "--workers", 2))
+    code, out, err = finish(command("batch", data, "-o", output, "--workers", 2))
     assert (code, err) == (0, "")
     assert f"\n{len(made_at)} of them are fused already and stay as they are\n" in out
     assert {path: path.stat().st_mtime_ns for path in made_at} == made_at
@@ -200,6 +188,34 @@ def test_wrong_options_are_one_line_and_nothing_is_begun(tmp_path, run, argument
     assert complaint in ran.err
     assert len(ran.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_pictures_that_a_stack_does_without_are_in_the_summary_once(tmp_path, run):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a", "b"])
+    (data / "a" / "c.bmp").touch()
+    for _ in range(2):  # the second time from what the first has left
+        ran = run("batch", data, "-o", output, "--workers", 1)
+        assert (ran.code, ran.err) == (0, "")
+        assert f"there are remarks on 1 stack, see {output / 'index.html'}\n" in ran.out
+        stacks = json.loads((output / "summary.json").read_text())["stacks"]
+        line = f"left out: 1 picture in {data / 'a'} of no kind that panfocus reads there (c.bmp)"
+        assert [stack["warnings"] for stack in stacks] == [[line], []]
+        assert (output / "index.html").read_text().count(line) == 1
+
+
+def test_a_link_that_leads_nowhere_is_an_error_of_its_stack_or_left_out(tmp_path, run):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a"])
+    (data / "a" / "c.png").symlink_to(tmp_path / "gone.png")
+    ran = run("batch", data, "-o", output)
+    assert ran.code == 1
+    assert f"warning: a: {data / 'a' / 'c.png'}: " in ran.err
+    ran = run("batch", data, "-o", output, "--skip-bad")
+    assert (ran.code, ran.err) == (0, "")
+    (stack,) = json.loads((output / "summary.json").read_text())["stacks"]
+    assert stack["frames"] == 2
+    assert any("c.png" in line for line in stack["warnings"])
 
 
 def test_a_folder_with_files_of_others_is_refused(tmp_path, run):

@@ -46,6 +46,27 @@ def test_stores_are_told_of_and_not_looked_into(tmp_path):
             by(tmp_path / "wells", without=tmp_path / "out")
 
 
+def test_pictures_that_are_not_read_are_told_of_with_their_stack_or_as_left(tmp_path):
+    touch(tmp_path, "a/1.png", "a/2.png", "a/3.bmp", "b/1.png", "b/2.png", "c/1.heic", "c/2.heic")
+    (tmp_path / "b" / "no-name").write_bytes(b"\x89PNG\r\n\x1a\n....")  # a picture by its content
+    (tmp_path / "b" / "notes.txt").write_text("mine")
+    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    assert found.unread == {
+        "a": f"left out: 1 picture in {tmp_path / 'a'} of no kind that panfocus reads there (3.bmp)",
+        "b": f"left out: 1 picture in {tmp_path / 'b'} of no kind that panfocus reads there (no-name)",
+    }
+    assert left_of(found, tmp_path) == ["c/1.heic", "c/2.heic"]
+    assert list(found.stacks) == ["a", "b"]
+
+
+def test_a_picture_that_is_not_read_belongs_to_the_stack_that_its_name_fits(tmp_path):
+    touch(tmp_path, "A_z1.tif", "A_z2.tif", "A_z3.bmp", "B_z1.tif", "B_z2.tif", "C_z1.bmp", "map.bmp")
+    found = find.by_pattern(tmp_path, r"(?P<stack>.)_z\d+\..+", without=tmp_path / "out")
+    assert list(found.stacks) == ["A", "B"]
+    assert list(found.unread) == ["A"] and "(A_z3.bmp)" in found.unread["A"]
+    assert left_of(found, tmp_path) == ["C_z1.bmp", "map.bmp"]
+
+
 def test_results_of_batches_are_no_stacks(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png", "out/a/fused.png", "out/a/labels.png")
     touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png", "older/a/batch.json")

@@ -1,19 +1,11 @@
-"""Two small frames, a stack of five in two lights, a dictionary, and the command, here and in a process."""
-
-import os
-import subprocess
-import sys
-from collections import namedtuple
+"""Two small frames, a stack of five in two lights, and a dictionary."""
 
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from panfocus.cli import main
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
 from panfocus.io.write import write_image
-
-Ran = namedtuple("Ran", "code out err")
 
 
 @pytest.fixture(scope="session")
@@ -67,32 +59,3 @@ def lights(tmp_path, stack, monkeypatch):
             write_image(tmp_path / name / f"z{k}.png", frame)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["panfocus", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        captured = capfd.readouterr()
-        return Ran(exit_.value.code or 0, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def command():
-    """Start the installed command in a process of its own."""
-
-    def command(*arguments, **options):
-        return subprocess.Popen(
-            [sys.executable, "-c", "from panfocus.cli import main; main()", *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            # No bytecode: under a limit on files Python keeps half of it, and later imports fail.
-            env=os.environ | {"PYTHONWARNINGS": "default", "PYTHONDONTWRITEBYTECODE": "1"}, **options,
-        )  # fmt: skip
-
-    return command

@@ -4,8 +4,8 @@ import csv
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from panfocus.errors import FileError, InputError
@@ -20,17 +20,24 @@ class Found:
 
     stacks: dict[str, tuple[Path, ...]]
     left: tuple[Path, ...] = ()
+    unread: dict[str, str] = field(default_factory=dict)  # what is said of pictures that stacks do without
 
 
 def by_folders(folder: Path, *, without: Path) -> Found:
     """Take every folder below that holds two or more images for a stack."""
-    stacks, left = {}, []
-    for below, images in _images_below(folder, without):
+    from panfocus.io.find import left_out
+
+    stacks, left, unread = {}, [], {}
+    for below, images, others in _images_below(folder, without):
         if below == folder or len(images) < 2:
-            left += images
-        else:
-            stacks[below.relative_to(folder).as_posix()] = tuple(images)
-    return _checked(stacks, left, f"{folder}: no folder below it holds two or more images of a stack")
+            left += [*images, *others]
+            continue
+        name = below.relative_to(folder).as_posix()
+        stacks[name] = tuple(images)
+        if others:
+            unread[name] = left_out(others, below)
+    none = f"{folder}: no folder below it holds two or more images of a stack"
+    return _checked(Found(stacks, tuple(left), unread), none)
 
 
 def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
@@ -44,19 +51,26 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
             f"--pattern {pattern}: the part that names the stack is missing; "
             r"write it like (?P<stack>.+)_z\d+\.tif"
         )
-    stacks: defaultdict[str, list[Path]] = defaultdict(list)
-    left = []
-    for _, images in _images_below(folder, without):
-        for path in images:
-            match = matcher.fullmatch(path.relative_to(folder).as_posix())
-            if match and match["stack"]:
-                stacks[match["stack"]].append(path)
-            else:
-                left.append(path)
-    from panfocus.io.find import in_natural_order
+    from panfocus.io.find import in_natural_order, left_out
 
-    sorted_stacks = {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()}
-    return _checked(sorted_stacks, left, f"--pattern {pattern}: no image below {folder} has such a path")
+    stacks: defaultdict[str, list[Path]] = defaultdict(list)
+    unread: defaultdict[str, list[Path]] = defaultdict(list)
+    left = []
+    for _, images, others in _images_below(folder, without):
+        for paths, of_stacks in ((images, stacks), (others, unread)):
+            for path in paths:
+                match = matcher.fullmatch(path.relative_to(folder).as_posix())
+                if match and match["stack"]:
+                    of_stacks[match["stack"]].append(path)
+                else:
+                    left.append(path)
+    left += [path for name in unread if name not in stacks for path in unread[name]]
+    found = Found(
+        {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()},
+        tuple(left),
+        {name: left_out(unread[name], folder) for name in stacks if name in unread},
+    )
+    return _checked(found, f"--pattern {pattern}: no image below {folder} has such a path")
 
 
 def by_files(folder: Path, *, without: Path) -> Found:
@@ -64,8 +78,9 @@ def by_files(folder: Path, *, without: Path) -> Found:
     from panfocus.io.headers import read_headers
 
     stacks: dict[str, tuple[Path, ...]] = {}
-    left = []
-    for _, images in _images_below(folder, without):
+    left: list[Path] = []
+    for _, images, others in _images_below(folder, without):
+        left += others
         for path in images:
             try:
                 several = len(read_headers([path])) > 1
@@ -77,7 +92,7 @@ def by_files(folder: Path, *, without: Path) -> Found:
                 stacks[name.as_posix() if short in stacks else short] = (path,)
             else:
                 left.append(path)
-    return _checked(stacks, left, f"{folder}: no file below it has several pages")
+    return _checked(Found(stacks, tuple(left)), f"{folder}: no file below it has several pages")
 
 
 def by_table(folder: Path, table: Path) -> Found:
@@ -103,20 +118,22 @@ def by_table(folder: Path, table: Path) -> Found:
         name: tuple(path for _, path in sorted(places, key=lambda place: place[0]))
         for name, places in stacks.items()
     }
-    return _checked(ordered, [], f"{table}: no stack in it")
+    return _checked(Found(ordered), f"{table}: no stack in it")
 
 
-def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield folders and their images, both in natural order; results of batches are passed over.
+def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path], list[Path]]]:
+    """Yield folders, their images, and pictures that are not read; results of batches are passed over.
 
-    A store is one thing, to be told of: batches do not fuse it, and it may have a million files.
+    All are in natural order. Links that lead nowhere count as images: whoever opens them says so. A store is
+    one thing, to be told of: batches do not fuse it, and it may have a million files.
     """
-    from panfocus.io.find import INPUT_SUFFIXES, find_inputs, in_natural_order
+    from panfocus.io.find import INPUT_SUFFIXES, in_natural_order, unread_pictures
 
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")
     seen = set()
-    places, stores = [], []
+    places: dict[Path, list[str]] = {}
+    stores = []
     for place, below, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
         if real in seen or real == os.path.realpath(without) or RECORD in files:
@@ -125,22 +142,27 @@ def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path
         seen.add(real)
         stores += [Path(place, name) for name in below if name.lower().endswith(STORE)]
         below[:] = [name for name in below if not (name.startswith(".") or name.lower().endswith(STORE))]
-        if any(Path(name).suffix.lower() in INPUT_SUFFIXES and name[0] != "." for name in files):
-            places.append(Path(place))
+        places[Path(place)] = [name for name in files if not name.startswith(".")]
     for path in in_natural_order(places):
-        yield path, find_inputs([path])
+        visible = in_natural_order(path / name for name in places[path])
+        images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]
+        others = unread_pictures(visible)
+        if images or others:
+            yield path, images, others
     for store in in_natural_order(stores):
-        yield store.parent, [store]
+        yield store.parent, [], [store]
 
 
-def _checked(stacks: dict[str, tuple[Path, ...]], left: Sequence[Path], none: str) -> Found:
+def _checked(found: Found, none: str) -> Found:
     """Refuse names that cannot be those of folders below the output, and that there is no stack at all."""
-    if not stacks and left and all(path.name.lower().endswith(STORE) for path in left):
+    left = found.left
+    if not found.stacks and left and all(path.name.lower().endswith(STORE) for path in left):
         raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
-    if not stacks:
-        raise InputError(f"{none}; see --pattern, --csv and --files for other ways to lay out stacks")
-    for name in stacks:
+    if not found.stacks:
+        named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
+        raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
+    for name in found.stacks:
         path = PurePosixPath(name)
         if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
             raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
-    return Found(stacks, tuple(left))
+    return found

@@ -5,9 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from panfocus._processes import Lost, in_processes
+from panfocus._processes import FINISHING, Lost, in_processes
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
 from panfocus.batch.summary import Summary
@@ -20,7 +21,6 @@ from panfocus.job.request import Request
 ATTEMPTS = 3  # for a stack at which processes die
 LEAST_MEMORY = 1_000_000_000  # bytes, that a process should have: by default there are no more of them
 FREE_SHARE = 0.75  # of the free memory that all processes may take together
-FINISHING = "finishing what is under way; another Ctrl-C stops at once"
 MAPS = {
     "labels": "labels.png",
     "confidence": "confidence.tif",
@@ -45,8 +45,12 @@ def plan(
     *,
     file_format: str,
     maps: Sequence[str],
+    unread: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Task]:
-    """List what is to be fused, with the settings of one request; its files are named in full."""
+    """List what is to be fused, with the settings of one request; its files are named in full.
+
+    `unread`: what is to be said of stacks that do without some of their pictures.
+    """
     from panfocus import __version__
 
     output = output.absolute()
@@ -61,7 +65,8 @@ def plan(
             outputs=outputs_of(output / name, file_format, maps),
             dictionary=dictionary,
         )
-        tasks.append(Task(name, output, request, fingerprint(request, __version__), __version__))
+        warnings = (unread[name],) if name in unread else ()
+        tasks.append(Task(name, output, request, fingerprint(request, __version__), __version__, warnings))
     return tasks
 
 

@@ -32,6 +32,7 @@ class Task:
     request: Request
     fingerprint: str  # of all that the results depend on
     version: str  # of the panfocus that asks
+    warnings: tuple[str, ...] = ()  # what is known before it is begun
 
     @property
     def folder(self) -> Path:
@@ -148,7 +149,7 @@ def _fuse(task: Task) -> Outcome:
             width=width,
             height=height,
             files=(*files, THUMBNAIL),
-            warnings=(*heard.warnings, *fusion.stack.notices),
+            warnings=(*task.warnings, *heard.warnings, *fusion.stack.notices),
         )
         made.append(outcome)
         record = {"fingerprint": task.fingerprint, "outcome": plain(outcome)}

@@ -51,6 +51,7 @@ ReportFolder = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what schedulers of clusters and systems send
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
 
 
@@ -106,7 +107,8 @@ class Console:
 
     def finish(self) -> None:
         """Ignore Ctrl-C from here on: files are about to appear, and it would say that none was written."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in _INTERRUPTS:
+            signal.signal(number, signal.SIG_IGN)
 
     def close(self) -> None:
         """Take the bars off the terminal."""
@@ -157,7 +159,8 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     notes = _Notes(terminal)
     compiler.setLevel(logging.INFO)
     compiler.addHandler(notes)
-    on_interrupt = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield terminal
         # Whoever closes the pipe has seen enough.
@@ -178,7 +181,23 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     finally:
         compiler.removeHandler(notes)
         terminal.close()
-        signal.signal(signal.SIGINT, on_interrupt)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def kept_when_interrupted(folder: Path) -> Iterator[None]:
+    """Say where what is finished is kept, for the next run to go on, should the block be interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise PanfocusError(
+            f"interrupted; what is finished is kept in {folder}, the same command goes on from there"
+        ) from error
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _message(error: BaseException) -> str:

@@ -1,18 +1,28 @@
 """`panfocus batch`: every stack below a folder, fused with the same settings."""
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from panfocus.cli._align import Align, Borders
-from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console
+from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console, kept_when_interrupted
+from panfocus.cli._fusion import (
+    Bits,
+    Channel,
+    Dictionary,
+    Exposure,
+    HotPixels,
+    Method,
+    Refine,
+    Settings,
+    Step,
+    Time,
+)
 from panfocus.errors import InputError, PanfocusError, usage_errors
 from panfocus.job.outputs import Outputs
-from panfocus.job.request import HELP, Request
+from panfocus.job.request import Request
 
 if TYPE_CHECKING:
     from panfocus.batch.find import Found
@@ -65,28 +75,18 @@ def batch(
             help="Write also labels, confidence, depth, depth-colour, never-in-focus of every stack.",
         ),
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Name of the method; by default: panfocus.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, such as w=0.6; repeats."),
-    ] = None,
-    dictionary: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Dictionary to use: a file, or a shipped one's name."),
-    ] = None,
-    hot_pixels: Annotated[str, typer.Option(help=HELP["hot_pixels"])] = "auto",
+    method: Method = None,
+    settings: Settings = None,
+    dictionary: Dictionary = None,
+    hot_pixels: HotPixels = "auto",
     align: Align = "auto",
     borders: Borders = "crop",
-    exposure: Annotated[str, typer.Option(help=HELP["exposure"])] = "auto",
-    refine: Annotated[bool, typer.Option("--refine", help=HELP["refine"])] = False,
-    step: Annotated[str | None, typer.Option(metavar="DISTANCE", help=HELP["step"])] = None,
-    channel: Annotated[
-        int | None, typer.Option(min=1, help="Fuse this channel of microscopes' files; by default all.")
-    ] = None,
-    time: Annotated[
-        int | None, typer.Option(min=1, help="Fuse the slices of this time point, of microscopes' files.")
-    ] = None,
-    bits: Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])] = None,
+    exposure: Exposure = "auto",
+    refine: Refine = False,
+    step: Step = None,
+    channel: Channel = None,
+    time: Time = None,
+    bits: Bits = None,
     max_memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Most memory of each worker, such as 2GB.")
     ] = None,
@@ -137,13 +137,13 @@ def batch(
                 raise InputError("--workers with --scheduler: a cluster has its own; leave one of them out")
             found = _found(folder, output, pattern, table, files=files)
             checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
-        tasks = plan(found.stacks, output, like, file_format=file_format, maps=wanted)
+        tasks = plan(found.stacks, output, like, file_format=file_format, maps=wanted, unread=found.unread)
         _tell(terminal, found)
         if dry_run:
             for task in tasks:
                 terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
             return
-        with batch_folder(output), _kept_when_interrupted(output):
+        with batch_folder(output), kept_when_interrupted(output):
             done = finished_before(tasks, force=force)
             if done:
                 terminal.say(f"{len(done)} of them are fused already and stay as they are")
@@ -156,6 +156,8 @@ def batch(
                 progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
             )
         failed = [outcome for outcome in outcomes if outcome.error is not None]
+        if remarked := sum(bool(outcome.warnings) for outcome in outcomes):
+            terminal.say(f"there are remarks on {_count(remarked, 'stack')}, see {output / 'index.html'}")
         terminal.say(f"fused {_count(len(outcomes) - len(failed) - len(done), 'stack')}")
         terminal.say(f"wrote {output / 'index.html'}, summary.csv and summary.json beside it")
         if failed:
@@ -201,13 +203,3 @@ def _tell(terminal: Console, found: "Found") -> None:
 
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-@contextmanager
-def _kept_when_interrupted(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise PanfocusError(
-            f"interrupted; what is finished is kept in {output}, the same command goes on from there"
-        ) from error

@@ -15,9 +15,10 @@ from panfocus.cli._console import (
     Quiet,
     ReportFolder,
     console,
+    kept_when_interrupted,
 )
 from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
-from panfocus.errors import InputError, PanfocusError, UsageError, usage_errors
+from panfocus.errors import InputError, UsageError, usage_errors
 
 if TYPE_CHECKING:
     from panfocus.compare import Entry, Group
@@ -86,7 +87,11 @@ def compare(
             if metrics is not None:
                 _check_keys(conditions.metrics, groups)
         entries = _entries(methods, results or [], groups)
-        with report_folder(output, force=force) as results_folder, _kept_when_interrupted(output):
+        with (
+            report_folder(output, force=force) as results_folder,
+            _wrong_conditions(),
+            kept_when_interrupted(output),
+        ):
             _announce(terminal, groups, entries)
             jobs = plan(groups, entries, conditions, results_folder)
             progress = partial(terminal.progress, of=len(jobs))
@@ -151,14 +156,10 @@ def _count(number: int, thing: str) -> str:
 
 
 @contextmanager
-def _kept_when_interrupted(output: Path) -> Iterator[None]:
+def _wrong_conditions() -> Iterator[None]:
     from panfocus.compare import ConditionsError
 
     try:
         yield
     except ConditionsError as error:
         raise UsageError(str(error)) from error
-    except KeyboardInterrupt as error:
-        raise PanfocusError(
-            f"interrupted; what is finished is kept in {output}, the same command goes on from there"
-        ) from error

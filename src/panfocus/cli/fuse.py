@@ -7,6 +7,18 @@ import typer
 
 from panfocus.cli._align import Align, Borders, Reference
 from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
+from panfocus.cli._fusion import (
+    Bits,
+    Channel,
+    Dictionary,
+    Exposure,
+    HotPixels,
+    Method,
+    Refine,
+    Settings,
+    Step,
+    Time,
+)
 from panfocus.cli._store import fuse_store, is_store
 from panfocus.errors import UsageError, usage_errors
 from panfocus.job.allocator import keep_freed_memory
@@ -26,24 +38,15 @@ def fuse(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
-    method: Annotated[str | None, typer.Option(help="Name of the method; by default: panfocus.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, such as w=0.6; repeats."),
-    ] = None,
-    dictionary: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Dictionary to use in place of the method's own: a file, or a shipped one's name.",
-        ),
-    ] = None,
-    hot_pixels: Annotated[str, typer.Option(help=HELP["hot_pixels"])] = "auto",
+    method: Method = None,
+    settings: Settings = None,
+    dictionary: Dictionary = None,
+    hot_pixels: HotPixels = "auto",
     align: Align = "auto",
     reference: Reference = None,
     borders: Borders = "crop",
-    exposure: Annotated[str, typer.Option(help=HELP["exposure"])] = "auto",
-    refine: Annotated[bool, typer.Option("--refine", help=HELP["refine"])] = False,
+    exposure: Exposure = "auto",
+    refine: Refine = False,
     refine_strength: Annotated[float | None, typer.Option(help=HELP["refine_strength"])] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Write which frame is sharpest at each pixel, counted from 0 (PNG).")
@@ -58,7 +61,7 @@ def fuse(
     depth_colour: Annotated[
         Path | None, typer.Option(help="Write the same in colours, with a legend (PNG).")
     ] = None,
-    step: Annotated[str | None, typer.Option(metavar="DISTANCE", help=HELP["step"])] = None,
+    step: Step = None,
     sweep: Annotated[
         Path | None, typer.Option(help="Write a walk through the depths (animated WebP, GIF or PNG).")
     ] = None,
@@ -94,20 +97,15 @@ def fuse(
         Path | None,
         typer.Option(metavar="FILE", help="Do again what a report tells of; -o gives it another output."),
     ] = None,
-    channel: Annotated[
-        int | None,
-        typer.Option(min=1, help="Fuse this channel of microscopes' files; by default all, by one decision."),
-    ] = None,
-    time: Annotated[
-        int | None, typer.Option(min=1, help="Fuse the slices of this time point, of microscopes' files.")
-    ] = None,
+    channel: Channel = None,
+    time: Time = None,
     jpeg_quality: Annotated[
         int, typer.Option(min=1, max=100, help="Quality of a JPEG that is written, 1 to 100.")
     ] = 95,
     jpeg_subsampling: Annotated[
         str, typer.Option(help="Colour of a JPEG that is written: full 444, half 422, quarter 420.")
     ] = "444",
-    bits: Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])] = None,
+    bits: Bits = None,
     max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
     decisions: Annotated[
         str, typer.Option(help="Channels of an OME-Zarr: by one decision, shared, or each by its own.")

@@ -72,13 +72,23 @@ def _expand(given: Path, warn: Callable[[str], None] | None) -> list[Path]:
         found = [path for path in visible if path.suffix.lower() in INPUT_SUFFIXES and not path.is_dir()]
         if found and not warn:
             return found
-        left = [path.name for path in visible if _is_other_picture(path)]
+        left = unread_pictures(visible)
         if not found:
             raise FileError(none + (f"; not read: {_named(left)}" if left else ""))
         if left and warn:
-            count = "1 picture" if len(left) == 1 else f"{len(left)} pictures"
-            warn(f"left out: {count} in {given} of no kind that panfocus reads there ({_named(left)})")
+            warn(left_out(left, given))
         return found
+
+
+def unread_pictures(paths: Iterable[Path]) -> list[Path]:
+    """Return those that are pictures, though of no kind that folders are searched for."""
+    return [path for path in paths if _is_other_picture(path)]
+
+
+def left_out(pictures: Sequence[Path], where: Path) -> str:
+    """Say that pictures are not read that are there."""
+    count = "1 picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
+    return f"left out: {count} in {where} of no kind that panfocus reads there ({_named(pictures)})"
 
 
 def _is_other_picture(path: Path) -> bool:
@@ -93,8 +103,10 @@ def _is_other_picture(path: Path) -> bool:
     return False
 
 
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+def _named(paths: Sequence[Path]) -> str:
+    return ", ".join(path.name for path in paths[:_MOST_NAMED]) + (
+        ", ..." if len(paths) > _MOST_NAMED else ""
+    )
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -1,0 +1,147 @@
+"""With `dask scheduler` and `dask worker`: the command is interrupted; the scheduler ends, another comes."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+from stacks import check_complete, finish, n_finished, write_stacks
+
+pytest.importorskip("distributed")
+
+N_STACKS = 30
+
+
+class RealCluster:
+    """A scheduler at one port of this machine, and a worker, as users start them."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        self._running = []
+
+    def start(self):
+        port = self.address.rpartition(":")[2]
+        here = ("--local-directory", self._folder)
+        self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        self._dask("worker", self.address, "--nthreads", 1, "--memory-limit", "2GB", "--no-dashboard", *here)
+
+    def end(self):
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            process.wait(timeout=60)
+
+    def _dask(self, *words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *map(str, words)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._running.append(process)
+        return process
+
+
+@pytest.fixture
+def real_cluster(tmp_path):
+    cluster = RealCluster(tmp_path / "dask")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.end()
+
+
+@pytest.fixture
+def batch(tmp_path, command, real_cluster):
+    """Stacks, the folder for results, and the command that fuses them on the cluster."""
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, [f"well-{i:02}" for i in range(N_STACKS)])
+    return data, output, lambda: command("batch", data, "-o", output, "--scheduler", real_cluster.address)
+
+
+def in_the_middle(process, output):
+    """Wait until some stacks are fused, and many are not."""
+    while n_finished(output) < 3:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_an_interrupted_batch_gives_up_what_has_not_begun_and_can_go_on(batch, tmp_path, number):
+    data, output, start = batch
+    first = start()
+    in_the_middle(first, output)
+    first.send_signal(number)
+    code, _, err = finish(first)
+    assert (code, err) == (
+        1,
+        f"panfocus: interrupted; what is finished is kept in {output}, the same command goes on from there\n",
+    )
+    time.sleep(1)  # a worker finishes the stack that it is at, and takes no other
+    made_at = {path: path.stat().st_mtime_ns for path in output.glob("*/batch.json")}
+    assert 3 <= len(made_at) < N_STACKS
+    assert not list(output.rglob(".panfocus*"))
+    code, out, err = finish(start())
+    assert (code, err) == (0, "")
+    assert f"\n{len(made_at)} of them are fused already and stay as they are\n" in out
+    assert {path: path.stat().st_mtime_ns for path in made_at} == made_at
+    check_complete(data, output, tmp_path, damaged=())
+
+
+def test_a_batch_goes_on_with_a_new_scheduler_at_the_same_address(batch, tmp_path, real_cluster):
+    data, output, start = batch
+    process = start()
+    in_the_middle(process, output)
+    real_cluster.scheduler.kill()
+    real_cluster.scheduler.wait()
+    time.sleep(0.5)
+    n_before = n_finished(output)
+    assert n_before < N_STACKS
+    real_cluster.start()
+    code, out, err = finish(process)
+    assert (code, err) == (0, "")
+    assert f"lost the connection to the scheduler at {real_cluster.address}; trying again\n" in out
+    assert "connected again; " in out
+    assert f"fused {N_STACKS} stacks\n" in out
+    check_complete(data, output, tmp_path, damaged=())
+
+
+def test_an_interrupted_store_says_where_its_tiles_are_kept_and_goes_on(tmp_path, command, real_cluster):
+    zarr = pytest.importorskip("zarr")
+    rng = np.random.default_rng(3)
+    sharp = gaussian_filter(rng.random((1500, 1500), np.float32), 0.6)
+    frames = np.stack([sharp, gaussian_filter(sharp, 2)])
+    frames[:, :, 700:] = frames[::-1, :, 700:].copy()
+    pixels = np.rint(255 * frames).astype(np.uint8)
+    zarr.create_array(tmp_path / "stack.zarr", data=pixels, chunks=(1, 512, 512))
+
+    def start(output):
+        memory = ("--max-memory", "650MB")  # for small tiles
+        scheduler = ("--scheduler", real_cluster.address)
+        return command("fuse", tmp_path / "stack.zarr", "-o", tmp_path / output, *memory, *scheduler)
+
+    part = tmp_path / "fused.ome.zarr.part"
+    first = start("fused.ome.zarr")
+    while len(list(part.glob("done-fuse-*.json"))) < 2:
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.01)
+    first.send_signal(signal.SIGTERM)
+    code, _, err = finish(first)
+    assert (code, err) == (
+        1,
+        f"panfocus: interrupted; {part} keeps what is done, and the same command goes on from there\n",
+    )
+    assert not (tmp_path / "fused.ome.zarr").exists()
+    code, _, err = finish(start("fused.ome.zarr"))
+    assert (code, err) == (0, "")
+    code, _, err = finish(start("at-once.ome.zarr"))
+    assert (code, err) == (0, "")
+    fused, at_once = (zarr.open_array(tmp_path / f"{name}.ome.zarr" / "0") for name in ("fused", "at-once"))
+    assert np.array_equal(fused[:], at_once[:])
+    assert not part.exists()
