@@ -9,7 +9,7 @@ from panfocus.giant.plan import HALVINGS, LOOKED_AT
 N_STACKS = 10_000
 SIDE, SLICES, BYTES = 100_000, 50, 2  # of the slide; bytes of a value
 CHUNK = 1024  # pixels a side, of the slide's store
-MEMORY_OF_SLIDE = "3GB"  # of each worker
+MEMORY_OF_SLIDE = "4.2GB"  # of each worker
 WORKERS = (1, 8, 64, 512)
 BANDWIDTH = 1.25e9  # bytes a second of the store: a network of 10 Gbit/s
 START = 10.0  # seconds
