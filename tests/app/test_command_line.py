@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from panfocus.app.command import as_request, command_line
-from panfocus.cli import fuse as fuse_command
 from panfocus.cli.app import app
 from panfocus.errors import InputError
 from panfocus.job.outputs import Outputs
@@ -19,7 +18,7 @@ PICTURE = Outputs(image=Path("fused.tif"))
 def as_typed(line, monkeypatch) -> Request:
     """Return what `panfocus fuse` makes of a line that a shell has taken apart."""
     requests = []
-    monkeypatch.setattr(fuse_command, "run", lambda request, *_, **__: requests.append(request))
+    monkeypatch.setattr("panfocus.job.run.run", lambda request, *_, **__: requests.append(request))
     name, *words = shlex.split(line)
     assert name == "panfocus"
     outcome = CliRunner().invoke(app, words)

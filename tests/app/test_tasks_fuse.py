@@ -22,7 +22,8 @@ from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 from panfocus.job.kept import Kept
 from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request, plain, restored
+from panfocus.job.plain import plain, restored
+from panfocus.job.request import Request
 from panfocus.methods import FusionResult
 
 N = 3

@@ -20,8 +20,8 @@ HEAVY = (
     "dask",
     "distributed",
     "zarr",
-    "dask",
-    "distributed",
+    "webbrowser",
+    "panfocus.job.run",
 )
 
 

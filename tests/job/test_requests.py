@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request, plain, restored
+from panfocus.job.plain import plain, restored
+from panfocus.job.request import Request
 
 
 def test_a_request_survives_being_written_down():

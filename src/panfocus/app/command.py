@@ -8,7 +8,8 @@ from typing import Any
 
 from panfocus.errors import InputError
 from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request, plain, restored
+from panfocus.job.plain import plain, restored
+from panfocus.job.request import Request
 
 # Options that are not called like their fields.
 _NAMES = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}

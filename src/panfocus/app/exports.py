@@ -17,6 +17,7 @@ from panfocus.app.jobs import EXPORTS
 from panfocus.app.tasks.fuse import STROKES
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
+from panfocus.job.plain import plain, restored
 
 FORMATS = ("tif", "png", "jpg", "webp")
 MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
@@ -70,7 +71,7 @@ async def _export(request: Request) -> Answer:
     stem = _stem(f"{stack['name']}-fused")
     outputs, options, what = wanted_files(stem, wanted)
     folder = app.store.jobs.folder(job["id"])
-    done: requests.Request = requests.restored(job["task"]["request"])
+    done: requests.Request = restored(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)
     strokes = folder / STROKES if (job["retouch"] or {}).get("n_strokes") else None
     if strokes:
@@ -80,10 +81,10 @@ async def _export(request: Request) -> Answer:
     task = {
         "task": "export",
         "folder": str(folder),
-        "request": requests.plain(
+        "request": plain(
             dataclasses.replace(shown, outputs=_placed(outputs, folder / EXPORTS), retouch=strokes)
         ),
-        "shown": requests.plain(shown),
+        "shown": plain(shown),
         "picture": "image" in what,
     }
     async with app.jobs.exporting:

@@ -10,7 +10,8 @@ from panfocus.app.command import as_request, shown_command
 from panfocus.app.jobs import EXPORTS, Job
 from panfocus.app.store import Store
 from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request, plain
+from panfocus.job.plain import plain
+from panfocus.job.request import Request
 
 if TYPE_CHECKING:
     from panfocus.app.server import App

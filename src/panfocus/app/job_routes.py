@@ -10,7 +10,7 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.fusions import add_fusion, fusion_command, request_of
 from panfocus.app.learning import add_learning
-from panfocus.job.request import plain
+from panfocus.job.plain import plain
 
 
 def _job(request: Request) -> tuple[Any, dict[str, Any]]:

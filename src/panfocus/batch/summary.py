@@ -11,7 +11,7 @@ from urllib.parse import quote
 from panfocus.batch.work import SUMMARY, THUMBNAIL, Outcome
 from panfocus.io.files import write_files
 from panfocus.io.write import encode_json
-from panfocus.job.request import plain
+from panfocus.job.plain import plain
 from panfocus.show.document import fill, open_page
 
 PAGE, TABLE = "index.html", "summary.csv"

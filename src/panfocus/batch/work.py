@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from panfocus.batch.find import RECORD
 from panfocus.errors import FileError, PanfocusError
-from panfocus.job.request import FREE, Request, plain, restored
+from panfocus.job.plain import plain, restored
+from panfocus.job.request import FREE, Request
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content

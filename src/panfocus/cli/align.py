@@ -12,13 +12,6 @@ from panfocus._progress import Progress
 from panfocus.cli._align import Borders, Reference
 from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
 from panfocus.errors import InputError, usage_errors
-from panfocus.job.align import (
-    aligned_stack,
-    alignment_report,
-    check_align,
-    find_reference,
-    reference_left,
-)
 
 if TYPE_CHECKING:
     from panfocus.io.files import Content
@@ -59,6 +52,13 @@ def align(
         from panfocus.io.headers import fitting_headers, read_headers
         from panfocus.io.stack_checks import BadFrames
         from panfocus.io.write import encode_json
+        from panfocus.job.align import (
+            aligned_stack,
+            alignment_report,
+            check_align,
+            find_reference,
+            reference_left,
+        )
 
         with usage_errors():
             if model == "off":

@@ -19,14 +19,9 @@ from panfocus.cli._fusion import (
     Step,
     Time,
 )
-from panfocus.cli._store import fuse_store, is_store
 from panfocus.errors import UsageError, usage_errors
-from panfocus.job.allocator import keep_freed_memory
-from panfocus.job.options import without_effect
 from panfocus.job.outputs import Outputs
-from panfocus.job.report import redone
 from panfocus.job.request import HELP, Request
-from panfocus.job.run import run
 
 
 def fuse(
@@ -127,8 +122,14 @@ def fuse(
 
     The frames are focused at different depths, and aligned first. Nothing is overwritten without --force.
     """
-    keep_freed_memory()
     with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus.cli._store import fuse_store, is_store
+        from panfocus.job.allocator import keep_freed_memory
+        from panfocus.job.options import without_effect
+        from panfocus.job.report import redone
+        from panfocus.job.run import run
+
+        keep_freed_memory()
         outputs = Outputs(
             image=output,
             labels=labels,

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -45,6 +44,8 @@ def page(
     The page is served to this computer alone, at an address with a secret in it. Ctrl-C ends it.
     """
     with console(debug=debug) as terminal:
+        import webbrowser
+
         from panfocus.job.sizes import parse_size
 
         with usage_errors():

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError
 from panfocus.job.outputs import Outputs
+from panfocus.job.plain import plain, restored
 from panfocus.job.prepare import Job
-from panfocus.job.request import FREE, Request, plain, restored
+from panfocus.job.request import FREE, Request
 from panfocus.job.source import Source
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Check and plan what `request` asks for; what keeps it from being done is `error`, in one line."""
     from panfocus._threads import limit_threads
     from panfocus.errors import PanfocusError
+    from panfocus.job.plain import restored
     from panfocus.job.prepare import prepare
-    from panfocus.job.request import restored
 
     request = restored(task["request"])
     warnings: list[str] = []

@@ -26,8 +26,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus.io.write import encode_json
     from panfocus.job.contents import contents_of, said_of_picture
     from panfocus.job.kept import Kept
+    from panfocus.job.plain import restored
     from panfocus.job.report import versions
-    from panfocus.job.request import restored
     from panfocus.job.run import write_results
 
     folder, request = Path(task["folder"]), restored(task["request"])

@@ -21,8 +21,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus.io.kept_arrays import KeptArrays
     from panfocus.job.allocator import keep_freed_memory
     from panfocus.job.fusion import carried_out
+    from panfocus.job.plain import restored
     from panfocus.job.prepare import prepare
-    from panfocus.job.request import restored
     from panfocus.job.said import summarise
 
     keep_freed_memory()
@@ -46,8 +46,8 @@ def _keep(job: "Job", fusion: "Fusion", folder: Path, teller: Teller) -> dict[st
     from panfocus.io.kept_arrays import KeptArrays
     from panfocus.io.write import encode_json
     from panfocus.job.kept import Kept
+    from panfocus.job.plain import plain
     from panfocus.job.report import report_of
-    from panfocus.job.request import plain
     from panfocus.show.pyramid import TILE
 
     arrays = KeptArrays(folder / ARRAYS)
