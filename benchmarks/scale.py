@@ -32,11 +32,11 @@ EMPTY = 2000  # tasks that do nothing
 class Sizes:
     """What is made for measuring."""
 
-    stacks: int = 34
+    stacks: int = 44
     frames: int = 10
     megapixels: float = 3.0
     large: float = 12.0  # megapixels of the one stack that costs are told of
-    store: int = 10240  # pixels a side, of
+    store: int = 6144  # pixels a side, of
     slices: int = 5
     part: int = 2400  # pixels a side of a part of a slide, of
     deep: int = 50  # slices
