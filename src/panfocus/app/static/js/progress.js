@@ -10,6 +10,13 @@ const STAGES = {
   refine: "Refining the picture",
   keep: "Keeping the result",
 };
+const TITLES = {
+  queued: "Waiting for its turn",
+  running: "Fusing",
+  failed: "The fusion failed",
+  cancelled: "The fusion was cancelled",
+  done: "Done",
+};
 export const WORDS = {
   queued: "waiting",
   running: "running",
@@ -19,10 +26,37 @@ export const WORDS = {
 };
 
 export function mount(root, app) {
+  const hint = element("p", { class: "hint" });
+  const view = createJobView(app);
+  root.append(hint, view.element);
+
+  app.state.on((now, before) => {
+    if (
+      now.jobs === before.jobs &&
+      now.selected === before.selected &&
+      now.stacks === before.stacks &&
+      now.loaded === before.loaded
+    )
+      return;
+    const shown = app.job();
+    view.element.hidden = shown === null;
+    hint.hidden = shown !== null;
+    setText(hint, shown ? "" : "Press Fuse when the frames are those you want. The settings need no change.");
+    if (shown === null) return;
+    view.show(shown, now.jobs);
+    const old = before.jobs.find((one) => one.id === shown.id);
+    if (old && old.state !== shown.state)
+      app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
+  });
+}
+
+/** What is seen of one job; `show(job, jobs)` draws it, with its place among all. */
+function createJobView(app) {
   const title = element("h3", { tabIndex: -1 });
   const stage = element("p", { class: "stage-name" });
   const bar = element("progress", { max: 1, "aria-label": "Progress of the fusion" });
-  const elapsed = element("p", { class: "quiet" });
+  const elapsed = createElapsed(app);
+  const fault = element("p", { class: "fault", role: "alert" });
   const cancel = element(
     "button",
     { type: "button", id: "cancel", onclick: () => act(app, "cancel") },
@@ -33,42 +67,65 @@ export function mount(root, app) {
     { type: "button", class: "main", onclick: () => act(app, "again") },
     "Run again",
   );
-  const fault = element("p", { class: "fault", role: "alert" });
+  const picture = createLivePicture(app);
+  const said = element("ul", { class: "said" });
+
+  function show(job, jobs) {
+    setText(title, TITLES[job.state]);
+    setText(stage, stageText(job, jobs));
+    setBar(bar, job);
+    elapsed.show();
+    setText(fault, job.error ?? "");
+    cancel.hidden = job.state !== "running" && job.state !== "queued";
+    again.hidden = job.state !== "failed" && job.state !== "cancelled";
+    picture.show(job);
+    setLines(said, [...job.warnings, ...job.said]);
+  }
+
+  const buttons = element("div", { class: "row" }, cancel, again);
+  const parts = [title, stage, bar, elapsed.line, fault, buttons, picture.figure, said];
+  return { element: element("div", { class: "job" }, ...parts), show };
+}
+
+/** For how long the selected job has been running, every second anew. */
+function createElapsed(app) {
+  const line = element("p", { class: "quiet" });
+
+  function show() {
+    const job = app.job();
+    line.hidden = job?.state !== "running" || !job.started;
+    if (line.hidden) return;
+    const seconds = Math.max(Math.round(Date.now() / 1000 - job.started), 0);
+    setText(line, `Running for ${secondsText(seconds)}`);
+  }
+
+  setInterval(show, 1000);
+  return { line, show };
+}
+
+/** The map of decisions as far as they are made, over a frame. */
+function createLivePicture(app) {
   const below = element("img", { alt: "", class: "live-below" });
   const map = element("img", { alt: "", class: "live-map" });
-  const picture = element(
+  const figure = element(
     "figure",
     { class: "live" },
     element("div", { class: "live-box" }, below, map),
     element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."),
   );
-  const said = element("ul", { class: "said" });
-  const hint = element("p", { class: "hint" });
-  const job = element(
-    "div",
-    { class: "job" },
-    title,
-    stage,
-    bar,
-    elapsed,
-    fault,
-    element("div", { class: "row" }, cancel, again),
-    picture,
-    said,
-  );
-  root.append(hint, job);
-  let live = "";
+  let live = ""; // address of the map that is shown, or comes
 
-  function drawLive(now) {
-    const wanted = now.live ? `/api/jobs/${now.id}/live.png?v=${now.live}` : "";
-    const stack = app.stack();
-    const frame = stack?.frames.find((one) => one.state === "ready" && !one.excluded);
-    const thumbnail = frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key}` : "";
+  function show(job) {
+    const thumbnail = thumbnailOf(app.stack());
     if (below.dataset.src !== thumbnail) {
       below.dataset.src = thumbnail;
       below.src = thumbnail;
     }
-    picture.hidden = now.state !== "running" || !thumbnail;
+    figure.hidden = job.state !== "running" || !thumbnail;
+    showMap(job.live ? `/api/jobs/${job.id}/live.png?v=${job.live}` : "");
+  }
+
+  function showMap(wanted) {
     if (wanted === live) return;
     live = wanted;
     if (!wanted) {
@@ -85,61 +142,21 @@ export function mount(root, app) {
     );
   }
 
-  function showElapsed() {
-    const now = app.job();
-    elapsed.hidden = now?.state !== "running" || !now.started;
-    if (!elapsed.hidden)
-      setText(
-        elapsed,
-        `Running for ${secondsText(Math.max(Math.round(Date.now() / 1000 - now.started), 0))}`,
-      );
-  }
-  setInterval(showElapsed, 1000);
-
-  app.state.on((now, before) => {
-    if (
-      now.jobs === before.jobs &&
-      now.selected === before.selected &&
-      now.stacks === before.stacks &&
-      now.loaded === before.loaded
-    )
-      return;
-    const shown = app.job();
-    job.hidden = shown === null;
-    hint.hidden = shown !== null;
-    setText(hint, shown ? "" : "Press Fuse when the frames are those you want. The settings need no change.");
-    if (shown === null) return;
-    const running = shown.state === "running";
-    const waiting = now.jobs.filter((one) => one.state === "running" || one.state === "queued");
-    setText(
-      title,
-      {
-        queued: "Waiting for its turn",
-        running: "Fusing",
-        failed: "The fusion failed",
-        cancelled: "The fusion was cancelled",
-        done: "Done",
-      }[shown.state],
-    );
-    const ahead = Math.max(
-      waiting.findIndex((one) => one.id === shown.id),
-      0,
-    );
-    setText(stage, running ? stageText(shown) : shown.state === "queued" ? `${ahead} before it` : "");
-    setBar(bar, shown);
-    showElapsed();
-    setText(fault, shown.error ?? "");
-    cancel.hidden = !running && shown.state !== "queued";
-    again.hidden = shown.state !== "failed" && shown.state !== "cancelled";
-    drawLive(shown);
-    setLines(said, [...shown.warnings, ...shown.said]);
-    const old = before.jobs.find((one) => one.id === shown.id);
-    if (old && old.state !== shown.state)
-      app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
-  });
+  return { figure, show };
 }
 
-function stageText(job) {
+function thumbnailOf(stack) {
+  const frame = stack?.frames.find((one) => one.state === "ready" && !one.excluded);
+  return frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key}` : "";
+}
+
+function stageText(job, jobs) {
+  if (job.state === "queued") {
+    const waiting = jobs.filter((one) => one.state === "running" || one.state === "queued");
+    const place = waiting.findIndex((one) => one.id === job.id);
+    return `${Math.max(place, 0)} before it`;
+  }
+  if (job.state !== "running") return "";
   const words = STAGES[job.stage] ?? (job.stage || "Starting");
   return job.done > 0 && job.done < 1 ? `${words} · ${Math.round(job.done * 100)} %` : words;
 }

@@ -4,8 +4,75 @@ import { createEstimate } from "./estimate.js";
 import { formOf } from "./forms.js";
 
 export function mount(root, app) {
-  const fuse = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
-  const estimate = createEstimate(app, () => (fuseable ? chosen : null));
+  let fuseable = false;
+  let shownFrames = null; // those that the estimate is of
+  const estimate = createEstimate(app, () => (fuseable ? forms.chosen() : null));
+  const forms = createForms(app, () => estimate.ask());
+  const fuse = createFuseButton(root, app, forms);
+  root.append(
+    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"),
+    fuse,
+    estimate.line,
+    estimate.warnings,
+    forms.details,
+    estimate.commandLine,
+  );
+
+  app.useOptions = (given) => {
+    const chosen = forms.chosen();
+    forms.fill({ ...(given.method ? without(chosen, "settings", "dictionary") : chosen), ...given });
+    forms.details.open = true;
+    app.announce("The settings are filled in.");
+  };
+
+  app.state.on((now, before) => {
+    if (needsOtherOptions(now, before)) forms.fill(lastOptions(app.state.get()));
+    else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries))
+      forms.fill(forms.chosen());
+    const hindrance = whyNotFuse(app);
+    fuseable = hindrance === null;
+    fuse.disabled = !fuseable;
+    const frames = fuseable ? framesOf(app.stack()) : null;
+    if (!fuseable) estimate.say(hindrance);
+    else if (shownFrames !== frames) estimate.ask();
+    shownFrames = frames;
+  });
+}
+
+/** The button that starts a fusion with what is chosen in the forms. */
+function createFuseButton(root, app, forms) {
+  const button = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
+  button.setAttribute("aria-describedby", "estimate");
+  let posting = false;
+
+  async function start() {
+    const wrong = root.querySelector(":invalid");
+    if (wrong) {
+      forms.details.open = true;
+      wrong.reportValidity();
+      return;
+    }
+    if (posting) return;
+    posting = true; // the button is not disabled meanwhile: it would lose the focus
+    button.setAttribute("aria-busy", "true");
+    try {
+      const job = await app.api.post("/api/jobs", { stack: app.stack().id, options: forms.chosen() });
+      app.accept({ kind: "job", job });
+      app.select(job.stack, job.id);
+      app.announce("The fusion is on its way.");
+    } catch (error) {
+      app.complain(error);
+    } finally {
+      posting = false;
+      button.removeAttribute("aria-busy");
+    }
+  }
+
+  return button;
+}
+
+/** The settings, folded; `touched()` is called when what is chosen has changed. */
+function createForms(app, touched) {
   const method = element("select", {
     id: "method",
     "aria-describedby": "method-summary",
@@ -14,39 +81,27 @@ export function mount(root, app) {
   const summary = element("p", { class: "help", id: "method-summary" });
   const fields = element("div", {});
   const options = element("div", {});
-  const reset = element(
-    "button",
-    { type: "button", class: "plain small", onclick: () => fill({}) },
-    "Back to the defaults",
-  );
   const changed = element("span", { class: "quiet" });
-  fuse.setAttribute("aria-describedby", "estimate");
-  root.append(
-    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"),
-    fuse,
-    estimate.line,
-    estimate.warnings,
+  const details = element(
+    "details",
+    { class: "more", id: "settings-details" },
+    element("summary", {}, "Settings ", changed),
+    fieldOf("Method", method, summary),
+    fields,
+    element("h4", {}, "Frames and result"),
+    options,
     element(
-      "details",
-      { class: "more", id: "settings-details" },
-      element("summary", {}, "Settings ", changed),
-      fieldOf("Method", method, summary),
-      fields,
-      element("h4", {}, "Frames and result"),
-      options,
-      reset,
+      "button",
+      { type: "button", class: "plain small", onclick: () => fill({}) },
+      "Back to the defaults",
     ),
-    estimate.commandLine,
   );
-
   let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
-  let fuseable = false;
-  let posting = false;
 
   function useMethod(name) {
-    const { dictionary: _, settings: __, ...rest } = chosen;
+    const rest = without(chosen, "dictionary", "settings", "method");
     const first = app.state.get().methods[0]?.name === name;
-    fill(first ? without(rest, "method") : { ...rest, method: name });
+    fill(first ? rest : { ...rest, method: name });
   }
 
   /** Show these options in the forms. */
@@ -58,116 +113,69 @@ export function mount(root, app) {
     if (!current) return;
     method.value = current.name;
     setText(summary, current.summary);
-    fields.replaceChildren(
-      ...formOf(
-        current.fields,
-        dictionaries,
-        (field) => (field.kind === "dictionary" ? chosen.dictionary : chosen.settings?.[field.name]),
-        (field, value) => {
-          if (field.kind === "dictionary") put(chosen, "dictionary", value);
-          else {
-            chosen.settings ??= {};
-            put(chosen.settings, field.name, value);
-            if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
-          }
-          touched();
-        },
-      ),
-    );
-    options.replaceChildren(
-      ...formOf(
-        known,
-        dictionaries,
-        (field) => chosen[field.name],
-        (field, value) => {
-          put(chosen, field.name, value);
-          touched();
-        },
-      ),
-    );
-    touched();
+    fields.replaceChildren(...formOf(current.fields, dictionaries, settingOf, thenTell(putSetting)));
+    options.replaceChildren(...formOf(known, dictionaries, ({ name }) => chosen[name], thenTell(putOption)));
+    tell();
   }
 
-  function touched() {
+  const settingOf = ({ kind, name }) => (kind === "dictionary" ? chosen.dictionary : chosen.settings?.[name]);
+  const putOption = ({ name }, value) => put(chosen, name, value);
+
+  function putSetting({ kind, name }, value) {
+    if (kind === "dictionary") {
+      put(chosen, "dictionary", value);
+      return;
+    }
+    chosen.settings ??= {};
+    put(chosen.settings, name, value);
+    if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
+  }
+
+  function thenTell(putField) {
+    return (field, value) => {
+      putField(field, value);
+      tell();
+    };
+  }
+
+  function tell() {
     const { settings = {}, ...others } = chosen;
     const n = Object.keys(settings).length + Object.keys(others).length;
     setText(changed, n === 0 ? "(defaults)" : `(${n} changed)`);
-    estimate.ask();
+    touched();
   }
 
-  function readiness() {
-    const stack = app.stack();
-    if (!stack) return { text: "", ready: false };
-    if (app.state.get().uploads[stack.id] || stack.receiving)
-      return { text: "Files are being sent …", ready: false };
-    const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad");
-    const waiting = used.filter((frame) => frame.state !== "ready").length;
-    if (waiting) return { text: `${waiting} of ${used.length} frames are still being read …`, ready: false };
-    const n = used.reduce((sum, frame) => sum + (frame.pages || 1), 0);
-    if (n < 2) return { text: "A fusion needs at least two frames.", ready: false };
-    return { text: null, ready: true };
-  }
+  return { details, fill, chosen: () => chosen };
+}
 
-  async function start() {
-    if (root.querySelector(":invalid")) {
-      root.querySelector("details").open = true;
-      root.querySelector(":invalid").reportValidity();
-      return;
-    }
-    if (posting) return;
-    posting = true; // the button is not disabled meanwhile: it would lose the focus
-    fuse.setAttribute("aria-busy", "true");
-    try {
-      const job = await app.api.post("/api/jobs", { stack: app.stack().id, options: chosen });
-      app.accept({ kind: "job", job });
-      app.select(job.stack, job.id);
-      app.announce("The fusion is on its way.");
-    } catch (error) {
-      app.complain(error);
-    } finally {
-      posting = false;
-      fuse.removeAttribute("aria-busy");
-    }
-  }
+/** Why the selected stack cannot be fused now; null where it can. */
+function whyNotFuse(app) {
+  const stack = app.stack();
+  if (!stack) return "";
+  if (app.state.get().uploads[stack.id] || stack.receiving) return "Files are being sent …";
+  const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad");
+  const waiting = used.filter((frame) => frame.state !== "ready").length;
+  if (waiting) return `${waiting} of ${used.length} frames are still being read …`;
+  const n = used.reduce((sum, frame) => sum + (frame.pages || 1), 0);
+  return n < 2 ? "A fusion needs at least two frames." : null;
+}
 
-  /** The options that the stack was last fused with, so that a reload or another tab shows the same. */
-  function lastOptions() {
-    const jobs = app.state
-      .get()
-      .jobs.filter((job) => job.stack === app.state.get().selected.stack && job.kind === "fuse");
-    return jobs.at(-1)?.options ?? {};
-  }
+/** What an estimate depends on, beside the options. */
+function framesOf(stack) {
+  return JSON.stringify([stack.id, stack.frames.map((frame) => [frame.name, frame.excluded])]);
+}
 
-  app.useOptions = (given) => {
-    fill(given.method ? { ...without(chosen, "settings", "dictionary"), ...given } : { ...chosen, ...given });
-    root.querySelector("#settings-details").open = true;
-    app.announce("The settings are filled in.");
-  };
+function needsOtherOptions(now, before) {
+  return (
+    now.selected.stack !== before.selected.stack ||
+    (now.methods !== before.methods && !same(now.methods, before.methods)) ||
+    now.loaded !== before.loaded
+  );
+}
 
-  let shownFrames = null;
-  app.state.on((now, before) => {
-    const stackChanged = now.selected.stack !== before.selected.stack;
-    if (
-      stackChanged ||
-      (now.methods !== before.methods && !same(now.methods, before.methods)) ||
-      now.loaded !== before.loaded
-    )
-      fill(lastOptions());
-    else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries))
-      fill(chosen);
-    const { text, ready } = readiness();
-    fuseable = ready;
-    fuse.disabled = !ready;
-    if (!ready) {
-      estimate.say(text);
-      shownFrames = null;
-    } else {
-      const frames = app.stack().frames.map((frame) => [frame.name, frame.excluded]);
-      const known = JSON.stringify([now.selected.stack, frames]);
-      if (shownFrames !== known) estimate.ask();
-      shownFrames = known;
-    }
-  });
+/** The options that the stack was last fused with, so that a reload or another tab shows the same. */
+function lastOptions({ jobs, selected }) {
+  return jobs.findLast((job) => job.stack === selected.stack && job.kind === "fuse")?.options ?? {};
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
