@@ -5,7 +5,7 @@ import { element, setText, toggleButton } from "./dom.js";
 import { Brush } from "./retouch/brush.js";
 import { createBrushForm } from "./retouch/brush_form.js";
 import { createStrokeList } from "./retouch/stroke_list.js";
-import { strokesOf } from "./retouch/strokes.js";
+import { forgetOthers, strokesOf } from "./retouch/strokes.js";
 
 const KEYS = [
   ["[ and ]", "smaller and larger brush"],
@@ -41,6 +41,7 @@ export function mount(panel, app) {
   let shown = 0; // version of the strokes that the picture shows
 
   app.state.on(follow);
+  app.state.on((now, before) => now.jobs !== before.jobs && forgetOthers(now.jobs));
   viewer.on("changed", follow);
   document.addEventListener("keydown", (event) => {
     if (panel.hidden || !strokes || event.defaultPrevented || event.altKey) return;

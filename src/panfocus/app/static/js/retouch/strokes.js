@@ -11,6 +11,12 @@ export function strokesOf(job, report) {
   return opened.get(job.id);
 }
 
+/* Keep the strokes of these jobs alone: the others were deleted. */
+export function forgetOthers(jobs) {
+  const there = new Set(jobs.map((job) => job.id));
+  for (const id of [...opened.keys()]) if (!there.has(id)) opened.delete(id);
+}
+
 /* Wait until the server has all strokes of a job. */
 export async function saved(job) {
   await opened.get(job.id)?.sending;

@@ -1,0 +1,57 @@
+"""A fusion that is done, and a window of a real browser that shows it."""
+
+import pytest
+import small_stacks
+from app_server import wait
+from PIL import Image
+from tool_screen import HEIGHT, WIDTH, N, show
+
+# So that what is composed are the values of the files themselves.
+PLAIN = {"method": "pca", "align": "off", "exposure": "off", "hot_pixels": "off"}
+
+
+@pytest.fixture(scope="session")
+def frames():
+    """Frames, each sharp in a band of its own; the third has red for blue: its paint is well seen."""
+    made = small_stacks.frames(N, (HEIGHT, WIDTH))
+    made[2] = made[2, ..., ::-1].copy()
+    return made
+
+
+@pytest.fixture(scope="session")
+def job(serves, frames):
+    """A fusion of these frames."""
+    folder = serves.root / "scarab"
+    folder.mkdir()
+    for k, frame in enumerate(frames):
+        Image.fromarray(frame).save(folder / f"frame-{k + 1}.png")
+    stack = serves.client.post("/api/stacks", json={"folder": str(folder)}).json()
+    made = serves.client.post("/api/jobs", json={"stack": stack["id"], "options": PLAIN}).json()
+    for _ in wait(60):
+        (now,) = (each for each in serves.state()["jobs"] if each["id"] == made["id"])
+        if now["state"] not in ("queued", "running"):
+            break
+    assert now["state"] == "done", now
+    return now
+
+
+@pytest.fixture
+def context(chromium):
+    """A browser's window; what its pages complain of in the console fails the test."""
+    opened = chromium.new_context(
+        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
+    )
+    opened.complaints = []
+    opened.on("weberror", lambda error: opened.complaints.append(str(error.error)))
+    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
+    yield opened
+    opened.close()
+    assert opened.complaints == []
+
+
+@pytest.fixture
+def page(context, serves, job):
+    """Open the job, without strokes."""
+    path = f"/api/jobs/{job['id']}/retouch"
+    assert serves.client.put(path, json=serves.client.get(path).json() | {"strokes": []}).status_code == 200
+    return show(context.new_page(), serves, job)

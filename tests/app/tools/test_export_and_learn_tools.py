@@ -1,0 +1,110 @@
+"""Exporting and learning in a real browser with a real server; all tools as axe and a phone see them."""
+
+import re
+import shlex
+import sys
+import tomllib
+
+import numpy as np
+import pytest
+from PIL import Image
+from tool_screen import HEIGHT, LOADED, WIDTH, drag, open_tool, wait_saved
+
+from panfocus.cli import main
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+expect = playwright.expect
+
+
+def test_one_click_saves_and_the_command_writes_the_same_bytes(page, tmp_path, monkeypatch):
+    open_tool(page, "Export")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save picture").click()
+    assert saving.value.suggested_filename == "scarab-fused.png"
+    page.get_by_label("Format").select_option("tif")
+    page.get_by_label("Report of the fusion").check()
+    with (
+        page.expect_event("download", lambda saved: saved.suggested_filename.endswith(".json")),
+        page.expect_event("download", lambda saved: saved.suggested_filename.endswith(".tif")) as saving,
+    ):
+        page.get_by_role("button", name="Save 2 files").click()
+    saving.value.save_as(tmp_path / "saved.tif")
+    expect(page.locator(".files a")).to_have_text(["scarab-fused.tif", "scarab-fused-report.json"])
+    command = shlex.split(page.locator("#panel-export code").inner_text())
+    assert command[:2] == ["panfocus", "fuse"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+    assert (tmp_path / "scarab-fused.tif").read_bytes() == (tmp_path / "saved.tif").read_bytes()
+
+
+def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
+    open_tool(page, "Learn")
+    expect(page.get_by_role("button", name="Learn a dictionary")).to_be_disabled()
+    drag(page, (10, 5), (70, 34))
+    rectangles = page.locator(".regions fieldset")
+    expect(rectangles).to_have_count(1)
+    expect(page.get_by_label("Focused in")).to_have_value("0")  # each frame is sharp in a band of its own
+    page.get_by_role("button", name="Add by numbers").click()
+    expect(rectangles).to_have_count(2)
+    second = rectangles.nth(1)
+    for name, value in {"Top": 12, "Left": 84, "Height": 60, "Width": 30}.items():
+        second.get_by_label(name).fill(str(value))
+        second.get_by_label(name).press("Tab")
+    second.get_by_label("Focused in").select_option("2")
+    second.get_by_label("Blurred in").select_option("0")
+    page.reload()  # in the middle of it
+    page.wait_for_function(LOADED)
+    open_tool(page, "Learn")
+    expect(rectangles).to_have_count(2)
+    page.get_by_label("Name", exact=True).fill("bands")
+    page.get_by_text("Settings of learning").click()
+    for name, value in {"Patch size": 4, "Atoms": 16, "Rounds": 3, "Samples": 400}.items():
+        page.locator("#panel-learn form").get_by_label(name, exact=True).fill(str(value))
+        page.locator("#panel-learn form").get_by_label(name, exact=True).press("Tab")
+    page.get_by_role("button", name="Learn a dictionary").click()
+    expect(page.locator("#panel-learn [role=status]")).to_have_text("Learned.", timeout=60_000)
+    expect(page.locator(".plot circle")).to_have_count(3)
+    expect(page.locator("#panel-learn")).to_contain_text("Round 3 of 3")
+    page.wait_for_function("() => document.querySelector('.atoms').naturalWidth > 0")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Save the rectangles").click()
+    kept = tomllib.loads(saving.value.path().read_text())["region"]
+    assert [kept[1][name] for name in ("top", "left", "height", "width")] == [12, 84, 60, 30]
+    assert [re.sub(r"\D", "", kept[1][name]) for name in ("focused", "blurred")] == ["2", "0"]
+    for name in {region[level] for region in kept for level in ("focused", "blurred")}:
+        with page.expect_download() as saving:
+            page.get_by_role("link", name=f"Save {name}").click()
+        assert np.asarray(Image.open(saving.value.path())).shape == (HEIGHT, WIDTH, 3)
+    page.locator("#panel-learn").get_by_text("Command line").click()
+    expect(page.locator("#panel-learn .command")).to_contain_text("panfocus learn --regions")
+    corner = kept[0]["top"], kept[0]["left"]
+    assert corner == pytest.approx((10, 5), abs=1)
+    page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_label("Method")).to_have_value("coupled")
+    assert page.get_by_label("Dictionary").evaluate("select => select.selectedOptions[0].text") == "bands"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_nothing_serious_is_found_by_axe_and_all_fits(page, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page.emulate_media(color_scheme=scheme)
+    open_tool(page, "Learn")
+    drag(page, (10, 5), (70, 34))
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    page.set_viewport_size({"width": width, "height": 800})
+    for tool in ("Retouch", "Export", "Learn"):
+        page.get_by_role("tab", name=tool).click()
+        found = axe.Axe().run(page).response["violations"]
+        faults = [
+            (fault["id"], [node["html"][:120] for node in fault["nodes"]])
+            for fault in found
+            if fault["impact"] in ("serious", "critical")
+        ]
+        assert faults == [], tool
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width

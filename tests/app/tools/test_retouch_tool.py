@@ -1,0 +1,191 @@
+"""Retouching in a real browser with a real server: what is painted, taken back, saved and read."""
+
+import json
+
+import numpy as np
+import pytest
+from tool_screen import (
+    HEIGHT,
+    LOADED,
+    WIDTH,
+    drag,
+    exported,
+    open_tool,
+    point,
+    seen,
+    set_brush,
+    show,
+    strokes,
+    wait_saved,
+)
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+expect = playwright.expect
+
+
+def test_a_hard_stroke_has_the_frames_own_pixels_and_is_taken_back(page, serves, job, frames):
+    before = exported(serves, job)
+    open_tool(page, "Retouch")
+    page.get_by_role("radio", name="Frame 3: frame-3.png").check()
+    set_brush(page, size=21, hardness=1)
+    drag(page, (30, 20), (30, 50))
+    wait_saved(page, 1)
+    (stroke,) = strokes(serves, job)
+    assert stroke["frame"] == 2
+    assert np.array(stroke["points"])[[0, -1]] == pytest.approx(np.array([[30, 20], [30, 50]]), abs=0.2)
+    rows, cols = np.mgrid[:HEIGHT, :WIDTH]
+    distance = np.hypot(rows - 30, cols - np.clip(cols, 20, 50))
+    after = exported(serves, job)
+    inside, outside = distance < 10, distance > 11
+    np.testing.assert_array_equal(after[inside], frames[2][inside])
+    np.testing.assert_array_equal(after[outside], before[outside])
+    assert (before[inside] != frames[2][inside]).any()
+    expect(page.locator(".caption").first).to_have_text("Result, retouched")
+    page.keyboard.press("Control+z")
+    wait_saved(page, 0)
+    np.testing.assert_array_equal(exported(serves, job), before)
+    page.keyboard.press("Control+Shift+z")
+    wait_saved(page, 1)
+    assert strokes(serves, job) == [stroke]
+    np.testing.assert_array_equal(exported(serves, job), after)
+
+
+@pytest.mark.parametrize(("hardness", "opacity"), [(1, 1), (0.2, 0.6)])
+def test_while_a_stroke_is_drawn_it_looks_as_it_will(page, hardness, opacity):
+    open_tool(page, "Retouch")
+    part = (26, 64), (2, 78)  # what the brush reaches
+    set_brush(page, frame=2, size=31, hardness=hardness, opacity=opacity)
+    page.mouse.move(*point(page, 45, 60))
+    empty = seen(page, *part)
+    drag(page, (45, 20), (45, 60), release=False)
+    page.wait_for_timeout(300)
+    drawn = seen(page, *part)
+    page.mouse.up()
+    wait_saved(page, 1)
+    page.wait_for_timeout(300)
+    painted = seen(page, *part)
+    shown, wanted = drawn - empty, painted - empty
+    assert np.abs(wanted).mean() > 2
+    assert (shown * wanted).sum() / (wanted**2).sum() == pytest.approx(1, abs=0.05)
+    assert np.abs(shown - wanted).mean() < 0.25 * np.abs(wanted).mean()
+
+
+def test_without_a_mouse_strokes_are_painted_and_frames_chosen(page, serves, job):
+    open_tool(page, "Retouch")
+    page.locator(".stage").focus()
+    size = page.evaluate("() => panfocus.viewer.tool.size")
+    for key in ["c", "Space", ".", "]", "]", "Shift+BracketRight", *["Shift+ArrowRight"] * 3, "Shift+Space"]:
+        page.keyboard.press(key)
+    wait_saved(page, 2)
+    dab, line = strokes(serves, job)
+    assert (dab["frame"], line["frame"]) == (0, 1)
+    assert len(dab["points"]) == 1
+    assert line["points"][0] == dab["points"][0]
+    assert line["points"][1][0] == dab["points"][0][0]
+    assert line["points"][1][1] > dab["points"][0][1] + 5
+    assert line["radius"] == pytest.approx(size / 2 * 1.15**2)
+    assert line["hardness"] == pytest.approx(dab["hardness"] + 0.1)
+    # Each frame is sharp in a band of its own.
+    for _ in range(30):
+        page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("B")  # as with Caps Lock
+    expect(page.get_by_role("radio", name="Frame 3: frame-3.png")).to_be_checked()
+
+
+def test_a_frame_is_picked_by_a_click_and_shown_beside(page, serves, job):
+    open_tool(page, "Retouch")
+    beside = page.get_by_label("Show the frame beside the result")
+    beside.check()
+    page.wait_for_function(LOADED)
+    page.get_by_role("button", name="Pick the sharpest by a click").click()
+    page.mouse.click(*point(page, 45, 60))  # where frame 2 is sharp
+    expect(page.get_by_role("radio", name="Frame 2: frame-2.png")).to_be_checked()
+    expect(page.locator(".pane.beside .caption")).to_have_text("Frame 2: frame-2.png")
+    assert strokes(serves, job) == []  # that click paints nothing
+    page.get_by_role("combobox", name="Compare with").select_option("")
+    expect(beside).not_to_be_checked()
+    page.get_by_role("button", name="Brush").click()  # off: a drag moves the picture
+    page.evaluate("() => panfocus.viewer.zoom(8)")
+    page.wait_for_function(LOADED)
+    before = point(page, 45, 60)
+    drag(page, (45, 60), (45, 50))
+    assert point(page, 45, 60)[0] < before[0] - 20
+    assert strokes(serves, job) == []
+
+
+def test_strokes_are_there_after_a_reload_and_in_another_tab(page, context, serves, job):
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    other = show(context.new_page(), serves, job)
+    open_tool(other, "Retouch")
+    wait_saved(other, 1)
+    page.bring_to_front()
+    page.get_by_label("Match the brightness").check()
+    drag(page, (60, 20), (60, 30))
+    wait_saved(page, 2)
+    wait_saved(other, 2)
+    assert [stroke["gain"] is None for stroke in strokes(serves, job)] == [True, False]
+    other.close()
+    page.reload()
+    page.wait_for_function(LOADED)
+    open_tool(page, "Retouch")
+    wait_saved(page, 2)
+    page.get_by_role("button", name="Undo").click()
+    wait_saved(page, 1)
+    page.locator("#panel-retouch summary").first.click()
+    page.get_by_role("button", name="Delete stroke 1").click()
+    wait_saved(page, 0)
+    page.get_by_role("button", name="Undo").click()
+    wait_saved(page, 1)
+    page.get_by_role("button", name="Redo").click()
+    wait_saved(page, 0)
+
+
+def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    drag(page, (60, 20), (50, 30))
+    wait_saved(page, 2)
+    page.locator("#panel-retouch summary").first.click()
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save strokes").click()
+    saving.value.save_as(tmp_path / "kept.json")
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert kept == serves.client.get(f"/api/jobs/{job['id']}/retouch").json()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete all").click()
+    wait_saved(page, 0)
+    (tmp_path / "kept.json").write_text(json.dumps(kept | {"strokes": kept["strokes"][:1]}))
+    page.get_by_label("File of strokes").set_input_files(tmp_path / "kept.json")
+    wait_saved(page, 1)
+    page.get_by_role("button", name="Undo").click()
+    wait_saved(page, 0)
+
+
+def test_strokes_for_another_picture_are_refused_in_one_line(page, context, serves, job, tmp_path):
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    other = serves.client.get(f"/api/jobs/{job['id']}/retouch").json() | {"width": WIDTH + 1, "strokes": []}
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    page.get_by_label("File of strokes").set_input_files(tmp_path / "other.json")
+    expect(page.locator(".notice")).to_contain_text("other.json: the strokes were made for a picture of")
+    assert len(strokes(serves, job)) == 1
+    assert len(context.complaints) == 1  # the browser's own line about an answer of 400
+    context.complaints.clear()
+
+
+FORGETS = """async (job) => {
+    const { strokesOf } = await import("/static/js/retouch/strokes.js");
+    const other = { ...job, id: "0123456789abcdef", created: job.created + 1 };
+    panfocus.accept({ kind: "job", job: other });
+    const before = [strokesOf(job), strokesOf(other)];
+    panfocus.accept({ kind: "gone", id: other.id });
+    return before[0] === strokesOf(job) && before[1] !== strokesOf(other);
+}"""
+
+
+def test_strokes_of_a_deleted_job_are_forgotten_and_those_of_others_kept(page, job):
+    assert page.evaluate(FORGETS, job)
