@@ -1,4 +1,4 @@
-"""A server for all tests that do not mind what others have left in it, and a browser."""
+"""Servers for all tests that do not mind what others have left in them, and a browser."""
 
 import os
 import shutil
@@ -19,6 +19,15 @@ def server(tmp_path_factory):
     shutil.copy(root / "small" / "frame-1.png", place / "outside" / "secret.png")
     (root / "way out").symlink_to(place / "outside")
     with running_server(place / "work", root, "--port", "0", "--max-upload", "2MB") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def serves(tmp_path_factory):
+    """One server for all tests in a browser; unlike the other it takes large files."""
+    place = tmp_path_factory.mktemp("page")
+    small_stacks.write(place / "pictures" / "beetle")
+    with running_server(place / "work", place / "pictures") as running:
         yield running
 
 

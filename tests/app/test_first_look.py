@@ -46,13 +46,13 @@ def test_files_that_are_sent_do_not_go_through_the_servers_memory(large):
     before = peak_memory(large)
 
     def pieces():
-        for _ in range(400):
+        for _ in range(160):
             yield bytes(1 << 20)
 
     answer = httpx.put(
         f"{large.url}/api/stacks/{stack}/files/large.tif",
         content=pieces(),
-        headers={**large.client.headers, "Content-Length": str(400 << 20)},
+        headers={**large.client.headers, "Content-Length": str(160 << 20)},
         timeout=60,
     )
     assert answer.status_code == 200

@@ -15,14 +15,6 @@ expect = playwright.expect
 expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 
-@pytest.fixture(scope="module")
-def serves(tmp_path_factory):
-    place = tmp_path_factory.mktemp("shell")
-    small_stacks.write(place / "pictures" / "beetle")
-    with running_server(place / "work", place / "pictures", "--port", "0") as running:
-        yield running
-
-
 @pytest.fixture
 def page(chromium, serves):
     """A page with a cookie of its own; what it complains of in the console fails the test."""
@@ -55,7 +47,6 @@ def open_stack(page, serves):
     """Open the folder in place, as a stack of its own."""
     made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "beetle")}).json()
     page.goto(f"{serves.url}/#stack={made['id']}")
-    page.reload()
     expect(page.locator("#fuse")).to_be_enabled()
     return made["id"]
 
@@ -258,7 +249,7 @@ def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_
     page.get_by_label("Method", exact=True).select_option("coupled")
     page.locator("#fuse").click()
     expect(page.locator("#results li")).to_have_count(1)
-    page.get_by_label("Method", exact=True).select_option("panfocus")
+    page.get_by_label("Method", exact=True).select_option("pca")
     page.locator("#fuse").click()
     expect(page.locator("#results li")).to_have_count(2)
     page.get_by_role("button", name="Cancel fusion 1").click()
@@ -267,7 +258,7 @@ def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_
     expect(page.locator("#viewer")).to_be_visible()
     page.get_by_role("button", name="Delete fusion 1").click()
     expect(page.locator(".results > li")).to_have_count(1)
-    expect(page.locator(".results > li")).to_contain_text("2. panfocus")
+    expect(page.locator(".results > li")).to_contain_text("2. pca")
 
 
 def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):

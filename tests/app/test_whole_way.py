@@ -1,6 +1,6 @@
 """The whole way in a real browser: from files that are dropped to files that are saved, and all between.
 
-One server and one browser for all. What the page complains of in its console fails the test, and so does any
+One browser for all. What the page complains of in its console fails the test, and so does any
 request that fails.
 """
 
@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import pytest
 import small_stacks
-from app_server import running_server, wait
+from app_server import wait
 from page_steps import FOR_LONG, Visit, states
 from PIL import Image
 
@@ -27,14 +27,6 @@ LARGE = (900, 1100)  # many tiles: `coupled` takes long enough for its map to be
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
     return small_stacks.write(tmp_path_factory.mktemp("frames"), n=3, size=SIZE)
-
-
-@pytest.fixture(scope="module")
-def serves(tmp_path_factory):
-    place = tmp_path_factory.mktemp("whole")
-    (place / "pictures").mkdir()
-    with running_server(place / "work", place / "pictures") as running:
-        yield running
 
 
 @pytest.fixture
@@ -96,7 +88,6 @@ def run(command, folder):
 
 def opened(visit, address, tool=None):
     visit.page.goto(address)
-    visit.page.reload()
     visit.see_result()
     if tool:
         visit.click("tab", tool)

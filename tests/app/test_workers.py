@@ -174,8 +174,9 @@ def test_a_task_that_was_interrupted_before_it_began_does_not_begin(with_tasks):
 
 def test_a_worker_ends_when_its_server_does(with_tasks):
     async def use(worker):
-        running = asyncio.create_task(worker.run({"task": "sleep", "seconds": 60}))
-        await asyncio.sleep(1)
+        begun = asyncio.Event()
+        running = asyncio.create_task(worker.run({"task": "sleep", "seconds": 60}, lambda event: begun.set()))
+        await asyncio.wait_for(begun.wait(), 20)
         worker._process.stdin.close()  # as when the server is killed
         with pytest.raises((TaskCancelled, TaskFailed)):
             await asyncio.wait_for(running, 10)

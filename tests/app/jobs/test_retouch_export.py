@@ -1,27 +1,23 @@
 """From frames to a retouched file: a whole server with its workers, against the command line."""
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from job_steps import seen, wait
 from scipy.ndimage import gaussian_filter
-from starlette.testclient import TestClient
 
-from panfocus.app.server import App, application
-from panfocus.app.uploads import Limits
 from panfocus.cli import main
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 from panfocus.retouch import Stroke, Strokes
 
 HEIGHT, WIDTH = 90, 120
-PORT = 4711
 
 
 @pytest.fixture
-def frames(tmp_path):
+def frames(photos):
     """Two frames of 16 bits, each sharp on one side, the second darker: what is fused is corrected."""
     rng = np.random.default_rng(7)
     sharp = gaussian_filter(rng.random((HEIGHT, WIDTH, 3)), (0.6, 0.6, 0))
@@ -29,38 +25,17 @@ def frames(tmp_path):
     pair = np.stack([sharp, soft])
     pair[:, :, WIDTH // 2 :] = pair[::-1, :, WIDTH // 2 :].copy()
     pair[1] *= 0.9
-    folder = tmp_path / "frames"
+    folder = photos / "two of 16 bits"
     folder.mkdir()
     for name, frame in zip("ab", pair, strict=True):
         write_image(folder / f"{name}.tif", np.rint(60_000 * frame).astype(np.uint16))
     return folder
 
 
-@pytest.fixture
-def client(tmp_path, frames):
-    work = tmp_path / "work"
-    work.mkdir()
-    app = App(work, [tmp_path], Limits())
-    headers = {"Authorization": f"Bearer {app.store.token}"}
-    with TestClient(
-        application(app, port=PORT), base_url=f"http://127.0.0.1:{PORT}", headers=headers
-    ) as client:
-        yield client
-
-
-def finished(client, job):
-    for _ in range(600):
-        (found,) = (each for each in client.get("/api/state").json()["jobs"] if each["id"] == job)
-        if found["state"] not in ("queued", "running"):
-            return found
-        time.sleep(0.1)
-    raise AssertionError(found)
-
-
 def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, monkeypatch):
     stack = client.post("/api/stacks", json={"folder": str(frames)}).json()
     made = client.post("/api/jobs", json={"stack": stack["id"], "options": {"align": "off"}}).json()
-    job = finished(client, made["id"])
+    job = wait(client, made, "done", "failed")
     assert job["state"] == "done", job["error"]
     here = f"/api/jobs/{job['id']}"
     assert client.get(f"{here}/tiles/retouched/0/0_0").status_code == 404
@@ -71,7 +46,7 @@ def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, 
     asked = {**Strokes(WIDTH, HEIGHT, 2).plain(), "strokes": [hard, matched]}
     answer = client.put(f"{here}/retouch", json=asked)
     assert answer.status_code == 200, answer.json()
-    assert finished(client, job["id"])["retouch"] == {"version": answer.json()["version"], "n_strokes": 2}
+    assert seen(client, job)["retouch"] == {"version": answer.json()["version"], "n_strokes": 2}
     assert client.get(f"{here}/tiles/retouched/0/0_0").status_code == 200
 
     wanted = {"format": "tif", "what": ["image", "retouch"]}

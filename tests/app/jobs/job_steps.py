@@ -1,0 +1,54 @@
+"""Steps of the tests of jobs: a server in this process, stacks, jobs, and waiting for these."""
+
+import time
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from panfocus.app.server import App, application
+from panfocus.app.uploads import Limits
+
+ADDRESS, PORT = "http://127.0.0.1:8765", 8765
+SIZE = (160, 200)
+FOR_LONG = 180  # s that a fusion may take on a busy machine, the first one with compiling
+
+
+@contextmanager
+def serving(work, photos):
+    work.mkdir(exist_ok=True)
+    app = App(work, [photos], Limits())
+    headers = {"Authorization": f"Bearer {app.store.token}"}
+    with TestClient(application(app, port=PORT), base_url=ADDRESS, headers=headers) as client:
+        client.app_state = app
+        yield client
+
+
+def stack_of(client, folder):
+    return client.post("/api/stacks", json={"folder": str(folder)}).json()
+
+
+def job_of(client, stack, **options):
+    answer = client.post("/api/jobs", json={"stack": stack["id"], "options": options})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def seen(client, job):
+    return next(each for each in client.get("/api/state").json()["jobs"] if each["id"] == job["id"])
+
+
+def wait(client, job, *states, seconds=FOR_LONG):
+    until = time.monotonic() + seconds
+    while (now := seen(client, job))["state"] not in states:
+        assert time.monotonic() < until, now
+        time.sleep(0.05)
+    return now
+
+
+def wait_until_under_way(client, job):
+    """Wait until its process does something; return the id of that process."""
+    until = time.monotonic() + FOR_LONG
+    while not seen(client, job)["stage"]:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return client.app_state.jobs._worker._process.pid

@@ -1,0 +1,83 @@
+"""What a job exports is what its command writes; nothing else can be had."""
+
+import shlex
+import sys
+
+import pytest
+from job_steps import SIZE, job_of, wait
+
+from panfocus.cli import main
+
+
+def test_what_a_fusion_exports_is_what_its_command_writes(client, photos, small, tmp_path, monkeypatch):
+    job = job_of(client, small, align="off", settings={"noise": 1.5})
+    assert job["command"] == f"panfocus fuse {photos / 'small'} --set noise=1.5 --align off -o fused.tif"
+    done = wait(client, job, "done", "failed")
+    assert done["state"] == "done", done["error"]
+    assert (done["result"]["width"], done["result"]["height"]) == (SIZE[1], SIZE[0])
+    assert done["live"] >= 1
+    assert done["started"] <= done["ended"]
+    assert any(line.startswith("fused 3 frames") for line in done["said"])
+    assert "task" not in done
+
+    wanted = {"format": "png", "what": ["image", "labels", "depth", "confidence", "report"]}
+    told = client.post(f"/api/jobs/{job['id']}/export", json=wanted).json()
+    folder = tmp_path / "typed"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", shlex.split(told["command"]))
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+    assert {file["name"] for file in told["files"]} == {path.name for path in folder.iterdir()}
+    for file in told["files"]:
+        downloaded = client.get(file["url"])
+        assert downloaded.headers["content-disposition"].startswith("attachment")
+        assert len(downloaded.content) == file["bytes"]
+        if not file["name"].endswith(".json"):  # a report has the seconds that it took
+            assert downloaded.content == (folder / file["name"]).read_bytes(), file["name"]
+
+
+def test_retouching_is_exported_as_its_command_does_it(client, small, tmp_path, monkeypatch):
+    job = wait(client, job_of(client, small, align="off", method="pca"), "done")
+    stroke = {
+        "frame": 2, "points": [[40, 30], [90, 60]], "radius": 12, "hardness": 0.5,
+        "opacity": 0.8, "gain": None,
+    }  # fmt: skip
+    strokes = {"panfocus_retouch": 1, "width": SIZE[1], "height": SIZE[0], "frames": 3, "strokes": [stroke]}
+    assert client.put(f"/api/jobs/{job['id']}/retouch", json=strokes).status_code == 200
+    told = client.post(f"/api/jobs/{job['id']}/export", json={"format": "png"}).json()
+    assert "files" in told, told
+    picture, painting = (client.get(file["url"]).content for file in told["files"])
+    folder = tmp_path / "typed"
+    folder.mkdir()
+    (folder / told["files"][1]["name"]).write_bytes(painting)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", shlex.split(told["command"]))
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+    assert "--retouch" in told["command"]
+    assert picture == (folder / told["files"][0]["name"]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"format": "bmp"}, "format: needed is one of tif"),
+        ({"what": ["../../etc/passwd"]}, "what: needed is a list of"),
+        ({"what": ["depth"]}, "the method pca gives no depth"),
+        ({"format": "png", "bits": 9}, "--bits must be 8 or 16"),
+        ({"bits": "8"}, "whole numbers"),
+        ({"format": "webp"}, "WebP holds colours, the frames are grey"),
+    ],
+)
+def test_an_export_that_cannot_be_is_refused_in_one_line(client, plain_job, wanted, said):
+    answer = client.post(f"/api/jobs/{plain_job['id']}/export", json=wanted)
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+
+
+@pytest.mark.parametrize("name", ["..%2Fjob.json", "%2E%2E/job.json", "job.json", "none"])
+def test_nothing_but_exports_is_downloaded(client, plain_job, name):
+    assert client.get(f"/api/jobs/{plain_job['id']}/exports/{name}").status_code == 404

@@ -1,0 +1,121 @@
+"""Jobs in the queue and under way: cancelled, crashed, without room on the disk, over a restart."""
+
+import os
+import signal
+import time
+
+from job_steps import job_of, seen, serving, stack_of, wait, wait_until_under_way
+
+from panfocus.app import jobs, store
+from panfocus.errors import FileError
+
+
+def test_cancelled_crashed_and_queued_jobs(client, photos):
+    stack = stack_of(client, photos / "large")
+    slow = {"align": "off", "method": "coupled"}
+    first, second, third = (job_of(client, stack, **slow) for _ in range(3))
+    assert [seen(client, job)["state"] for job in (second, third)] == ["queued", "queued"]
+
+    assert client.post(f"/api/jobs/{third['id']}/cancel").json()["state"] == "cancelled"
+    wait_until_under_way(client, first)
+    began = time.monotonic()
+    client.post(f"/api/jobs/{first['id']}/cancel")
+    assert wait(client, first, "cancelled", "done")["state"] == "cancelled"
+    assert time.monotonic() - began < 9  # it listened: it need not be killed
+    left = client.app_state.store.jobs.folder(first["id"])
+    while (left / "live.png").exists():
+        time.sleep(0.02)
+    assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
+
+    os.kill(wait_until_under_way(client, second), signal.SIGKILL)
+    assert "killed by signal 9" in wait(client, second, "failed")["error"]
+
+    assert client.post(f"/api/jobs/{second['id']}/again").json()["state"] == "queued"
+    assert seen(client, second)["error"] is None
+    wait_until_under_way(client, second)
+    assert client.post(f"/api/jobs/{second['id']}/again").status_code == 409
+    folder = client.app_state.store.jobs.folder(second["id"])
+    assert client.delete(f"/api/jobs/{second['id']}").status_code == 204
+    assert not folder.exists()
+    assert second["id"] not in [job["id"] for job in client.get("/api/state").json()["jobs"]]
+
+
+def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
+    monkeypatch.setattr(jobs, "SECONDS_TO_CANCEL", 0.2)
+    job = job_of(client, stack_of(client, photos / "large"), align="off", method="coupled")
+    os.kill(wait_until_under_way(client, job), signal.SIGSTOP)
+    assert client.post(f"/api/jobs/{job['id']}/cancel").json()["stage"] == "cancelling"
+    cancelled = wait(client, job, "cancelled", "failed")
+    assert (cancelled["state"], cancelled["error"]) == ("cancelled", None)
+
+
+def test_a_full_disk_fails_a_job_and_the_next_one_is_done(client, small, monkeypatch):
+    shelf, kept = client.app_state.store.jobs, []
+
+    def save(job, **changes):
+        """Keep what is put into the queue, and nothing more."""
+        if job["id"] in kept:
+            raise FileError("job.json: cannot be written (no space left on device)")
+        kept.append(job["id"])
+        type(shelf).save(shelf, job, **changes)
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(shelf, "save", save)
+        jobs_ = [job_of(client, small, align="off", method="pca") for _ in range(2)]
+        for job in jobs_:
+            failed = wait(client, job, "failed", "done")
+            assert failed["error"] == "job.json: cannot be written (no space left on device)"
+    client.post(f"/api/jobs/{jobs_[0]['id']}/again").raise_for_status()
+    assert wait(client, jobs_[0], "failed", "done")["state"] == "done"
+
+
+def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
+    stack = stack_of(client, photos / "large")
+    first, queued = (job_of(client, stack, align="off", method="coupled") for _ in range(2))
+    wait_until_under_way(client, first)
+
+    def refuse(*_, **__):
+        raise FileError("no space left on device")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(store, "write_files", refuse)
+        answer = client.post(f"/api/jobs/{queued['id']}/cancel")
+        assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
+        assert seen(client, queued)["state"] == "queued"
+        wanted = {"name": "x", "excluded": [0], "order": [2, 1, 0]}
+        assert client.patch(f"/api/stacks/{stack['id']}", json=wanted).status_code == 400
+        now = client.get("/api/state").json()["stacks"][-1]
+        frames = [(frame["name"], frame["excluded"]) for frame in now["frames"]]
+        assert (now["id"], now["name"]) == (stack["id"], "large")
+        assert frames == [("z0.png", False), ("z1.png", False), ("z2.png", False)]
+        # But to be deleted, which makes room, it needs none.
+        assert client.delete(f"/api/jobs/{queued['id']}").status_code == 204
+    client.delete(f"/api/jobs/{first['id']}")
+
+
+def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):
+    work = tmp_path / "work"
+    with serving(work, photos) as client:
+        large, small = stack_of(client, photos / "large"), stack_of(client, photos / "small")
+        under_way = job_of(client, large, align="off", method="coupled")
+        waiting = job_of(client, small, align="off", method="pca")
+        wait_until_under_way(client, under_way)
+    with serving(work, photos) as client:
+        stopped = seen(client, under_way)
+        assert (stopped["state"], stopped["error"]) == (
+            "failed",
+            "the server was stopped while this ran; start it again",
+        )
+        assert wait(client, waiting, "done", "failed")["state"] == "done"
+
+
+def test_results_keep_their_numbers_when_one_is_deleted(client, photos):
+    stack = stack_of(client, photos / "small")
+    jobs = [job_of(client, stack, align="off", method=method) for method in ("pca", "dwt", "dsift")]
+    assert [job["name"] for job in jobs] == ["1. pca", "2. dwt", "3. dsift"]
+    for job in jobs[::2]:
+        client.delete(f"/api/jobs/{job['id']}").raise_for_status()
+    jobs = [job for job in client.get("/api/state").json()["jobs"] if job["stack"] == stack["id"]]
+    assert [job["name"] for job in jobs] == ["2. dwt"]
+    assert job_of(client, stack)["name"] == "4. panfocus"
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()

@@ -1,0 +1,82 @@
+"""Dictionaries that are learned by a job, against the command line's."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from job_steps import job_of, wait
+
+from panfocus.cli import main
+
+
+@pytest.mark.parametrize("on_a_job", [False, True], ids=["of files", "of aligned frames"])
+def test_a_dictionary_is_learned_as_its_command_learns_it(
+    client, small, plain_job, tmp_path, monkeypatch, on_a_job
+):
+    name = f"my optics {on_a_job:d}"
+    learn = {
+        "stack": small["id"],
+        "name": name,
+        "regions": [
+            {"focused": 0, "blurred": 1, "top": 0, "left": 0, "height": 150, "width": 60},
+            {"focused": 2, "blurred": 0, "top": 5, "left": 140, "height": 140, "width": 55},
+        ],
+        "settings": {"atoms": 32, "rounds": 4, "samples": 2000, "patch_size": 6},
+    }
+    if on_a_job:
+        learn["job"] = plain_job["id"]
+    answer = client.post("/api/jobs", json={"learn": learn})
+    assert answer.status_code == 201, answer.text
+    job = answer.json()
+    assert client.post("/api/jobs", json={"learn": learn}).status_code == 409
+    done = wait(client, job, "done", "failed")
+    assert done["state"] == "done", done["error"]
+    course = done["learning"]["objective"]
+    assert len(course) == 4
+    assert course[-1] < course[0]
+    frames = [f"frame-{k}.tif" for k in range(3)] if on_a_job else []
+    assert done["result"] == {"dictionary": name, "objective": course, "frames": frames}
+    assert done["learning"]["atoms_version"] >= 1
+    assert client.get(f"/api/jobs/{job['id']}/atoms.png").content.startswith(b"\x89PNG")
+    assert name in client.get("/api/state").json()["dictionaries"]
+    (tmp_path / "saved").mkdir()
+    monkeypatch.chdir(tmp_path / "saved")
+    for file in ["regions.toml", *frames]:
+        Path(file).write_bytes(client.get(f"/api/jobs/{job['id']}/exports/{file}").content)
+    monkeypatch.setattr(sys, "argv", shlex.split(done["command"]))
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+    learned = client.get(f"/api/dictionaries/{name}").content
+    assert learned == Path(f"{name}.npz").read_bytes()
+    used = wait(
+        client, job_of(client, small, align="off", method="coupled", dictionary=name), "done", "failed"
+    )
+    assert used["state"] == "done", used["error"]
+    assert "--dictionary" in used["command"]
+
+
+def region(**changed):
+    return {"focused": 0, "blurred": 1, "top": 0, "left": 0, "height": 50, "width": 60} | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"name": "../mine"}, "name: needed are"),
+        ({"regions": []}, "regions: needed are 1 to 1000"),
+        ({"regions": [region(blurred=0)]}, "region 1: needed are two different frames, 0 to 2"),
+        ({"regions": [region(), region(focused=3)]}, "region 2: needed are two different frames, 0 to 2"),
+        ({"regions": [region(top=1.5)]}, "region 1: needed are whole numbers"),
+        ({"settings": {"atoms": 0}}, "atoms: needed is a whole number from 1"),
+        ({"settings": {"speed": 1}}, "settings: known are patch_size"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused(client, small, changed, said):
+    before = client.get("/api/state").json()["jobs"]
+    learn = {"stack": small["id"], "name": "mine", "regions": [region()]} | changed
+    answer = client.post("/api/jobs", json={"learn": learn})
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+    assert client.get("/api/state").json()["jobs"] == before
