@@ -48,7 +48,7 @@ def visit(chromium, serves):
 @pytest.fixture(scope="module")
 def fused(serves, frames):
     """The address of a fusion that is done, and its job."""
-    return fused_before(serves, frames)
+    return fused_before(serves, frames, align="off")
 
 
 @pytest.fixture(scope="module")
