@@ -113,6 +113,7 @@ def test_the_time_point_is_where_the_slider_stands(viewer, widget, fused):
     viewer.dims.set_current_step(0, 1)
     assert (widget.focus_axis.value, widget.channel_axis.value) == (1, NO_AXIS)
     np.testing.assert_array_equal(fused()["s fused"].data, pf.fuse(FRAMES).image)
+    assert widget.said.value.splitlines()[-1] == "only t = 1 (of 0 to 1), where its slider stands"
 
 
 def test_the_sample_is_a_colour_stack(viewer, widget, fused):
@@ -170,10 +171,12 @@ class Gate:
 
     def __init__(self):
         self.closed, self.reached, self.opened = False, threading.Event(), threading.Event()
+        self.reads_since_opened = 0
         gate = self
 
         class Gated(np.ndarray):
             def __getitem__(self, key):
+                gate.reads_since_opened += gate.opened.is_set()
                 first = key[0].start if isinstance(key[0], slice) else key[0]
                 if gate.closed and first == 1:
                     gate.reached.set()
@@ -226,3 +229,17 @@ def test_a_widget_that_is_closed_ends_its_fusion_and_troubles_nobody(viewer, not
     viewer.layers.selection = {viewer.layers[0]}
     assert [layer.name for layer in viewer.layers] == ["s", "another"]
     assert notified() == []
+
+
+def test_a_viewer_that_is_closed_need_not_wait_for_the_whole_fusion(viewer, widget):
+    gate = Gate()
+    viewer.add_image(gate.frames, name="s", visible=False)
+    gate.closed = True
+    widget.fuse.native.click()
+    wait_until(gate.reached.is_set)
+    for worker in list(WorkerBase._worker_set):
+        worker.quit()  # as napari does before it waits for them
+    gate.opened.set()
+    wait_until(lambda: not widget.running)
+    assert gate.reads_since_opened <= 1  # by a thread that was about to
+    assert [layer.name for layer in viewer.layers] == ["s"]

@@ -43,6 +43,8 @@ class Source:
         Where the slices lie on the axes before the last two; 0 on the focus axis.
     in_memory : bool
         Whether all layers are NumPy arrays.
+    notices : tuple of str
+        Which time point this is, or place on another axis, if there are more.
     """
 
     frames: LazyFrames
@@ -51,6 +53,7 @@ class Source:
     focus_axis: int | None
     position: tuple[int, ...]
     in_memory: bool
+    notices: tuple[str, ...] = ()
 
     @property
     def acquisition(self) -> Acquisition:
@@ -161,6 +164,11 @@ def from_stacks(
         focus_axis,
         tuple(at),
         _in_memory(layers),
+        tuple(
+            f"only {first.axis_labels[axis]} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
+            for axis, length in enumerate(_shape(first)[:n_leading])
+            if length > 1 and axis not in (focus_axis, channel_axis)
+        ),
     )
 
 

@@ -32,7 +32,8 @@ class FusionWidget(Container[Any]):
         self.frames = ComboBox(
             label="frames",
             choices=self._stacks,
-            tooltip="A stack, or the selected layers: flat ones are frames, stacks of a size are channels.",
+            tooltip="A stack, or the selected layers: flat ones are frames, stacks of a size are channels. "
+            "Of a time series, the time point where the slider stands is fused.",
         )
         self.focus_axis = ComboBox(
             label="focus axis", choices=self._axes, tooltip="Axis along which the focus changes."
@@ -95,7 +96,7 @@ class FusionWidget(Container[Any]):
         self._unwanted = unwanted
 
         def check() -> None:
-            if unwanted.is_set():
+            if unwanted.is_set() or worker.abort_requested:  # by napari, which waits before it closes
                 raise Cancelled
 
         def progress(stage: str, done: float) -> None:
@@ -228,7 +229,7 @@ class FusionWidget(Container[Any]):
             layers = [Layer.create(*data) for data in layers_of(outcome, source)]
             for layer in layers:
                 self._viewer.add_layer(layer)
-            self._say("\n".join(outcome.said))
+            self._say("\n".join((*outcome.said, *source.notices)))
 
     def _say(self, text: str) -> None:
         self.said.value = text
