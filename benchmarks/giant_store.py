@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -84,22 +84,6 @@ def peaks(pid: int, seen: dict[int, int]) -> None:
             seen[each] = 1024 * int(status.split("VmHWM:")[1].split()[0])
     except (OSError, IndexError):  # it has just ended
         pass
-
-
-@contextmanager
-def cluster(workers: int, memory: str) -> Iterator:
-    """Have a Dask cluster of so many processes, each with its limit."""
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=memory,
-        dashboard_address=None,
-        silence_logs=50,
-    ) as started:
-        yield started
 
 
 def panfocus(command: list) -> None:
@@ -185,7 +169,9 @@ def measured(given: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
         seconds, own, of_workers = fused_with_peaks([*command, "--threads", given.workers], None)
         empty = None
     else:
-        with cluster(given.workers, given.memory) as started:
+        from benchmarks.local_cluster import local_cluster
+
+        with local_cluster(given.workers, given.memory) as started:
             address = started.scheduler_address
             seconds, own, of_workers = fused_with_peaks([*command, "--scheduler", address], started)
             empty = overhead_of_empty_tasks(address)

@@ -50,14 +50,14 @@ class Run:
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[LocalCluster]:
-    """Start a scheduler and workers on this machine."""
+def local_cluster(workers: int, memory: str = MEMORY) -> Iterator[LocalCluster]:
+    """Start a scheduler on this machine, and workers, processes that may take so much memory each."""
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            memory_limit=MEMORY,
+            memory_limit=memory,
             dashboard_address=None,
             local_directory=folder,
             silence_logs=50,
