@@ -171,10 +171,10 @@ def fuse(
         )
         if from_report:
             with usage_errors():
-                request, warnings = redone(from_report, request)
-            for warning in warnings:
-                terminal.say(warning)
-        for line in without_effect(request):
+                request, lines = redone(from_report, request)
+        else:
+            lines = without_effect(request)
+        for line in lines:
             terminal.say(line)
         if is_store(request):
             fuse_store(
