@@ -83,6 +83,18 @@ def page(server, stranger):
     return stranger
 
 
+@pytest.mark.parametrize(
+    "other", ['prefs={"theme":"dark","n":1}', "a=b c", "weird name=1", "nm=J\xfcrgen", "bare", "="]
+)
+def test_odd_cookies_of_other_programs_on_this_computer_do_not_lock_the_page_out(server, other):
+    ours = f"panfocus-{urlsplit(server.url).port}={server.token}"
+    for cookies in (f"{other}; {ours}", f"{ours}; {other}", f"{other};{ours};{other}"):
+        answer = httpx.get(f"{server.url}/api/state", headers={"Cookie": cookies.encode("latin-1")})
+        assert answer.status_code == 200, cookies
+    wrong = f"{other}; x{ours}; {ours[:-1]}".encode("latin-1")
+    assert httpx.get(f"{server.url}/api/state", headers={"Cookie": wrong}).status_code == 403
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", None])
 def test_a_post_of_another_page_is_refused_though_the_browser_sends_the_cookie(page, server, origin):
     before = server.state()["stacks"]
