@@ -50,6 +50,11 @@ class Page:
         self.client = TestClient(app)
         self.address = f"/api/jobs/{self.job}/retouch"
 
+    def got(self):
+        """Return the list that a page which opens now is given, without its version."""
+        answer = self.client.get(self.address)
+        return {name: value for name, value in answer.json().items() if name != "version"}
+
     def put(self, data):
         return self.client.put(self.address, json=data)
 
@@ -71,7 +76,7 @@ def page(tmp_path):
 
 def test_before_the_first_stroke_there_is_an_empty_list_and_no_layer(page):
     answer = page.client.get(page.address)
-    assert (answer.status_code, answer.json()) == (200, strokes())
+    assert (answer.status_code, answer.json()) == (200, {**strokes(), "version": 0})
     assert "retouched" not in page.kept
 
 
@@ -83,11 +88,26 @@ def test_painting_undoing_and_painting_again_show_what_the_list_says(page):
         assert answer["strokes"] == strokes(*given)
         versions.append(answer["version"])
         page.assert_shows(strokes(*given))
-        assert page.client.get(page.address).json() == strokes(*given)
+        assert page.client.get(page.address).json() == {**strokes(*given), "version": versions[-1]}
         assert json.loads((page.folder / "retouch.json").read_bytes()) == strokes(*given)
         expected = {"version": versions[-1], "n_strokes": len(given)}
         assert page.store.jobs.get(page.job)["retouch"] == page.told[-1]["job"]["retouch"] == expected
     assert sorted(set(versions)) == versions  # tiles of another list have another address
+
+
+def test_of_two_tabs_the_one_whose_list_is_older_is_told_and_nothing_is_lost(page):
+    before = page.client.get(page.address).json()["version"]
+    first = page.put(strokes(ONE, version=before)).json()
+    late = page.put(strokes(TWO, version=before))
+    assert late.status_code == 409
+    assert "another tab" in late.json()["error"]
+    assert late.json() == first | {
+        "error": late.json()["error"]
+    }  # the strokes that are there, and their version
+    page.assert_shows(strokes(ONE))
+    both = page.put(strokes(ONE, TWO, version=late.json()["version"]))
+    assert both.status_code == 200
+    page.assert_shows(strokes(ONE, TWO))
 
 
 def test_a_job_is_retouched_by_one_at_a_time_and_no_lock_is_left():
@@ -142,7 +162,7 @@ def test_a_layer_that_was_cut_short_is_painted_anew(page):
     (page.folder / "retouch.json").write_text(json.dumps(strokes(ONE, TWO)))
     with page.kept.array("retouched", change=True) as layer:
         layer[280:320, 680:720] = 7
-    assert page.client.get(page.address).json() == strokes(ONE, TWO)
+    assert page.got() == strokes(ONE, TWO)
     page.assert_shows(strokes(ONE, TWO))
     with page.kept.array("retouched", change=True) as layer:
         layer[280:320, 680:720] = 7
@@ -168,7 +188,7 @@ def test_what_is_no_stroke_is_refused_and_nothing_changes(page, data, said):
     answer = page.put(data)
     assert answer.status_code == 400
     assert said in answer.json()["error"]
-    assert page.client.get(page.address).json() == strokes(ONE)
+    assert page.got() == strokes(ONE)
     page.assert_shows(strokes(ONE))
 
 

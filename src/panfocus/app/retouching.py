@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LAYER = "retouched"
 _SHOWN = "retouched.txt"  # digest of the strokes that the layer shows: another if painting them was cut short
 
+_CHANGED = "the strokes were changed elsewhere, as in another tab; these are made from older ones"
+
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by job, as long as one is in use
 
 
@@ -126,6 +128,7 @@ async def _get(request: Request) -> Response:
 
     async with one_at_a_time(job["id"]):
         plain = await asyncio.to_thread(look)
+        plain["version"] = _version(job)
     return Answer(plain, background=BackgroundTask(retouching.warm_up))
 
 
@@ -133,14 +136,25 @@ async def _put(request: Request) -> Response:
     app = request.app.state.app
     job, retouching = _found(request)
     data = await json_body(request)
+    made_from = data.pop("version", None)  # a script that does not say means: whatever there is
     async with one_at_a_time(job["id"]):
+        job, _ = _found(request)  # others may have removed it, or begun it anew, while they were waited for
+        if made_from not in (None, _version(job)):
+            present = await asyncio.to_thread(retouching.strokes)
+            told = {"error": _CHANGED, "version": _version(job), "strokes": present.plain()}
+            return Answer(told, 409)
         strokes = await asyncio.to_thread(retouching.change, data)
-        job, _ = _found(request)  # it may be gone by now, or started again
+        job, _ = _found(request)  # again, as that took a while
         # Rises from run to run too: browsers keep tiles by it.
-        version = max((job.get("retouch") or {"version": 0})["version"] + 1, int(now()))
+        version = max(_version(job) + 1, int(now()))
         app.store.jobs.save(job, retouch={"version": version, "n_strokes": len(strokes.strokes)})
         app.events.tell({"kind": "job", "job": app.jobs.public(job)})
     return Answer({"version": version, "strokes": strokes.plain()})
+
+
+def _version(job: dict[str, Any]) -> int:
+    """Count the changes of a job's strokes; 0 before the first."""
+    return int((job.get("retouch") or {"version": 0})["version"])
 
 
 def _found(request: Request) -> tuple[dict[str, Any], Retouching]:
