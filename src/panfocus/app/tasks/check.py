@@ -7,7 +7,7 @@ from typing import Any
 
 from panfocus._checks import check_like
 from panfocus.errors import FileError, InputError
-from panfocus.io.headers import read_headers, time_against_order
+from panfocus.io.headers import Header, read_headers, time_against_order
 from panfocus.io.read import read_image
 from panfocus.io.stack_checks import Look, find_strangers, look_at
 
@@ -19,7 +19,7 @@ def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[st
 
 
 def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
-    """Say which frames are of another size or kind than the first, and whether the clock runs otherwise."""
+    """Say which frames are of another size or kind than most, and whether the clock runs otherwise."""
     headers = []
     for frame in frames:
         try:
@@ -29,14 +29,27 @@ def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
         headers += [
             replace(header, name=header.name.replace(frame["path"], frame["name"])) for header in found
         ]
+    kinds: dict[object, list[Header]] = {}
+    for header in headers:
+        image = header.frame.image
+        kinds.setdefault((image.dtype.name, image.shape), []).append(header)
+    most = max(kinds.values(), key=len, default=[])
     warnings = []
-    for header in headers[1:]:
+    for kind in kinds.values():
         try:
-            check_like(header.frame.image, header.name, headers[0].frame.image, headers[0].name)
+            check_like(kind[0].frame.image, _named(kind), most[0].frame.image, _named(most))
         except InputError as error:
             warnings.append(f"{error}.")
     disagreement = time_against_order(headers)
     return [*warnings, disagreement] if disagreement else warnings
+
+
+def _named(kind: list[Header]) -> str:
+    """Name frames of one kind by the first of them: a line for each would hide all else."""
+    n_others = len(kind) - 1
+    if n_others == 0:
+        return kind[0].name
+    return f"{kind[0].name}, like {n_others} other{'s' if n_others > 1 else ''},"
 
 
 def _copies(frames: list[dict[str, Any]]) -> list[str]:
