@@ -23,12 +23,20 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Make a list show these lines; hidden where there are none. */
+const MOST_LINES = 4;
+
+/** Make a list show these lines, those beyond some folded; hidden where there are none. */
 export function setLines(list, lines) {
   const known = JSON.stringify(lines);
-  if (list.dataset.shown !== known) list.replaceChildren(...lines.map((line) => element("li", {}, line)));
-  list.dataset.shown = known;
   list.hidden = lines.length === 0;
+  if (list.dataset.shown === known) return;
+  list.dataset.shown = known;
+  const items = lines.map((line) => element("li", {}, line));
+  const rest = items.length > MOST_LINES + 1 ? items.splice(MOST_LINES) : [];
+  list.replaceChildren(...items);
+  if (rest.length === 0) return;
+  const summary = element("summary", {}, `And ${rest.length} more`);
+  list.append(element("li", {}, element("details", {}, summary, element("ul", {}, ...rest))));
 }
 
 /** Call `fn` once, `wait` ms after the last request. */

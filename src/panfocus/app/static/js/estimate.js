@@ -3,8 +3,11 @@ import { copyButton, debounced, element, secondsText, setLines, setText, sizeTex
 
 const WAIT = 250; // ms after the last change of a setting
 
-/** `wanted()` gives the options to be estimated, or null where nothing can be fused. */
-export function createEstimate(app, wanted) {
+/**
+ * `wanted()` gives the options to be estimated, or null where nothing can be fused; `judged(refused)` is told of
+ * each answer whether such a fusion must fail.
+ */
+export function createEstimate(app, wanted, judged) {
   const line = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
   const warnings = element("ul", {
     class: "warnings",
@@ -34,11 +37,12 @@ export function createEstimate(app, wanted) {
       const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
       if (!signal.aborted) show(answer);
     } catch (error) {
-      if (!signal.aborted) show({ error: error.message });
+      if (!signal.aborted) show({ error: error.message }, error.status === 400); // a server that is away refuses nothing
     }
   }, WAIT);
 
-  function show(answer) {
+  function show(answer, refused = Boolean(answer.error)) {
+    judged(refused);
     line.classList.toggle("fault", Boolean(answer.error));
     setText(line, answer.error ?? textOf(answer));
     setText(command, answer.command ?? "");
@@ -49,6 +53,7 @@ export function createEstimate(app, wanted) {
   /** Say why there is nothing to estimate. */
   function say(text) {
     asking?.abort();
+    judged(false);
     line.classList.remove("fault");
     setText(line, text);
   }

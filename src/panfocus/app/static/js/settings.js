@@ -5,8 +5,16 @@ import { formOf } from "./forms.js";
 
 export function mount(root, app) {
   let fuseable = false;
+  let refused = false; // by the estimate
   let shownFrames = null; // those that the estimate is of
-  const estimate = createEstimate(app, () => (fuseable ? forms.chosen() : null));
+  const drawButton = () => {
+    fuse.disabled = !fuseable || refused;
+  };
+  const judged = (now) => {
+    refused = now;
+    drawButton();
+  };
+  const estimate = createEstimate(app, () => (fuseable ? forms.chosen() : null), judged);
   const forms = createForms(app, () => estimate.ask());
   const fuse = createFuseButton(root, app, forms);
   root.append(
@@ -31,7 +39,7 @@ export function mount(root, app) {
       forms.fill(forms.chosen());
     const hindrance = whyNotFuse(app);
     fuseable = hindrance === null;
-    fuse.disabled = !fuseable;
+    drawButton();
     const frames = fuseable ? framesOf(app.stack()) : null;
     if (!fuseable) estimate.say(hindrance);
     else if (shownFrames !== frames) estimate.ask();

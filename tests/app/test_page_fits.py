@@ -1,0 +1,68 @@
+"""The page keeps its shape: with an odd frame among many, and when its window changes."""
+
+import re
+import shutil
+
+import pytest
+import small_stacks
+from page_steps import Visit
+
+from panfocus.io.write import write_image
+
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
+expect.set_options(timeout=15_000)
+
+LENGTH = "() => [document.documentElement.scrollHeight, innerHeight]"
+WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+
+
+@pytest.fixture(scope="module")
+def many(serves):
+    """A stack of 31 frames, most of them copies, and one of another size: much to be warned of."""
+    folder = serves.root / "one is odd"
+    paths = small_stacks.write(folder)
+    for k in range(3, 31):
+        shutil.copy(paths[k % 3], folder / f"frame-{k + 1}.png")
+    write_image(folder / "a.png", small_stacks.frames(1, (120, 90))[0])
+    made = serves.client.post("/api/stacks", json={"folder": str(folder)}).json()
+    return serves.seen(made["id"])
+
+
+@pytest.fixture
+def visit(chromium, serves, many):
+    opened = Visit(chromium, f"{serves.address}#stack={many['id']}")
+    yield opened
+    opened.close()
+
+
+def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
+    page = visit.page
+    fuse = page.locator("#fuse")
+    expect(page.locator("#stack-head .warnings")).to_contain_text(re.compile(r"And \d+ more"))
+    expect(page.locator("#estimate")).to_have_class("estimate fault")
+    expect(fuse).to_be_disabled()
+    box = fuse.bounding_box()
+    assert box["y"] + box["height"] < 800
+    long, room = page.evaluate(LENGTH)
+    assert long <= room
+    page.get_by_role("checkbox", name="Use a.png").uncheck()
+    expect(fuse).to_be_enabled()
+
+
+def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):
+    page = visit.page
+    page.set_viewport_size({"width": 844, "height": 390})
+    expect(page.locator(".frame")).to_have_count(32)
+    page.evaluate(  # with a fusion the frames are a list at the side
+        """() => panfocus.accept({ kind: "job", job: { id: "waiting", stack: panfocus.stack().id, kind: "fuse",
+            name: "1", state: "queued", options: {}, warnings: [], said: [] } })"""
+    )
+    page.locator(".side .frames").wait_for()
+    page.locator(".frame").last.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # the browser remembers the sizes of what it has drawn
+    for width, height in [(390, 844), (1280, 800), (320, 200)]:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(100)
+        wide, room = page.evaluate(WIDTHS)
+        assert wide <= room
