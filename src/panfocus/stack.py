@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
+WITH_ALPHA = (2, 4)  # channels, of which the last is taken for alpha
 
 
 @runtime_checkable
@@ -149,7 +150,26 @@ def colours(frame: NDArray[Any]) -> NDArray[Any]:
     """Return the channels (h, w, c) of a frame (h, w) or (h, w, c) without alpha, the last of 2 or 4."""
     if frame.ndim == 2:
         return frame[..., None]
-    return frame[..., :-1] if frame.shape[2] in (2, 4) else frame
+    return frame[..., :-1] if frame.shape[2] in WITH_ALPHA else frame
+
+
+def beside_each_other(planes: Sequence[NDArray[Any]], *, alpha: bool = False) -> NDArray[Any]:
+    """Make a frame (h, w, c) of channels (h, w), as many as `n_beside` says; a blank one may be the last."""
+    frame = np.zeros((*planes[0].shape, n_beside(len(planes), alpha=alpha)), planes[0].dtype)
+    for channel, plane in enumerate(planes):
+        frame[..., channel] = plane
+    return frame
+
+
+def n_beside(n_channels: int, *, alpha: bool = False) -> int:
+    """Return how many channels such a frame has: one more than 2 or 4, unless the last of these is alpha."""
+    return n_channels + (n_channels in WITH_ALPHA and not alpha)
+
+
+def last_is_alpha(names: Sequence[str]) -> bool:
+    """Tell whether the last of two or four channels is alpha, by their names."""
+    plain = [name.strip().lower() for name in names]
+    return len(plain) in WITH_ALPHA and (plain[-1] == "alpha" or plain == ["r", "g", "b", "a"])
 
 
 def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:

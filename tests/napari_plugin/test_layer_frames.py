@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 from napari.layers import Image
 
+import panfocus as pf
 from panfocus.errors import FileError, InputError
+from panfocus.io.ome_zarr import Axis
+from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, write_part
 from panfocus.napari_plugin.source import from_list, from_stacks
 
 RNG = np.random.default_rng(3)
@@ -31,13 +35,29 @@ def test_three_channels_on_an_axis_are_those_of_each_frame():
     assert [channel.number for channel in source.channels] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("n_channels", [2, 4])
-def test_a_last_channel_that_would_be_alpha_gets_the_mean_behind_it(n_channels):
-    stacks = RNG.random((n_channels, 3, 13, 17)).astype(np.float32)
-    source = from_stacks([Image(stack) for stack in stacks], 0)
-    assert source.frames.shape == (3, 13, 17, n_channels + 1)
-    np.testing.assert_array_equal(source.frames[:][..., :-1], np.moveaxis(stacks, 0, -1))
-    np.testing.assert_allclose(source.frames[:][..., -1], stacks.mean(axis=0), rtol=1e-6)
+@pytest.mark.parametrize("names", ["ab", "abc", "abcd", ["grey", "Alpha"], "rgba"], ids="-".join)
+def test_channels_are_the_frames_that_a_store_of_them_has(tmp_path, names):
+    czyx = RNG.random((len(names), 3, 13, 17)).astype(np.float32)
+    axes = tuple(Axis(name) for name in "czyx")
+    shown = {"channels": [{"label": name} for name in names]}
+    create_ome_zarr(tmp_path / "s.zarr", NewImage(axes, czyx.shape, czyx.dtype, side=8, omero=shown))
+    write_part(tmp_path / "s.zarr", 0, (...,), czyx)
+    stored = read_ome_zarr(tmp_path / "s.zarr").frames(0, range(len(names)))
+    source = from_stacks([Image(stack, name=name) for stack, name in zip(czyx, names, strict=True)], 0)
+    assert source.frames.shape == stored.shape
+    np.testing.assert_array_equal(source.frames[:], stored[:])
+    np.testing.assert_array_equal(source.frames[:][..., : len(names)], np.moveaxis(czyx, 0, -1))
+
+
+@pytest.mark.parametrize("given", [np.asarray, da.from_array], ids=["numpy", "dask"])
+def test_bytes_of_another_order_are_turned(given):
+    swapped = TZYX[0].astype(np.dtype(np.uint16).newbyteorder())
+    source = from_stacks([Image(given(swapped)), Image(TZYX[0].astype(np.uint16))], 0)
+    assert source.frames.dtype == source.frames[0].dtype == np.uint16
+    assert source.frames[0].dtype.isnative
+    np.testing.assert_array_equal(source.frames[:][..., 0], TZYX[0])
+    alone = from_stacks([Image(given(swapped))], 0).frames
+    np.testing.assert_array_equal(pf.fuse(alone).image, pf.fuse(TZYX[0].astype(np.uint16)).image)
 
 
 def test_of_several_levels_the_finest_is_taken():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from panfocus.errors import PanfocusError
 from panfocus.io._errors import errors_that_name
-from panfocus.stack import Acquisition, LazyFrames
+from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
 ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
@@ -27,7 +27,6 @@ OME_UNITS = {
     "inch": "in",
 }
 _DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # beside the chunks
-_WITH_ALPHA = (2, 4)  # channels, of which the last may be alpha
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ class ZarrImage:
     @property
     def has_alpha(self) -> bool:
         """Whether the last of two or four channels is called alpha: NGFF has no other word on it."""
-        names = [name.strip().lower() for name in self.channel_names]
-        return len(names) in _WITH_ALPHA and (names[-1] == "alpha" or names == ["r", "g", "b", "a"])
+        return last_is_alpha(self.channel_names)
 
     @property
     def chunk_bytes(self) -> int:
@@ -112,8 +110,8 @@ class ZarrFrames(LazyFrames):
     def __init__(self, image: ZarrImage, time: int, channels: Sequence[int]) -> None:
         self.image, self.time, self.channels = image, time, tuple(channels)
         n = len(self.channels)
-        alpha = image.has_alpha and n == image.length("c")
-        planes = () if n == 1 else (n + (n in _WITH_ALPHA and not alpha),)
+        self.alpha = image.has_alpha and n == image.length("c")
+        planes = () if n == 1 else (n_beside(n, alpha=self.alpha),)
         shape = (*(image.length(axis) for axis in "zyx"), *planes)
         super().__init__(shape, image.dtype)
 
@@ -129,8 +127,7 @@ class ZarrFrames(LazyFrames):
         if len(self.channels) == 1:
             return self._plane(k, self.channels[0], rows, cols)
         planes = [self._plane(k, channel, rows, cols) for channel in self.channels]
-        blank = [np.zeros_like(planes[0])] * (self.shape[3] - len(planes))
-        return np.stack([*planes, *blank], axis=2)
+        return beside_each_other(planes, alpha=self.alpha)
 
     def _plane(self, k: int, channel: int, rows: slice, cols: slice) -> NDArray[Any]:
         places = {"t": self.time, "c": channel, "z": k, "y": rows, "x": cols}

@@ -20,7 +20,7 @@ from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, rea
 from panfocus.io.metadata import gather, unknown_tags
 from panfocus.io.ome import Layout, read_imagej, read_ome
 from panfocus.io.tiff_lzw import check_lzw
-from panfocus.stack import Metadata
+from panfocus.stack import Metadata, beside_each_other, n_beside
 
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
@@ -54,7 +54,7 @@ def tiff_headers(path: Path, *, channel: int | None = None, time: int | None = N
         slices = []
         for numbers in layout.frames():
             chosen = [pages[number] for number in numbers]
-            image = _beside_each_other([page_header(page).image for page in chosen])
+            image = _of_channels([page_header(page).image for page in chosen])
             slices.append(
                 Slice(tuple(page.index for page in chosen), replace(page_header(chosen[0]), image=image))
             )
@@ -69,7 +69,7 @@ def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
         for page in pages:
             check_lzw(page)
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
-        return replace(header, image=_beside_each_other(planes))
+        return replace(header, image=_of_channels(planes))
 
 
 def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: int | None = None) -> Metadata:
@@ -133,19 +133,15 @@ def _ratio(page: tifffile.TiffPage, tag: int) -> Fraction:
     return Fraction(*value) if isinstance(value, tuple) and len(value) == 2 and value[1] else Fraction(0)
 
 
-def _beside_each_other(planes: list[NDArray[Any]]) -> NDArray[Any]:
-    """Make a frame of channels; a blank one more than 2 or 4, of which the last would be taken for alpha."""
+def _of_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
+    """Make a frame of channels."""
     if len(planes) == 1:
         return planes[0]
     if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
         raise FileError("its channels are not of one size, or in colour; save them as separate files")
-    shape = (*planes[0].shape, len(planes) + (len(planes) in (2, 4)))
     if not planes[0].strides[0]:  # blank ones, of a header
-        return blank(shape, planes[0].dtype)
-    frame = np.zeros(shape, planes[0].dtype)
-    for channel, plane in enumerate(planes):
-        frame[..., channel] = plane
-    return frame
+        return blank((*planes[0].shape, n_beside(len(planes))), planes[0].dtype)
+    return beside_each_other(planes)
 
 
 def _taken(page: tifffile.TiffPage) -> Any:

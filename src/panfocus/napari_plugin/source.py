@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_like
 from panfocus.errors import FileError, InputError
-from panfocus.stack import Acquisition, LazyFrames
+from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
 if TYPE_CHECKING:
     from napari.layers import Image
-
-TAKEN_FOR_ALPHA = (2, 4)  # so many channels are grey or colour with alpha, as the library sees them
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Source:
     Attributes
     ----------
     frames : LazyFrames
-        The frames (n, h, w) or (n, h, w, c); of several channels there may be one more, for decisions only.
+        The frames (n, h, w) or (n, h, w, c); of several channels there may be a blank one more.
     names : tuple of str
         What each frame is called in messages.
     channels : tuple of Channel
@@ -77,37 +75,36 @@ class Plane:
         """Of the picture, with its colours."""
         return tuple(self.data.shape[len(self.index) :])
 
+    @property
+    def like(self) -> NDArray[Any]:
+        """Something of its shape and type, in this machine's order of bytes."""
+        return blank(self.shape, np.dtype(self.data.dtype).newbyteorder("="))
+
     def read(self, place: tuple[Any, ...]) -> NDArray[Any]:
         """Return a rectangle; what a lazy layer cannot read is named."""
         try:
-            return np.asarray(self.data[(*self.index, *place)])
+            return np.asarray(self.data[(*self.index, *place)]).astype(self.like.dtype, copy=False)
         except Exception as error:  # whatever made the layer may raise anything
             reason = " ".join(str(error).split()) or type(error).__name__
             raise FileError(f"{self.name} cannot be read: {reason}") from error
 
 
 class LayerFrames(LazyFrames):
-    """Frames whose channels (n, c) are slices of layers."""
+    """Frames whose channels (n, c) are slices of layers; several lie beside each other as a store's do."""
 
-    def __init__(self, planes: Sequence[Sequence[Plane]]) -> None:
+    def __init__(self, planes: Sequence[Sequence[Plane]], *, alpha: bool = False) -> None:
         first = planes[0][0]
-        like = blank(first.shape, np.dtype(first.data.dtype))
         for plane in (plane for frame in planes for plane in frame):
-            check_like(blank(plane.shape, np.dtype(plane.data.dtype)), plane.name, like, first.name)
+            check_like(plane.like, plane.name, first.like, first.name)
         n_channels = len(planes[0])
         self._planes = planes
-        self._stacked = n_channels > 1
-        self._with_mean = n_channels in TAKEN_FOR_ALPHA
-        channels = (n_channels + self._with_mean,) if self._stacked else ()
-        super().__init__((len(planes), *like.shape, *channels), like.dtype)
+        self._alpha = alpha
+        channels = (n_beside(n_channels, alpha=alpha),) if n_channels > 1 else ()
+        super().__init__((len(planes), *first.shape, *channels), first.like.dtype)
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         read = [plane.read(place) for plane in self._planes[k]]
-        if not self._stacked:
-            return read[0]
-        if self._with_mean:  # else the last channel would be taken for alpha, and have no say
-            read.append(np.mean(read, axis=0).astype(self.dtype))
-        return np.stack(read, axis=-1)
+        return read[0] if len(read) == 1 else beside_each_other(read, alpha=self._alpha)
 
 
 def from_stacks(
@@ -157,8 +154,9 @@ def from_stacks(
     n_frames = _shape(first)[focus_axis]
     if n_frames < 2:
         raise InputError(f"{first.name} has one slice along this axis; fusion needs two or more")
+    planes = [[plane(k, channel) for channel in channels] for k in range(n_frames)]
     return Source(
-        LayerFrames([[plane(k, channel) for channel in channels] for k in range(n_frames)]),
+        LayerFrames(planes, alpha=channel_axis is None and last_is_alpha([layer.name for layer in layers])),
         tuple(f"slice {k} of {first.name}" for k in range(n_frames)),
         channels,
         focus_axis,
