@@ -116,6 +116,14 @@ def test_the_time_point_is_where_the_slider_stands(viewer, widget, fused):
     assert widget.said.value.splitlines()[-1] == "only t = 1 (of 0 to 1), where its slider stands"
 
 
+def test_axes_that_are_named_later_are_seen(viewer, widget):
+    layer = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
+    assert (widget.focus_axis.value, widget.channel_axis.value) == (1, NO_AXIS)
+    layer.axis_labels = ("z", "c", "y", "x")
+    assert (widget.focus_axis.value, widget.channel_axis.value) == (0, 1)
+    assert widget.focus_axis.choices == (0, 1)
+
+
 def test_the_sample_is_a_colour_stack(viewer, widget, fused):
     (layer,) = viewer.open_sample("panfocus", "sample")
     assert layer.rgb

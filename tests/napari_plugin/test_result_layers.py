@@ -45,13 +45,13 @@ def test_a_pixel_of_every_layer_lies_where_it_did_also_if_it_was_cropped_and_tur
         np.testing.assert_allclose(one.data_to_world(point)[-2:], like.data_to_world((0, 3, 7))[-2:])
 
 
-def test_depth_and_surface_are_lengths_along_the_focus_axis():
+def test_depth_counts_from_the_first_slice_and_the_surface_lies_where_the_slices_are():
     layers = shown(from_stacks([layer(scale=(2.5, 1, 1), translate=(10, 0, 0), units="um")], 0))
-    np.testing.assert_allclose(layers["s depth (µm)"].data, 10 + 2.5 * DEPTH, rtol=1e-6)
+    np.testing.assert_allclose(layers["s depth (µm)"].data, 2.5 * DEPTH, rtol=1e-6)
     surface = layers["s surface (µm)"]
     corners = [surface.data_to_world(vertex) for vertex in surface.vertices]
     np.testing.assert_allclose([corner[0] for corner in corners], 10 + 2.5 * DEPTH.ravel(), rtol=1e-6)
-    np.testing.assert_allclose(surface.vertex_values, 10 + 2.5 * DEPTH.ravel(), rtol=1e-6)
+    np.testing.assert_allclose(surface.vertex_values, 2.5 * DEPTH.ravel(), rtol=1e-6)
 
 
 def test_the_net_has_two_triangles_a_square_and_covers_the_picture():

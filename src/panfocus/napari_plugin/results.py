@@ -93,12 +93,11 @@ def _name(channel: Channel) -> str:
 
 
 def _physical(depth: NDArray[Any], source: Source) -> tuple[NDArray[Any], str]:
-    """Return depths as lengths along the focus axis, and their unit; of a list of layers, in frames."""
+    """Return distances from the first slice, as in files, and their unit; of a list of layers, frames."""
     layer, axis = source.channels[0].layer, source.focus_axis
     if axis is None:
         return depth, "frames"
-    lengths = layer.translate[axis] + layer.scale[axis] * depth
-    return lengths.astype(np.float32), f"{layer.units[axis]:~}"
+    return (layer.scale[axis] * depth).astype(np.float32), f"{layer.units[axis]:~}"
 
 
 def _surface(

@@ -170,11 +170,24 @@ class FusionWidget(Container[Any]):
         return [(f"{label} ({length})", axis) for axis, (label, length) in enumerate(leading)]
 
     def _choose_axes(self) -> None:
-        """Offer the axes of another layer: for the focus z, or the last; for channels c, or none."""
+        """Offer the axes of another layer, and again when they are named."""
         layer = next(iter(self._layers()), None)
         if layer is self._with_axes:
             return
+        self._forget_axes()
         self._with_axes = layer
+        if layer is not None:
+            layer.events.axis_labels.connect(self._offer_axes)
+        self._offer_axes()
+
+    def _forget_axes(self) -> None:
+        if self._with_axes is not None:
+            self._with_axes.events.axis_labels.disconnect(self._offer_axes)
+            self._with_axes = None
+
+    def _offer_axes(self) -> None:
+        """Choose for the focus z, or the last; for channels c, or none."""
+        layer = self._with_axes
         self.focus_axis.reset_choices()
         self.channel_axis.reset_choices()
         labels = [] if layer is None else [label.lower() for label in layer.axis_labels[: layer.ndim - 2]]
@@ -256,6 +269,7 @@ class FusionWidget(Container[Any]):
         self._closed = True
         self._cancel()
         self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
+        self._forget_axes()
 
 
 def _flush(container: "Container[Any]") -> "Container[Any]":
