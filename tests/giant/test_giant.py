@@ -90,7 +90,13 @@ def channels(tmp_path, slices):
         {"label": name, "color": "00FF00", "window": {"start": 0, "end": 9, "min": 0, "max": 9}}
         for name in "ab"
     ]
-    group.attrs["ome"] = {**group.attrs["ome"], "omero": {"channels": shown}}
+    ome = group.attrs["ome"]
+    (multiscale,) = ome["multiscales"]
+    multiscale |= {"name": "cells"}
+    place = {"type": "translation", "translation": [0.0, 0.0, 20.0, -5.0, 7.0]}
+    multiscale["datasets"][0]["coordinateTransformations"].append(place)
+    omero = {"channels": shown, "rdefs": {"defaultZ": 2, "defaultT": 1, "model": "color"}}
+    group.attrs["ome"] = {**ome, "omero": omero}
     return tmp_path / "channels.ome.zarr", pixels
 
 
@@ -119,6 +125,16 @@ def test_channels_share_a_decision_or_have_their_own_at_every_time(tmp_path, cha
     assert [axis["name"] for axis in told["multiscales"][0]["axes"]] == ["t", "c", "y", "x"]
     assert told["multiscales"][0]["datasets"][0]["coordinateTransformations"][0]["scale"] == [3, 1, 0.5, 0.5]
     assert [channel["label"] for channel in told["omero"]["channels"]] == ["a", "b"]
+    assert told["omero"]["rdefs"] == {"defaultZ": 0, "defaultT": 1, "model": "color"}  # there is no z now
+
+
+def test_one_time_point_is_the_first_of_its_store_and_depth_counts_from_the_first_slice(tmp_path, channels):
+    outputs = {name: tmp_path / f"{name}.ome.zarr" for name in ("image", "depth")}
+    fuse_store(channels[0], outputs, time=1, hot_pixels="off")
+    told = zarr.open_group(outputs["image"]).attrs["ome"]
+    assert told["omero"]["rdefs"] == {"defaultZ": 0, "defaultT": 0, "model": "color"}
+    (depth,) = levels(outputs["depth"])
+    assert 0 <= depth.min() < depth.max() <= 2  # slices are at 20, 21 and 22
 
 
 @pytest.mark.parametrize("names", [("Red", "Green", "Blue", "Alpha"), ("grey", "alpha"), ("DAPI", "GFP")])
@@ -157,6 +173,10 @@ def test_a_tiled_ome_tiff_is_written_too(tmp_path, channels):
         assert 'PhysicalSizeX="0.5" PhysicalSizeXUnit="µm"' in tiff.ome_metadata
         assert 'TimeIncrement="3.0" TimeIncrementUnit="s"' in tiff.ome_metadata
         assert 'Name="b"' in tiff.ome_metadata
+        assert tiff.ome_metadata.count('Color="16711935"') == 2  # 00FF00, opaque: 0x00FF00FF
+        assert '<Image ID="Image:0" Name="cells">' in tiff.ome_metadata
+        assert tiff.ome_metadata.count('PositionX="7.0" PositionXUnit="µm"') == 4
+        assert tiff.ome_metadata.count('PositionY="-5.0" PositionYUnit="µm"') == 4
         found = tiff.asarray()
     for t, c in np.ndindex(2, 2):
         np.testing.assert_array_equal(found[t, c], pf.fuse(pixels[t, c], hot_pixels="off").image)

@@ -81,9 +81,16 @@ def _from_first(axis: "Axis", time: int) -> "Axis":
 
 
 def _shown(folder: RunFolder) -> Mapping[str, Any] | None:
-    """Return how the channels that are fused are called and shown."""
-    told = folder.image.omero
-    if not told or not isinstance(told.get("channels"), list):
-        return told
-    fused = {c for unit in folder.units for c in unit.channels}
-    return {**told, "channels": [each for c, each in enumerate(told["channels"]) if c in fused]}
+    """Return how the channels that are fused are called and shown, and at which slice and time at first."""
+    if not folder.image.omero:
+        return None
+    told = dict(folder.image.omero)
+    if isinstance(told.get("channels"), list):
+        fused = {c for unit in folder.units for c in unit.channels}
+        told["channels"] = [each for c, each in enumerate(told["channels"]) if c in fused]
+    if isinstance(told.get("rdefs"), Mapping):
+        gone = {"defaultZ"}
+        if len({unit.time for unit in folder.units}) < folder.image.length("t"):
+            gone.add("defaultT")
+        told["rdefs"] = {name: 0 if name in gone else value for name, value in told["rdefs"].items()}
+    return told

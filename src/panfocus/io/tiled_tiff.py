@@ -1,7 +1,9 @@
 """Tiled OME-TIFF of images larger than memory: read by rectangles; written, with smaller levels, by tiles."""
 
+import math
+import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -243,6 +245,30 @@ def _described(image: ZarrImage) -> dict[str, Any]:
     time = image.axis("t")
     if time and time.unit in _TIME_UNITS:
         described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": _TIME_UNITS[time.unit]}
+    if image.name:
+        described["Name"] = image.name
+    planes: dict[str, Any] = {}
+    for name in "xy":
+        axis = image.axis(name)
+        if axis and axis.translation:
+            planes[f"Position{name.upper()}"] = axis.translation
+            if axis.unit:
+                planes[f"Position{name.upper()}Unit"] = OME_UNITS.get(axis.unit, axis.unit)
+    if planes:
+        n_planes = math.prod(image.shape[:-2])
+        described["Plane"] = {name: [value] * n_planes for name, value in planes.items()}
+    channels: dict[str, Any] = {}
     if any(told.channels):
-        described["Channel"] = {"Name": list(told.channels)}
-    return described
+        channels["Name"] = list(told.channels)
+    if colours := _colours(image):
+        channels["Color"] = colours
+    return described | ({"Channel": channels} if channels else {})
+
+
+def _colours(image: ZarrImage) -> list[int]:
+    """Return the colours of channels as OME has them, red, green, blue, alpha in 32 bits; none if one lacks."""
+    channels = (image.omero or {}).get("channels") or []
+    told = [str(channel.get("color") or "") for channel in channels if isinstance(channel, Mapping)]
+    if len(told) != image.length("c") or not all(re.fullmatch("[0-9a-fA-F]{6}", colour) for colour in told):
+        return []
+    return [int.from_bytes(bytes.fromhex(f"{colour}FF"), signed=True) for colour in told]
