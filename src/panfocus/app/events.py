@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -22,9 +22,20 @@ class Events:
 
     def tell(self, message: dict[str, Any]) -> None:
         """Tell all pages; of several messages on one object within a moment only the last is sent."""
-        about = message["kind"], _id_of(message)
         # Turned to text at once: the object may have changed before it is sent.
         text = json.dumps(message, ensure_ascii=True)
+        self._put((message["kind"], _id_of(message)), lambda: text)
+
+    def tell_latest(self, kind: str, name: str, content: Callable[[], dict[str, Any] | None]) -> None:
+        """Tell all pages of a large object as it is when it is sent; of none if it is gone by then."""
+
+        def text() -> str | None:
+            latest = content()
+            return None if latest is None else json.dumps({"kind": kind, kind: latest}, ensure_ascii=True)
+
+        self._put((kind, name), text)
+
+    def _put(self, about: tuple[str, str], text: Callable[[], str | None]) -> None:
         for listener in self._listeners:
             # To the end: what is told of last comes last.
             listener.pending.pop(about, None)
@@ -50,8 +61,9 @@ class Events:
                     yield ": still here\n\n"
                     continue
                 listener.wake.clear()
-                texts, listener.pending = listener.pending, {}
-                yield "".join(f"data: {text}\n\n" for text in texts.values())
+                pending, listener.pending = listener.pending, {}
+                texts = [text() for text in pending.values()]
+                yield "".join(f"data: {text}\n\n" for text in texts if text is not None)
                 await asyncio.sleep(SECONDS_BETWEEN)
         finally:
             self._listeners.discard(listener)
@@ -61,7 +73,7 @@ class _Listener:
     """One open page."""
 
     def __init__(self) -> None:
-        self.pending: dict[tuple[str, str], str] = {}  # by kind and id
+        self.pending: dict[tuple[str, str], Callable[[], str | None]] = {}  # texts, by kind and id
         self.wake = asyncio.Event()
 
 

@@ -62,16 +62,19 @@ class Looker:
         thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
         task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
         seconds = _SECONDS + frame["bytes"] / _BYTES_PER_SECOND
+        # OSError: no process can be started, for want of memory; the next frame may find some.
         try:
             seen = await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
-        except (TaskFailed, TaskCancelled) as error:
+        except (TaskFailed, TaskCancelled, OSError) as error:
             text = str(error).replace(str(path), frame["name"])
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
             seen = {"state": "bad", "error": named}
         seen |= {"stamp": stamp, "bytes": stamp[1] if stamp else frame["bytes"]}
         # Found anew: a change of the stack meanwhile has put another in its place.
-        next(each for each in stack["frames"] if each["key"] == frame["key"]).update(seen)
-        self._keep(stack)
+        for each in stack["frames"]:
+            if each["key"] == frame["key"]:
+                each.update(seen)
+        await self._keep(stack)
 
     async def _check(self, name: str) -> None:
         stack = next((stack for stack in self._stacks.all() if stack["id"] == name), None)
@@ -89,14 +92,14 @@ class Looker:
         ]
         try:
             warnings = (await self._workers.quick({"task": "check", "frames": frames}))["warnings"]
-        except (TaskFailed, TaskCancelled) as error:
+        except (TaskFailed, TaskCancelled, OSError) as error:
             warnings = [f"Whether these frames belong together could not be checked: {error}"]
         if warnings != stack["warnings"]:
             stack["warnings"] = warnings
-            self._keep(stack)
+            await self._keep(stack)
 
-    def _keep(self, stack: Stack) -> None:
+    async def _keep(self, stack: Stack) -> None:
         try:
-            self._stacks.seen(stack)
+            await self._stacks.seen(stack)
         except PanfocusError as error:  # a full disk: what was seen is known until the server ends
             logger.warning("%s", error)

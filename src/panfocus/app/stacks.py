@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from panfocus.app.answers import Refusal
 from panfocus.app.events import Events
 from panfocus.app.store import Store, now
+from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder
 from panfocus.io.find import in_natural_order
 
 MOST_FRAMES = 2000  # of a stack
+_SECONDS_BETWEEN_SAVES = 1.0  # of what a look has told: after a kill it is looked again
 
 _PUBLIC = (
     "key",
@@ -42,6 +45,7 @@ class Stacks:
         self._store = store
         self._events = events
         self._receiving: dict[str, int] = {}  # files under way, by stack
+        self._saved_at: dict[str, float] = {}  # what looks have told, by stack
         self.unchecked = {stack["id"] for stack in self.all()}
         self.any_changed = asyncio.Event()
 
@@ -122,15 +126,21 @@ class Stacks:
         self._receiving[stack["id"]] = self._receiving.get(stack["id"], 0) + change
         self.tell(stack)
 
-    def received(self, stack: Stack, name: str, size: int) -> None:
-        """Add a file that has come."""
-        larger = stack | {"frames": list(stack["frames"])}
-        _add(larger, name, size, None)
+    async def received(self, stack: Stack, name: str, size: int) -> None:
+        """Add a file that has come, and return when that is kept."""
+        key = stack["next_key"]
+        _add(stack, name, size, None)
         if stack["in_natural_order"]:
-            names = in_natural_order(Path(frame["name"]) for frame in larger["frames"])
+            names = in_natural_order(Path(frame["name"]) for frame in stack["frames"])
             place = {path.name: number for number, path in enumerate(names)}
-            larger["frames"].sort(key=lambda frame: place[frame["name"]])
-        self.changed(stack, **larger)
+            stack["frames"].sort(key=lambda frame: place[frame["name"]])
+        try:
+            await self._store.stacks.save_soon(stack)
+        except PanfocusError:  # a full disk
+            stack["frames"] = [frame for frame in stack["frames"] if frame["key"] != key]
+            raise
+        finally:
+            self._look_soon(stack)
 
     def change(self, stack: Stack, wanted: dict[str, Any]) -> None:
         """Give a stack another name, order, or choice of frames."""
@@ -179,20 +189,29 @@ class Stacks:
     def changed(self, stack: Stack, **changes: Any) -> None:
         """Keep a stack with these changes, tell the pages, and have it looked at again."""
         self._store.stacks.save(stack, **changes)
+        self._look_soon(stack)
+
+    def _look_soon(self, stack: Stack) -> None:
         self.tell(stack)
         self.unchecked.add(stack["id"])
         self.any_changed.set()
 
-    def seen(self, stack: Stack) -> None:
-        """Keep what a look has told, unless the stack was removed meanwhile."""
-        if stack["id"] in self._store.stacks:
-            self.tell(stack)
-            self._store.stacks.save(stack)
+    async def seen(self, stack: Stack) -> None:
+        """Tell what a look has told, and keep it now and then, and when all was looked at."""
+        self.tell(stack)
+        waiting = any(frame["state"] == "waiting" for frame in stack["frames"])
+        since = time.monotonic() - self._saved_at.get(stack["id"], 0.0)
+        if not waiting or since >= _SECONDS_BETWEEN_SAVES:
+            self._saved_at[stack["id"]] = time.monotonic()
+            await self._store.stacks.save_soon(stack)
 
     def tell(self, stack: Stack) -> None:
         """Tell the pages of a stack, unless it was removed meanwhile."""
-        if stack["id"] in self._store.stacks:
-            self._events.tell({"kind": "stack", "stack": self.public(stack)})
+
+        def latest() -> dict[str, Any] | None:
+            return self.public(stack) if stack["id"] in self._store.stacks else None
+
+        self._events.tell_latest("stack", stack["id"], latest)
 
     def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
         """Return where the file of a frame is."""

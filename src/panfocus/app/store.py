@@ -1,10 +1,13 @@
 """The work folder: stacks and jobs as JSON files, each written whole or not at all, and the token."""
 
+import asyncio
 import logging
 import re
 import secrets
 import shutil
+import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,10 @@ class Shelf:
         self._folder = folder
         self._kind = kind
         self._objects: dict[str, dict[str, Any]] = {}
+        self._writing = threading.Lock()  # held by who writes or removes
+        self._n_saves: Counter[str] = Counter()  # of each object, at once
+        self._next: dict[str, asyncio.Task[None]] = {}  # to be saved soon
+        self._turn = asyncio.Lock()
         found = [self._read(path) for path in folder.iterdir() if _ID.fullmatch(path.name)]
         for content in sorted((content for content in found if content), key=lambda each: each["created"]):
             self._objects[content["id"]] = content
@@ -74,14 +81,39 @@ class Shelf:
     def save(self, content: dict[str, Any], **changes: Any) -> None:
         """Keep an object with these changes, which are not made if they cannot be kept."""
         name = content["id"]
-        write_files({self.folder(name) / f"{self._kind}.json": encode_json(content | changes)}, force=True)
+        with self._writing:
+            self._write(name, encode_json(content | changes, indent=None))
+            self._n_saves[name] += 1
         content |= changes
         self._objects[name] = content
 
+    async def save_soon(self, content: dict[str, Any]) -> None:
+        """Keep an object that was changed; those who ask while it is being written share the next writing."""
+        name = content["id"]
+        if name not in self._next:
+            self._next[name] = asyncio.create_task(self._save_next(content))
+        await asyncio.shield(self._next[name])  # others wait for it too
+
+    async def _save_next(self, content: dict[str, Any]) -> None:
+        name = content["id"]
+        async with self._turn:
+            del self._next[name]  # what changes from now on is for the next one
+            text = encode_json(content, indent=None)
+            await asyncio.to_thread(self._save_unless_newer, name, text, self._n_saves[name])
+
+    def _save_unless_newer(self, name: str, text: bytes, n_saves: int) -> None:
+        with self._writing:
+            if name in self._objects and self._n_saves[name] == n_saves:
+                self._write(name, text)
+
+    def _write(self, name: str, text: bytes) -> None:
+        write_files({self.folder(name) / f"{self._kind}.json": text}, force=True)
+
     def remove(self, name: str) -> None:
         """Remove an object and all that is in its folder."""
-        self._objects.pop(name, None)
-        shutil.rmtree(self.folder(name), ignore_errors=True)
+        with self._writing:
+            self._objects.pop(name, None)
+            shutil.rmtree(self.folder(name), ignore_errors=True)
 
 
 class Store:

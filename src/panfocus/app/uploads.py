@@ -57,7 +57,7 @@ class Uploads:
             if left := self._promised.pop(stack["id"], 0) - size:  # no entry: others were of no bytes
                 self._promised[stack["id"]] = left
             self._stacks.receiving(stack, -1)
-        self._stacks.received(stack, kept, size)
+        await self._stacks.received(stack, kept, size)
 
     def _checked_size(self, stack: dict[str, Any], request: Request) -> int:
         told = request.headers.get("content-length", "")
