@@ -70,16 +70,20 @@ class Proxy:
             return
 
 
-@pytest.fixture(scope="module")
-def local_cluster(tmp_path_factory):
-    with distributed.LocalCluster(
+def two_workers(folder):
+    return distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         memory_limit="2GB",
         dashboard_address=None,
-        local_directory=str(tmp_path_factory.mktemp("dask")),
+        local_directory=str(folder),
         silence_logs=50,
-    ) as started:
+    )
+
+
+@pytest.fixture(scope="module")
+def local_cluster(tmp_path_factory):
+    with two_workers(tmp_path_factory.mktemp("dask")) as started:
         yield started
 
 
@@ -178,9 +182,11 @@ def die(number):
     return 2 * number
 
 
-def test_a_task_that_kills_its_workers_is_lost_and_no_other(local_cluster):
-    address = local_cluster.scheduler_address
-    found = dict(cluster.on_cluster(die, [(n,) for n in range(4)], address, say=print))
+def test_a_task_that_kills_its_workers_is_lost_and_no_other(tmp_path):
+    # A cluster of its own: a worker that is killed while it starts is not started again.
+    with two_workers(tmp_path) as started:
+        tasks = [(n,) for n in range(4)]
+        found = dict(cluster.on_cluster(die, tasks, started.scheduler_address, say=print))
     assert isinstance(found.pop(1), cluster.Lost)
     assert found == {0: 0, 2: 4, 3: 6}
 
