@@ -15,6 +15,11 @@ expect.set_options(timeout=15_000)
 
 LENGTH = "() => [document.documentElement.scrollHeight, innerHeight]"
 WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+WITH_A_JOB = """() => {
+    const stack = panfocus.stack().id;
+    const job = { id: "waiting", stack, kind: "fuse", name: "1", state: "queued", options: {} };
+    panfocus.accept({ kind: "job", job: { ...job, warnings: [], said: [] } });
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +59,11 @@ def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):
     page = visit.page
     page.set_viewport_size({"width": 844, "height": 390})
     expect(page.locator(".frame")).to_have_count(32)
-    page.evaluate(  # with a fusion the frames are a list at the side
-        """() => panfocus.accept({ kind: "job", job: { id: "waiting", stack: panfocus.stack().id, kind: "fuse",
-            name: "1", state: "queued", options: {}, warnings: [], said: [] } })"""
-    )
+    page.evaluate(WITH_A_JOB)  # the frames are a list at the side then
     page.locator(".side .frames").wait_for()
-    page.locator(".frame").last.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)  # the browser remembers the sizes of what it has drawn
+    for down in (99_999, 0):  # out of sight, a frame keeps the size in which it was last drawn
+        page.evaluate("(down) => scrollTo(0, down)", down)
+        page.wait_for_timeout(300)
     for width, height in [(390, 844), (1280, 800), (320, 200)]:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(100)
