@@ -1,9 +1,10 @@
 // Requests to the server. All give the JSON answer, or throw an ApiError whose message is for the user.
 
 export class ApiError extends Error {
-  constructor(message, status) {
+  /** `answer` is what else the server told, as text. */
+  constructor(message, status, answer = "") {
     super(message);
-    this.status = status;
+    Object.assign(this, { status, answer });
   }
 }
 
@@ -20,8 +21,8 @@ async function request(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server does not answer.", 0);
   }
-  if (!response.ok) throw new ApiError(messageIn(await response.text(), response.status), response.status);
   const text = await response.text();
+  if (!response.ok) throw new ApiError(messageIn(text, response.status), response.status, text);
   return text === "" ? null : JSON.parse(text);
 }
 

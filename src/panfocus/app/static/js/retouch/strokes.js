@@ -1,6 +1,7 @@
 /* The strokes of a job: what is painted, what was taken back, and their way to the server. */
 
 import { get, put } from "../api.js";
+import { addsOf, merged } from "./merge.js";
 
 const RETRY = 3000; // ms until a server that did not answer is asked again
 const opened = new Map(); // by job: strokes that are on their way survive the choice of another job
@@ -24,9 +25,10 @@ export async function saved(job) {
 
 class StrokeList {
   strokes = [];
-  served = []; // those that the server shows, at `version`
+  served = []; // those that the server is known to have, of `servedVersion`
+  servedVersion = 0;
   loaded = false;
-  version = -1; // of what the server shows; it only rises
+  version = -1; // of what the server shows, or will have told in a moment; it only rises
   sending = null; // a promise while strokes are on their way
   #past = []; // lists as they were before each change
   #future = [];
@@ -55,9 +57,10 @@ class StrokeList {
     const before = this.version;
     this.version = version;
     try {
-      const { strokes } = await get(this.path);
+      const { strokes, version: read } = await get(this.path);
       if (this.sending || this.version !== version) return; // newer ones are known
       if (this.loaded && !same(strokes, this.strokes)) this.#remember();
+      this.#know(strokes, read);
       Object.assign(this, { strokes, loaded: true });
     } catch (error) {
       this.report(error);
@@ -104,15 +107,20 @@ class StrokeList {
   /* Take the strokes of a file, if the server finds that they are for this picture. */
   async take(data) {
     await this.sending;
-    const answer = await put(this.path, data);
+    const answer = await put(this.path, { ...data, version: this.servedVersion });
     this.#remember();
-    Object.assign(this, { strokes: answer.strokes.strokes, version: answer.version });
+    this.strokes = answer.strokes.strokes;
+    this.#know(this.strokes, answer.version);
     this.#tell();
   }
 
   #remember() {
     this.#past.push(this.strokes);
     this.#future = [];
+  }
+
+  #know(served, version) {
+    Object.assign(this, { served, version, servedVersion: version });
   }
 
   #show(strokes) {
@@ -129,8 +137,8 @@ class StrokeList {
     for (let sent = null; sent !== this.strokes; ) {
       sent = this.strokes;
       try {
-        const answer = await put(this.path, { ...this.head, strokes: sent });
-        Object.assign(this, { version: answer.version, served: sent });
+        const answer = await put(this.path, { ...this.head, strokes: sent, version: this.servedVersion });
+        this.#know(sent, answer.version);
         // Found by the server, and kept: what is done again has the same bits.
         sent.forEach((stroke, i) => Object.assign(stroke, { gain: answer.strokes.strokes[i].gain }));
         for (const stroke of sent) delete stroke.match;
@@ -141,6 +149,7 @@ class StrokeList {
           sent = null;
           continue;
         }
+        if (error.status === 409 && this.#merge(JSON.parse(error.answer))) continue;
         this.report(error);
         if (this.strokes === sent) await this.#goBack();
         return;
@@ -148,12 +157,30 @@ class StrokeList {
     }
   }
 
+  /* The server has other strokes than those that ours were made from: keep both, and say so. */
+  #merge({ strokes: there, version }) {
+    if (!there) return false;
+    const theirs = there.strokes;
+    const before = this.served;
+    const rebased = (list) => merged(before, list, theirs);
+    // An answer may have been lost on its way: what is there more is then our own.
+    if (addsOf(addsOf(before, theirs), addsOf(before, this.strokes)).length || addsOf(theirs, before).length)
+      this.report("Another tab painted here too: its strokes are kept, and yours were added.");
+    this.strokes = rebased(this.strokes);
+    this.#past = this.#past.map(rebased); // undo takes back what was painted here, not there
+    this.#future = this.#future.map(rebased);
+    this.#know(theirs, version);
+    return true;
+  }
+
   /* The server refuses what is painted here: show again what it has. */
   async #goBack() {
     this.#past = [];
     this.#future = [];
     try {
-      this.strokes = (await get(this.path)).strokes;
+      const { strokes, version } = await get(this.path);
+      this.strokes = strokes;
+      this.#know(strokes, version);
     } catch (error) {
       this.report(error);
     }

@@ -1,0 +1,23 @@
+/* Strokes that two tabs have changed at a time, put together. */
+
+/* The strokes of `list` that `before` has not; one that was painted twice counts twice. */
+export function addsOf(before, list) {
+  const known = new Map();
+  for (const stroke of before) known.set(nameOf(stroke), (known.get(nameOf(stroke)) ?? 0) + 1);
+  return list.filter((stroke) => {
+    const n = known.get(nameOf(stroke)) ?? 0;
+    if (n) known.set(nameOf(stroke), n - 1);
+    return n === 0;
+  });
+}
+
+/* `theirs` with what was changed from `before` to `mine`: added at the end, or taken away. */
+export function merged(before, mine, theirs) {
+  const takenAway = addsOf(mine, before);
+  const added = addsOf(addsOf(before, theirs), addsOf(before, mine));
+  return [...addsOf(takenAway, theirs), ...added];
+}
+
+/* What makes a stroke this one; its gain is found by the server later. */
+const nameOf = ({ frame, points, radius, hardness, opacity }) =>
+  JSON.stringify([frame, points, radius, hardness, opacity]);
