@@ -248,12 +248,12 @@ def _described(image: ZarrImage) -> dict[str, Any]:
     if image.name:
         described["Name"] = image.name
     planes: dict[str, Any] = {}
-    for name in "xy":
-        axis = image.axis(name)
-        if axis and axis.translation:
-            planes[f"Position{name.upper()}"] = axis.translation
-            if axis.unit:
-                planes[f"Position{name.upper()}Unit"] = OME_UNITS.get(axis.unit, axis.unit)
+    for side in image.axes:
+        if side.name in "xy" and side.translation:
+            position = f"Position{side.name.upper()}"
+            planes[position] = side.translation
+            if side.unit:
+                planes[f"{position}Unit"] = OME_UNITS.get(side.unit, side.unit)
     if planes:
         n_planes = math.prod(image.shape[:-2])
         described["Plane"] = {name: [value] * n_planes for name, value in planes.items()}
@@ -266,7 +266,7 @@ def _described(image: ZarrImage) -> dict[str, Any]:
 
 
 def _colours(image: ZarrImage) -> list[int]:
-    """Return the colours of channels as OME has them, red, green, blue, alpha in 32 bits; none if one lacks."""
+    """Return the colours of channels as OME has them: RGBA in 32 bits; nothing if one is not told."""
     channels = (image.omero or {}).get("channels") or []
     told = [str(channel.get("color") or "") for channel in channels if isinstance(channel, Mapping)]
     if len(told) != image.length("c") or not all(re.fullmatch("[0-9a-fA-F]{6}", colour) for colour in told):
