@@ -130,7 +130,7 @@ def test_channels_share_a_decision_or_have_their_own_at_every_time(tmp_path, cha
 
 def test_one_time_point_is_the_first_of_its_store_and_depth_counts_from_the_first_slice(tmp_path, channels):
     outputs = {name: tmp_path / f"{name}.ome.zarr" for name in ("image", "depth")}
-    fuse_store(channels[0], outputs, time=1, hot_pixels="off")
+    fuse_store(channels[0], outputs, time=2, hot_pixels="off")
     told = zarr.open_group(outputs["image"]).attrs["ome"]
     assert told["omero"]["rdefs"] == {"defaultZ": 0, "defaultT": 0, "model": "color"}
     (depth,) = levels(outputs["depth"])
@@ -248,7 +248,7 @@ def test_other_settings_begin_anew_and_say_so(tmp_path, channels):
     told = zarr.open_group(tmp_path / "out.ome.zarr").attrs["ome"]
     assert [channel["label"] for channel in told["omero"]["channels"]] == ["b"]
     transforms = told["multiscales"][0]["datasets"][0]["coordinateTransformations"]
-    assert transforms[1]["translation"] == [3, 0, 0, 0]
+    assert transforms[1]["translation"] == [3, 0, -5, 7]  # the second time point, the place of the input
 
 
 def test_tasks_are_small_and_rectangles_cover_an_image_once():
