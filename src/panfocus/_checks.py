@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus._float import SUPPORTED_DTYPES
 from panfocus.errors import InputError
-from panfocus.stack import Frames
+from panfocus.stack import Chosen, Frames, in_native_order
 
 BAND_VALUES = 1 << 22  # of a frame that are looked at at once
 FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
@@ -41,6 +41,7 @@ def one_of(name: str, value: object, choices: Sequence[str]) -> None:
 def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
     """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
 
+    It has the byte order of this machine.
     What has a shape and a type is an array already, in memory or not; it is looked through frame by frame.
     """
     if is_lazy(frames):
@@ -51,6 +52,9 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
         if frames.ndim not in (3, 4):
             raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
         _check_count(len(frames))
+        if not frames.dtype.isnative:  # what lies on disk is not held in memory for that
+            in_memory = isinstance(frames, np.ndarray) and not isinstance(frames, np.memmap)
+            frames = in_native_order(np.asarray(frames)) if in_memory else Chosen(frames, range(len(frames)))
         alike = blank(frames.shape[1:], frames.dtype)
         check_like(alike, "frame 0", alike, "frame 0")
         if frames.dtype.kind == "f":
@@ -59,7 +63,7 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
         return frames
     if not isinstance(frames, Iterable):
         raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
-    arrays = [np.asarray(frame) for frame in frames]
+    arrays = [in_native_order(np.asarray(frame)) for frame in frames]
     _check_count(len(arrays))
     for i, array in enumerate(arrays):
         check_like(array, f"frame {i}", arrays[0], "frame 0")

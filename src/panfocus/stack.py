@@ -37,15 +37,21 @@ class Frames(Protocol):
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
 
 
+def in_native_order(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in this machine's byte order, the only one that compiled code takes."""
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
 class LazyFrames(ABC):
     """Frames that are not in memory: what is asked of them is read, or made, then.
 
     They are indexed like an array, by a frame or a slice of frames, and by a rectangle of these or none.
+    Their values come in this machine's byte order, whatever that of their source is.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape = shape
-        self.dtype = dtype
+        self.dtype = dtype.newbyteorder("=")
         self.ndim = len(shape)
 
     def __len__(self) -> int:
@@ -54,7 +60,7 @@ class LazyFrames(ABC):
     def __getitem__(self, key: Any, /) -> NDArray[Any]:
         chosen, *place = key if isinstance(key, tuple) else (key,)
         if not isinstance(chosen, slice):
-            return self._frame(range(len(self))[chosen], tuple(place))
+            return in_native_order(self._frame(range(len(self))[chosen], tuple(place)))
         numbers = range(len(self))[chosen]
         of_each = np.broadcast_to(np.empty((), self.dtype), self.shape[1:])[tuple(place)].shape
         frames = np.empty((len(numbers), *of_each), self.dtype)

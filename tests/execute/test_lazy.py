@@ -127,3 +127,35 @@ def test_steps_that_need_all_frames_refuse_lazy_arrays_by_name(frames, eager):
     lazy = pf.fuse(array, hot_pixels="off", exposure="off")
     with pytest.raises(pf.InputError, match="compute its labels first"):
         pf.apply(lazy, frames)
+
+
+def swapped_on_disk(frames, folder):
+    room = np.memmap(folder / "frames", ">u2", "w+", shape=frames.shape)
+    room[...] = frames
+    return room
+
+
+def swapped_zarr(frames, folder):
+    array = zarr.create_array(
+        folder / "z", shape=frames.shape, chunks=(1, 40, 40), dtype=">u2", zarr_format=2
+    )
+    array[...] = frames
+    return array
+
+
+OTHER_BYTE_ORDER = {
+    "array": lambda frames, _: frames.astype(">u2"),
+    "list": lambda frames, _: [frames[0], *frames[1:].astype(">u2")],
+    "on disk": swapped_on_disk,
+    "dask": lambda frames, _: da.from_array(frames.astype(">u2"), chunks=(1, 40, 40)),
+    "zarr": swapped_zarr,
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_BYTE_ORDER)
+def test_the_byte_order_of_frames_makes_no_difference(frames, eager, tmp_path, kind):
+    result = pf.fuse(OTHER_BYTE_ORDER[kind](frames, tmp_path))
+    assert result.image.dtype.isnative
+    assert np.asarray(result.image).dtype == frames.dtype
+    np.testing.assert_array_equal(result.image, eager.image)
+    np.testing.assert_array_equal(result.labels, eager.labels)

@@ -16,7 +16,7 @@ from panfocus.errors import InputError
 from panfocus.execute.parts import Corrections, fuse_part, read_for
 from panfocus.execute.tiled import layers_of, tile_side
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
-from panfocus.stack import LazyFrames
+from panfocus.stack import LazyFrames, in_native_order
 
 KEPT_BYTES = 1 << 28  # of blocks that were read last; one of them, if that is larger
 
@@ -27,7 +27,7 @@ class BlockFrames(LazyFrames):
     def __init__(self, array: Any) -> None:
         if any(math.isnan(length) for length in array.shape):
             raise InputError("the size of the frames is not known; call compute_chunk_sizes() on them first")
-        super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype).newbyteorder("="))
+        super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype))
         self.array = array
         self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
         self._kept: OrderedDict[tuple[int, ...], NDArray[Any]] = OrderedDict()
@@ -126,12 +126,11 @@ def _fused(
     method: FusionMethod, pixels: NDArray[Any], tile: Tile, corrections: Corrections, threads: int
 ) -> FusionResult:
     with limit_threads(threads):
-        return fuse_part(method, np.asarray(pixels), tile, corrections)
+        return fuse_part(method, in_native_order(np.asarray(pixels)), tile, corrections)
 
 
 def _read(array: Any, *place: slice) -> NDArray[Any]:
-    values = np.asarray(array[:, *place])
-    return values.astype(values.dtype.newbyteorder("="), copy=False)
+    return np.asarray(array[:, *place])
 
 
 def _starts(chunks: Any, length: int) -> list[int]:
