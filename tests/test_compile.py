@@ -32,12 +32,27 @@ def test_compiling_is_announced_once_and_not_when_the_code_is_found(tmp_path):
     assert second.stderr == ""
 
 
-def _gather(**environment):
+def test_who_watches_is_told_of_the_begin_and_end_of_compiling_and_whether_code_is_kept(tmp_path):
+    first, second = (
+        _gather(
+            "from panfocus._compile import any_kept, compiling_watched; told = [any_kept('patches')]\n"
+            "with compiling_watched(told.append): {gather}\n"
+            "print(*told, any_kept('patches'), any_kept('sparse'))",
+            NUMBA_CACHE_DIR=str(tmp_path),
+        )
+        for _ in range(2)
+    )
+    assert first.stdout.splitlines() == ["[7.]", "False True False True False"], first.stderr
+    assert second.stdout.splitlines() == ["[7.]", "True True False"], second.stderr
+
+
+def _gather(run="{gather}", **environment):
     """Gather a patch, the unit matrix, of energy 8 - 64 (1/8)^2 = 7, in a process that shows the log."""
+    gather = "print(c(np.eye(8, dtype='f4'), np.array([0]), np.array([0]), 8)[1])"
     run = (
         "import logging; logging.basicConfig(level='INFO'); logging.getLogger('numba').setLevel('ERROR')\n"
-        "import numpy as np; from panfocus.patches import centred_patches as c; "
-        "print(c(np.eye(8, dtype='f4'), np.array([0]), np.array([0]), 8)[1])"
+        "import numpy as np; from panfocus.patches import centred_patches as c\n"
+        + run.replace("{gather}", gather)
     )
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
     return subprocess.run(

@@ -1,5 +1,6 @@
 """Work in several processes; that Ctrl-C ends it in two steps is tested with the command `compare`."""
 
+import logging
 import os
 import signal
 
@@ -78,3 +79,19 @@ def limits():
 def test_libraries_are_told_how_many_threads_to_start():
     found = processes.in_processes(limits, [()], 1, on_leaving=lambda: None, threads=1)
     assert list(found) == [(0, ["1", "1"])]
+
+
+def compile_something(number):
+    logging.getLogger("panfocus._compile").info("compiling for this machine")
+    return number
+
+
+def test_it_is_told_once_that_processes_compile(caplog):
+    caplog.set_level(logging.INFO, "panfocus._compile")
+    list(processes.in_processes(compile_something, [(n,) for n in range(4)], 2, on_leaving=lambda: None))
+    assert [record.getMessage() for record in caplog.records] == ["compiling for this machine"]
+
+
+def test_what_was_cancelled_is_not_said_to_have_died():
+    assert processes.Lost(3).reason == "3 worker processes died at it, perhaps for lack of memory"
+    assert processes.Lost(0).reason == "it was cancelled on the cluster"

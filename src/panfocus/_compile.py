@@ -1,7 +1,8 @@
 """Compiled kernels: machine code that is kept from run to run where there is a place for it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -28,6 +29,38 @@ class _Announcement(event.Listener):
 
 _announcement = _Announcement()
 event.register("numba:compile", _announcement)
+_kernels: list[Any] = []
+
+
+class _Watch(event.Listener):
+    """Tell when the compiler begins, and when it has ended; functions that it meets on the way count in."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell = tell
+        self._depth = 0
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._tell(True)
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._tell(False)
+
+
+@contextmanager
+def compiling_watched(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Have it told, in whatever thread, when code begins to be compiled (True) and when that has ended."""
+    with event.install_listener("numba:compile", _Watch(tell)):
+        yield
+
+
+def any_kept(*parts: str) -> bool:
+    """Tell whether code of any kernel in these parts, which were imported, is kept from an earlier run."""
+    of_these = (kernel for kernel in _kernels if kernel.__module__.split(".")[1] in parts)
+    return any(kernel._cache._cache_file._load_index() for kernel in of_these)
 
 
 def compiled(
@@ -49,9 +82,11 @@ def compiled(
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
-            return numba.njit(cache=True, **options)(function)
+            kernel = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # numba: "no locator available"
             _announcement.kept = False
             return numba.njit(**options)(function)
+        _kernels.append(kernel)
+        return kernel
 
     return decorate

@@ -9,10 +9,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from panfocus._compile_notes import Relay, hear_of_compiling
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
 
@@ -26,7 +31,14 @@ _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
 class Lost:
     """What becomes of a task in place of a result, if the processes that were at it have died."""
 
-    times: int
+    times: int  # that a process died; 0: somebody has cancelled it
+
+    @property
+    def reason(self) -> str:
+        """Why there is no result."""
+        if not self.times:
+            return "it was cancelled on the cluster"
+        return f"{self.times} worker processes died at it, perhaps for lack of memory"
 
 
 def in_processes(
@@ -50,52 +62,57 @@ def in_processes(
     waiting = enumerate(tasks)
     suspects: deque[_Task] = deque()
     deaths: Counter[int] = Counter()
-    crew: _Crew[Result] = _Crew(work, workers, threads)
+    compiling = Relay()
+    pool: _Pool[Result] = _Pool(work, workers, threads, compiling)
     try:
         while True:
-            crew.keep_busy(suspects, waiting)
-            if not crew.under_way:
+            pool.keep_busy(suspects, waiting)
+            if not pool.under_way:
                 return
-            yield from crew.results(FIRST_COMPLETED)
-            if crew.sound:
+            yield from pool.results(FIRST_COMPLETED)
+            if pool.sound:
                 continue
-            yield from crew.results(ALL_COMPLETED)
-            for task in crew.given_up():
+            yield from pool.results(ALL_COMPLETED)
+            for task in pool.given_up():
                 deaths[task[0]] += 1
                 if deaths[task[0]] < attempts:
                     suspects.append(task)
                 else:
                     yield task[0], Lost(attempts)
-            crew.close()
-            crew = _Crew(work, workers, threads)
+            pool.close()
+            pool = _Pool(work, workers, threads, compiling)
     finally:
         try:
-            if crew.under_way:
+            if pool.under_way:
                 on_leaving()
-                _finished(crew.under_way, ALL_COMPLETED)
+                pool.wait(ALL_COMPLETED)
         except BaseException:
             for worker in set(multiprocessing.active_children()) - strangers:
                 worker.terminate()
             raise
         finally:
-            crew.close()
+            pool.close()
 
 
 _Task = tuple[int, tuple[Any, ...]]
 
 
-class _Crew(Generic[Result]):
+class _Pool(Generic[Result]):
     """Processes, and what they are at; `sound` until one of them dies."""
 
-    def __init__(self, work: Callable[..., Result], workers: int, threads: int | None) -> None:
+    def __init__(
+        self, work: Callable[..., Result], workers: int, threads: int | None, compiling: Relay
+    ) -> None:
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self.sound = True
         self.under_way: dict[Future[Result], _Task] = {}
         self._on_trial = False  # a single task is, at which a process has died
         self._work = work
         self._workers = workers
-        self._pool = ProcessPoolExecutor(
-            workers, mp_context=spawn, initializer=_begin_worker, initargs=(threads,)
+        self._compiling = compiling
+        self._heard, self._told = spawn.Pipe(duplex=False)  # what the processes say of their compiling
+        self._executor = ProcessPoolExecutor(
+            workers, mp_context=spawn, initializer=_begin_worker, initargs=(threads, self._told)
         )
 
     def keep_busy(self, suspects: deque[_Task], waiting: Iterator[_Task]) -> None:
@@ -114,18 +131,32 @@ class _Crew(Generic[Result]):
         # A terminal sends Ctrl-C to every process; new ones inherit that it is kept from them.
         with _interrupts_held():
             try:
-                future = self._pool.submit(self._work, *task[1])
+                future = self._executor.submit(self._work, *task[1])
             except BrokenProcessPool as error:
                 future = Future()
                 future.set_exception(error)
             self.under_way[future] = task
 
     def results(self, until: str) -> Iterator[tuple[int, Result]]:
-        for future in _finished(self.under_way, until):
+        for future in self.wait(until):
             if isinstance(future.exception(), BrokenProcessPool):
                 self.sound = False
             else:
                 yield self.under_way.pop(future)[0], future.result()
+
+    def wait(self, until: str) -> set[Future[Result]]:
+        """Wait for the first of what is under way, or for all, or for Ctrl-C; tell meanwhile of compiling.
+
+        Ctrl-C is taken between two looks. In the middle of one it could leave a future's lock held for ever,
+        and the thread that is to end the pool would wait for it.
+        """
+        with _interrupts_noted() as noted:
+            while True:
+                done, pending = wait(self.under_way, timeout=SECONDS_BETWEEN_LOOKS, return_when=until)
+                while self._heard.poll():
+                    self._compiling.tell(self._heard.recv())
+                if noted or not pending or (done and until == FIRST_COMPLETED):
+                    return done
 
     def given_up(self) -> list[_Task]:
         """Return what was under way when a process died."""
@@ -135,20 +166,9 @@ class _Crew(Generic[Result]):
 
     def close(self) -> None:
         with _interrupts_held():
-            self._pool.shutdown()
-
-
-def _finished(under_way: Iterable[Future[Any]], until: str) -> set[Future[Any]]:
-    """Wait for the first of some futures, or for all, or for Ctrl-C.
-
-    Ctrl-C is taken between two looks. In the middle of one it could leave a future's lock held for ever, and
-    the thread that is to end the pool would wait for it.
-    """
-    with _interrupts_noted() as noted:
-        while True:
-            done, pending = wait(under_way, timeout=SECONDS_BETWEEN_LOOKS, return_when=until)
-            if noted or not pending or (done and until == FIRST_COMPLETED):
-                return done
+            self._executor.shutdown()
+        self._heard.close()
+        self._told.close()
 
 
 @contextmanager
@@ -184,12 +204,18 @@ def _interrupts_held() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _begin_worker(threads: int | None) -> None:
-    """Leave Ctrl-C to the parent; but do not outlive a parent that was killed."""
+def _begin_worker(threads: int | None, told: "Connection") -> None:
+    """Leave Ctrl-C to the parent, and tell it of compiling; but do not outlive a parent that was killed."""
     if threads is not None:
         os.environ.update(dict.fromkeys(_THREAD_LIMITS, str(threads)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hear_of_compiling(lambda line: _tell(told, line))
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _tell(told: "Connection", line: str) -> None:
+    with suppress(OSError):  # the parent has gone
+        told.send(line)  # a line is short enough to be written at once, whoever else writes
 
 
 def _end_with_parent() -> None:

@@ -24,6 +24,11 @@ class AlignmentError(PanfocusError):
         self.frames = frames
 
 
+def needs_extra(what: str, packages: str, extra: str) -> str:
+    """Say that something needs packages, and how to get them: an extra of panfocus brings them."""
+    return f"{what} needs {packages}: pip install 'panfocus[{extra}]'"
+
+
 class UsageError(InputError):
     """The command or the form is wrong, not what was found in a file."""
 

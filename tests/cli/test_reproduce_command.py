@@ -84,10 +84,7 @@ def test_without_matplotlib_one_line_says_how_to_install_it(run, small_data, tmp
     monkeypatch.setattr(plots, "find_spec", lambda name: None)
     ran = run("reproduce", "--data", small_data, "-o", tmp_path / "report")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == (
-        "panfocus: reproduce draws its plots with matplotlib, which is not installed: "
-        "pip install 'matplotlib>=3.9'\n"
-    )
+    assert ran.err == "panfocus: panfocus reproduce needs matplotlib: pip install 'panfocus[reproduce]'\n"
     assert not (tmp_path / "report").exists()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from panfocus._compile_notes import hear_of_compiling
 from panfocus.cli._streams import FAILED, WRONG_USAGE, print_error, print_line
 from panfocus.errors import PanfocusError, UsageError
 
@@ -137,17 +138,6 @@ class Console:
         self._bars.update(self._task, completed=done)
 
 
-class _Notes(logging.Handler):
-    """What the log says to users as well."""
-
-    def __init__(self, terminal: Console) -> None:
-        super().__init__()
-        self._terminal = terminal
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._terminal.note(record.getMessage())
-
-
 @contextmanager
 def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     """Give a command its console; end it with one line and the right exit code if something goes wrong."""
@@ -155,10 +145,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.captureWarnings(True)
     terminal = Console(quiet=quiet)
-    compiler = logging.getLogger("panfocus._compile")
-    notes = _Notes(terminal)
-    compiler.setLevel(logging.INFO)
-    compiler.addHandler(notes)
+    end_notes = hear_of_compiling(terminal.note)
     handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -179,7 +166,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
         print_error(_message(error))
         raise typer.Exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED) from error
     finally:
-        compiler.removeHandler(notes)
+        end_notes()
         terminal.close()
         for number, handler in handlers.items():
             signal.signal(number, handler)
