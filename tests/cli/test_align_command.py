@@ -71,11 +71,11 @@ def hazy(shifted):
 
 
 @pytest.mark.parametrize(("command", "output"), [("align", "out"), ("fuse", "fused.tif")])
-def test_a_frame_that_cannot_be_aligned_is_named_with_its_score(hazy, run, command, output):
+def test_a_frame_that_shows_nothing_is_called_blank(hazy, run, command, output):
     ran = run(command, "a.tif", "b.tif", "ac-haze.tif", "-o", output)
     assert ran.code == 1
     assert len(ran.err.splitlines()) == 1
-    assert "cannot align ac-haze.tif (score " in ran.err
+    assert "cannot align ac-haze.tif (blank) with its neighbours: nothing is seen in it" in ran.err
     assert "--skip-bad" in ran.err
     assert not (hazy / output).exists()
 
@@ -93,6 +93,7 @@ def test_fuse_leaves_out_what_cannot_be_aligned(hazy, run):
     assert [item["frame"] for item in report["dropped"]] == haze
     for name, line in zip(haze, lines, strict=True):
         assert line.startswith(f"panfocus: warning: left out: {name} cannot be aligned")
+        assert line.endswith("(it is blank)")
     assert len(report["alignment"]["transforms"]) == 4
     assert report["alignment"]["reference"] == 2
     assert run("fuse", "a.tif", "d.tif", "b.tif", "e.tif", "-o", "good.tif", *options).code == 0
@@ -110,7 +111,7 @@ def test_a_reference_that_cannot_be_aligned_is_named_and_not_the_good_frames(
     frames = ("a.tif", "d.tif", "ab-haze.tif", "b.tif", "e.tif")
     ran = run(command, *frames, "-o", output, "--reference", "ab-haze.tif", *skip)
     assert (ran.code, len(ran.err.splitlines())) == (1, 1), ran.err
-    assert "cannot align ab-haze.tif (score " in ran.err
+    assert "cannot align ab-haze.tif (blank)" in ran.err
     assert "it is the reference: choose another" in ran.err
     assert "left out" not in ran.err
     assert "--skip-bad" not in ran.err

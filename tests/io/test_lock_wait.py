@@ -1,10 +1,12 @@
 """One program at a time in a folder, and waiting for its end."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
 from panfocus.errors import FileError
+from panfocus.io.files import new_temporary, remove_abandoned
 from panfocus.io.lock import locked
 
 
@@ -27,3 +29,29 @@ def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
     thread.join()
     assert order == ["first", "second"]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_temporary_file_is_not_lost_to_who_looks_before_it_is_held_and_removes_it_after(
+    tmp_path, monkeypatch
+):
+    """Two writers in one folder: what one has just made, and is about to hold, the other finds unheld."""
+    fcntl = pytest.importorskip("fcntl")
+    abandoned, file = new_temporary(tmp_path)
+    file.close()
+    unlink, locked_then = Path.unlink, []
+
+    def spy(path, **options):
+        with path.open("r+b") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locked_then.append(False)
+            except BlockingIOError:
+                locked_then.append(True)
+        unlink(path, **options)
+
+    held, open_file = new_temporary(tmp_path)
+    monkeypatch.setattr(Path, "unlink", spy)
+    remove_abandoned(tmp_path)
+    assert locked_then == [True]
+    assert (abandoned.exists(), held.exists()) == (False, True)
+    open_file.close()

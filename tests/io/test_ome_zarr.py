@@ -187,7 +187,8 @@ def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
     for chunk in (path / image.array).rglob("*"):
         if chunk.is_file() and chunk.suffix != ".json" and not chunk.name.startswith(".z"):
             chunk.write_bytes(b"\xff" * 7)
-    with pytest.raises(FileError, match=r"theirs\.ome\.zarr: ") as caught:
+    place = "slice 1, time 1, channel 1, rows 0 to 36, columns 0 to 52"
+    with pytest.raises(FileError, match=rf"theirs\.ome\.zarr, {place}: damaged") as caught:
         ZarrFrames(image, 0, [0])[0]
     assert "\n" not in str(caught.value)
 

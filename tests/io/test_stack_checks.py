@@ -13,6 +13,7 @@ from panfocus.io.scratch import scratch_frames
 from panfocus.io.stack_checks import (
     LEAST_LIKENESS,
     BadFrames,
+    find_blank,
     find_copies,
     find_strangers,
     likeness,
@@ -93,6 +94,15 @@ def test_strangers_are_those_unlike_most_wherever_they_stand():
         2,
         3,
     ]
+
+
+def test_a_dark_frame_of_noise_alone_is_blank_and_no_other_scene():
+    noise = np.random.default_rng(5).integers(0, 4, (180, 240), np.uint8)
+    frames = [texture(1), noise, np.zeros_like(noise), warped(texture(1), scale=1.02)]
+    looks = dict(enumerate(map(look_at, frames)))
+    assert looks[1].thumbnail is not None  # beside its own brightness it has contrast
+    assert find_blank(looks) == {1, 2}
+    assert strangers(*frames) == []
 
 
 def test_of_two_frames_the_second_is_the_stranger():

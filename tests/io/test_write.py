@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.files import check_destination, check_suffix, write_files
+from panfocus.io.files import check_destination, check_suffix, ignores_case, write_files
 from panfocus.io.png import decode_png, encode_indexed_png
 from panfocus.io.read import read_image, read_stack
 from panfocus.io.write import (
@@ -293,4 +293,9 @@ def test_an_interrupt_before_the_first_file_appears_leaves_nothing(tmp_path, mom
     contents = {tmp_path / "one": b"1", tmp_path / "two": interrupt if moment == "writing" else b"2"}
     with pytest.raises(KeyboardInterrupt):
         write_files(contents, ready=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whether_a_disk_tells_names_apart_by_case_is_tried_out(tmp_path):
+    assert not ignores_case(tmp_path)  # on Linux
     assert list(tmp_path.iterdir()) == []

@@ -169,6 +169,15 @@ def test_alignment_takes_no_more_than_is_counted(rng, shape, dtype):
     assert allowed / 4 < peak < allowed
 
 
+def test_the_time_has_all_stages_in_it_and_cores_share_it():
+    frames = like(10, 3000, 4000)
+    plain = plan("panfocus", frames).seconds
+    assert plan("panfocus", frames, threads=1).seconds == pytest.approx(2 * plain, rel=0.2)  # other tiles
+    # Ten frames of 12 megapixels, by the seconds of one that are measured; two cores align.
+    assert plan("panfocus", frames, align=True).seconds - plain == pytest.approx(10 * (0.12 + 12 * 0.135) / 2)
+    assert plan("panfocus", frames, refine=True).seconds - plain >= 12 * 3
+
+
 def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monkeypatch):
     frames = like(100, 4000, 6000)
     monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 10**10)

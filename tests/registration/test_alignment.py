@@ -142,8 +142,17 @@ def test_a_frame_of_another_scene_is_named_and_the_chain_goes_on_behind_it(scene
 def test_frames_without_any_detail_are_refused_by_name(level, n):
     """No pair of them is believed, so that there are no equations to bring to agree."""
     frames = np.full((n, 90, 110), level, np.uint16)
-    with pytest.raises(pf.AlignmentError, match=r"cannot align frame 1 \(score 0\.00\)"):
+    with pytest.raises(pf.AlignmentError, match=r"cannot align frame 1 \(blank\).* nothing is seen in it"):
         pf.align(frames)
+
+
+def test_a_blank_frame_in_a_stack_is_not_called_another_scene(rng):
+    scene = np.kron(rng.integers(0, 200, (24, 30)), np.ones((8, 8))) + rng.integers(0, 40, (192, 240))
+    dark = rng.integers(0, 4, scene.shape)
+    frames = np.stack([scene, dark, scene]).astype(np.uint8)
+    with pytest.raises(pf.AlignmentError) as error:
+        pf.align(frames)
+    assert str(error.value) == "cannot align frame 1 (blank) with its neighbours: nothing is seen in it"
 
 
 def test_small_frames_are_left_alone_or_refused(rng):

@@ -8,8 +8,8 @@ from panfocus.errors import FileError, PanfocusError
 
 
 @contextmanager
-def errors_that_name(path: Path) -> Iterator[None]:
-    """Turn every error inside into a FileError whose text begins with `path`.
+def errors_that_name(path: Path | str) -> Iterator[None]:
+    """Turn every error inside into a FileError whose text begins with `path`, or a place in a file.
 
     Decoders raise exceptions of all kinds on a bad file; only a lack of memory is not the file's fault.
     """

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._errors import check_regular, errors_that_name
-from panfocus.io.lock import hold, is_held
+from panfocus.io.lock import hold, remove_unless_held
 
 _TEMPORARY = ".panfocus-"
 # The machine's name in it: a lock tells whether a file's owner is alive only to those who share the lock.
@@ -175,6 +175,16 @@ def new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
         file.close()  # before it was locked, another run took it for abandoned
 
 
+def ignores_case(folder: Path) -> bool:
+    """Tell whether names that differ only by case are one here, as on most disks of macOS and Windows."""
+    path, file = new_temporary(folder)
+    try:
+        return path.with_name(path.name.upper()).exists()
+    finally:
+        file.close()
+        path.unlink(missing_ok=True)
+
+
 def settle(file: BinaryIO) -> None:
     """Make sure that what was written is in the file."""
     file.flush()
@@ -201,9 +211,7 @@ def _close(file: BinaryIO) -> None:
 def remove_abandoned(folder: Path) -> None:
     """Remove what killed runs on this machine left: temporary files that nobody holds."""
     for path in folder.glob(f"{TEMPORARY_HERE}*"):
-        if not is_held(path):
-            with suppress(OSError):  # somebody else was faster
-                path.unlink()
+        remove_unless_held(path)
 
 
 def _reason(error: OSError) -> str:

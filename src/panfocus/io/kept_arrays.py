@@ -180,14 +180,14 @@ class KeptArrays:
             raise InputError(f"{name!r} is no name for an array; use letters, digits, dots and dashes")
         return self.folder / f"{name}.npy"
 
-    def check_room(self, size: int) -> None:
-        """Refuse arrays of so many bytes if the disk has no room for them."""
+    def check_room(self, size: int, *, remedy: str = "make room") -> None:
+        """Refuse arrays of so many bytes if the disk has no room for them, and say what to do then."""
         make_folder(self.folder)
         free = shutil.disk_usage(self.folder).free
         if size > free:
             raise FileError(
                 f"{self.folder}: {size / 1e6:,.0f} MB are needed there, "
-                f"{free / 1e6:,.0f} MB are free; make room"
+                f"{free / 1e6:,.0f} MB are free; {remedy}"
             )
 
 

@@ -40,18 +40,16 @@ def hold(file: BinaryIO) -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def is_held(path: Path) -> bool:
-    """Tell whether somebody holds a file, or may do so: where nothing tells, it counts as held."""
+def remove_unless_held(path: Path) -> None:
+    """Remove a file that nobody holds; where nothing tells, it counts as held."""
     if sys.platform == "win32":
-        return True
+        return
     import fcntl
 
-    try:
-        with path.open("r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    return False
+    with suppress(OSError), path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Still locked: whoever has just made it, and waits to hold it, finds then that it is gone.
+        path.unlink()
 
 
 def _take(folder: Path, *, wait: bool) -> TextIO:

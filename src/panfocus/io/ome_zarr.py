@@ -1,5 +1,6 @@
 """Images of OME-Zarr: their axes and channels, and their slices as frames, read part by part. Extra `ome`."""
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.errors import PanfocusError
+from panfocus.errors import PanfocusError, needs_extra
 from panfocus.io._errors import errors_that_name
 from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
@@ -122,6 +123,12 @@ class ZarrFrames(LazyFrames):
     def _array(self) -> Any:
         return open_array(self.image.path / self.image.array)
 
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Size of what is read at once of a slice: its chunks, in all channels."""
+        of_axes = dict(zip((axis.name for axis in self.image.axes), self.image.chunks, strict=True))
+        return 1, of_axes["y"], of_axes["x"], *self.shape[3:]
+
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         rows, cols = [*place, slice(None), slice(None)][:2]
         if len(self.channels) == 1:
@@ -129,10 +136,21 @@ class ZarrFrames(LazyFrames):
         planes = [self._plane(k, channel, rows, cols) for channel in self.channels]
         return beside_each_other(planes, alpha=self.alpha)
 
+    def _named(self, k: int, channel: int, rows: slice, cols: slice) -> str:
+        """Name a part for whoever has to find what is damaged there; all but pixels is counted from 1."""
+        spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
+        (top, bottom), (left, right) = ((span.start, span.stop - 1) for span in spans)
+        of_many = "".join(
+            f", {word} {place + 1}"
+            for word, place, axis in (("time", self.time, "t"), ("channel", channel, "c"))
+            if self.image.length(axis) > 1
+        )
+        return f"{self.image.path}, slice {k + 1}{of_many}, rows {top} to {bottom}, columns {left} to {right}"
+
     def _plane(self, k: int, channel: int, rows: slice, cols: slice) -> NDArray[Any]:
         places = {"t": self.time, "c": channel, "z": k, "y": rows, "x": cols}
         names = [axis.name for axis in self.image.axes]
-        with errors_that_name(self.image.path):
+        with errors_that_name(self._named(k, channel, rows, cols)):
             try:
                 plane = np.asarray(self._array[tuple(places[name] for name in names)])
             except Exception:
@@ -153,9 +171,7 @@ def import_zarr() -> Any:
     try:
         import zarr
     except ImportError as error:
-        raise PanfocusError(
-            "OME-Zarr needs the package zarr 3; install it with: pip install 'panfocus[ome]'"
-        ) from error
+        raise PanfocusError(needs_extra("OME-Zarr", "zarr 3", "ome")) from error
     return zarr
 
 
@@ -180,8 +196,18 @@ def use_one_thread() -> None:
     import_zarr().config.set({"async.concurrency": 1, "threading.max_workers": 1})
 
 
+def description_digest(image: ZarrImage) -> str:
+    """Digest what a store says of an image: its axes, channels, type and fill value; of a TIFF nothing."""
+    found = hashlib.sha256()
+    for folder in (image.path, image.path / image.array):
+        for name in _DESCRIPTIONS:
+            if (folder / name).is_file():
+                found.update((folder / name).read_bytes())
+    return found.hexdigest()
+
+
 def store_state(image: ZarrImage) -> list[int]:
-    """Return what changes when an image does: number and bytes of its files, the time of the last."""
+    """Return what changes when pixels do: number and bytes of their files, the time of the last."""
     n, size, last = 0, 0, 0
     with errors_that_name(image.path):
         files = (image.path / image.array).rglob("*") if image.path.is_dir() else [image.path]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from panfocus._checks import blank
-from panfocus.errors import FileError
+from panfocus.errors import FileError, needs_extra
 from panfocus.io._frame import Frame, check_pixel_count
 from panfocus.io._native_lines import lines_about
 from panfocus.io.exif import exif_of_tiff, read_exif
@@ -87,7 +87,7 @@ def _open(path: Path) -> "Iterator[rawpy.RawPy]":
         import rawpy
     except ImportError:
         raise FileError(
-            "a RAW file, which needs rawpy: pip install 'panfocus[raw]', or develop it to a 16-bit TIFF"
+            needs_extra("a RAW file", "rawpy", "raw") + ", or develop it to a 16-bit TIFF"
         ) from None
     with rawpy.imread(str(path)) as raw:
         yield raw

@@ -3,12 +3,15 @@
 import os
 import re
 import secrets
+import sys
 from pathlib import Path
 
 from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
 from panfocus.io.files import make_folder
 
+_ROOT = 0  # who may do everything anyway
+_READ, _WRITE, _ENTER = 0o044, 0o022, 0o011  # of the group, and of all others
 _TEXT = re.compile(r"[\w-]{32,100}")
 
 
@@ -19,6 +22,22 @@ def make_private_folder(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
+
+
+def check_private(path: Path) -> str | None:
+    """Say in a line what other users may do in a folder, if anything; refuse one that belongs to another."""
+    if sys.platform == "win32":
+        return None
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), _ROOT):
+        raise FileError(f"{path} belongs to another user, who may read and change all in it; choose another")
+    reached = all(folder.stat().st_mode & _ENTER for folder in path.resolve().parents)
+    may = [word for word, bits in (("read", _READ), ("write", _WRITE)) if found.st_mode & bits]
+    if not (reached and may):
+        return None
+    return (
+        f"{path}: other users may {' and '.join(may)} here; keep them out by chmod go-rwx, or choose another"
+    )
 
 
 def kept_secret(path: Path) -> str:

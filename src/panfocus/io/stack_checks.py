@@ -26,6 +26,7 @@ _SCALES = (1 / 1.16, 1 / 1.075, 1.0, 1.075, 1.16)
 # Chosen on the Lytro pairs and half of Real-MFF: one scene, warped, scores .90 or more, two scenes .50 or
 # less. Below the middle, as to refuse a good stack is worse than to fuse a bad one. docs/robustness.md
 LEAST_LIKENESS = 0.6
+_BLANK = 0.03  # of the largest contrast in the stack: a frame with less shows nothing, so no other scene
 _RECENT = 3  # frames of a scene that the next is compared with: ends of a long stack may share nothing
 _MAX_SCENES = 16  # that are remembered, so that a folder of unrelated pictures takes no longer than a stack
 _PIXELS_AT_ONCE = 1 << 20
@@ -187,12 +188,20 @@ class Stranger:
     likeness: float  # to that
 
 
+def find_blank(looks: Mapping[int, Look]) -> set[int]:
+    """Find frames that show nothing, black ones and the like, beside others that show something."""
+    contrasts = {k: 0.0 if look.thumbnail is None else look.thumbnail.std() for k, look in looks.items()}
+    least = _BLANK * max(contrasts.values(), default=0.0)
+    return {k for k, contrast in contrasts.items() if contrast <= least}
+
+
 def find_strangers(looks: Mapping[int, Look]) -> list[Stranger]:
     """Find frames that show another scene than most, in their order; if none has most, than the first has."""
     scenes: list[list[int]] = []  # the one that was last added to is the last
     closed: list[list[int]] = []
-    for k, look in looks.items():
-        if look.thumbnail is None:
+    blank = find_blank(looks)
+    for k in looks:
+        if k in blank:
             continue
         scene = next((s for s in reversed(scenes) if _best(looks, k, s[-_RECENT:])[1] >= LEAST_LIKENESS), [])
         scenes = [*(s for s in scenes if s is not scene), scene]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
-from panfocus.io.files import write_files
+from panfocus.io.files import Content
 from panfocus.io.ome import Layout
 from panfocus.io.ome_zarr import OME_UNITS, Axis, ZarrFrames, ZarrImage
 from panfocus.io.ome_zarr_reader import read_ome_zarr
@@ -76,7 +76,7 @@ class TiffFrames(ZarrFrames):
 
         index, sample = self.image.pages[self.time * len(self) + k][channel]
         spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
-        with errors_that_name(self.image.path), self._busy:
+        with errors_that_name(self._named(k, channel, rows, cols)), self._busy:
             return _rectangle(page_of(self._tiff, index), spans, sample).astype(self.dtype, copy=False)
 
 
@@ -198,9 +198,9 @@ def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
     return part
 
 
-def write_tiled_tiff(path: Path, store: Path, *, force: bool) -> None:
-    """Write all levels of a store that panfocus has made; the file is there whole or not at all."""
-    write_files({path: lambda file: _write(file, read_ome_zarr(store))}, force=force)
+def tiff_of(store: Path) -> Content:
+    """Return what a file is to hold: all levels of a store that panfocus has made."""
+    return lambda file: _write(file, read_ome_zarr(store))
 
 
 def _write(file: BinaryIO, image: ZarrImage) -> None:

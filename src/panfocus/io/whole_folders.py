@@ -27,15 +27,20 @@ def check_new_folder(path: Path, *, force: bool, inputs: Iterable[Path] = ()) ->
 
 
 def move_folder(source: Path, target: Path, *, force: bool) -> None:
-    """Move a folder to its place, also to another disk; it appears there whole, in place of an older one."""
+    """Move a folder to its place, also to another disk; it appears there whole, in place of an older one.
+
+    A kill at any moment leaves one of the two whole at least: the older is removed when the new has its name.
+    """
     with errors_that_name(target):
         if target.exists() and not force:
             raise FileError("exists already; choose another name, or overwrite it with --force")
-        beside = target.with_name(f"{TEMPORARY_HERE}{secrets.token_hex(8)}")
-        shutil.move(source, beside)
+        new, old = (target.with_name(f"{TEMPORARY_HERE}{secrets.token_hex(8)}") for _ in range(2))
+        shutil.move(source, new)
         if target.exists():
-            remove_folder(target)
-        beside.rename(target)
+            target.rename(old)
+        new.rename(target)
+        if old.exists():
+            remove_folder(old)
 
 
 def remove_folder(path: Path, *, but: Collection[str] = ()) -> None:

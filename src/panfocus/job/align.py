@@ -80,7 +80,7 @@ def aligned_stack(
         stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
         found = find_alignment(stack.frames, model, reference=reference, progress=progress)
     try:
-        check_aligned(found, stack.names)
+        check_aligned(found, stack.frames, stack.names)
     except AlignmentError as error:
         advice = "leave it out, as --skip-bad does,"
         if found.reference in error.frames:
@@ -105,11 +105,13 @@ def model_for(asked: str, acquisition: "Acquisition | None", shape: tuple[int, .
 
 def _without(lost: Sequence[int], stack: "Stack", found: "Alignment", bad: "BadFrames") -> list[int]:
     """Drop frames that cannot be aligned; return the numbers of the others."""
-    from panfocus.registration import missed
+    from panfocus.registration import find_blank, missed
 
+    blank = find_blank(stack.frames, lost)
     for k in lost:
-        whom, score = missed(found, k, stack.names), found.scores[k]
-        reason = f"{stack.names[k]} cannot be aligned with {whom} (score {score:.2f})"
+        whom = missed(found, k, stack.names)
+        why = "it is blank" if k in blank else f"score {found.scores[k]:.2f}"
+        reason = f"{stack.names[k]} cannot be aligned with {whom} ({why})"
         bad.drop(stack.names[k], InputError(reason))
     kept = [k for k in range(len(stack.names)) if k not in lost]
     bad.check_enough_left(len(kept))

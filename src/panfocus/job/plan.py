@@ -35,6 +35,9 @@ SECONDS = {
     "sr-ksvd": 1.0,
 }
 FILE_SECONDS = 0.04  # for reading a megapixel of a frame
+# For aligning a frame, and for each of its megapixels: frames that have to be moved.
+ALIGN_SECONDS, ALIGN_MEGAPIXEL_SECONDS = 0.12, 0.135
+REFINE_SECONDS = 3.0  # for a megapixel of the picture, by one core whatever there are
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def make_plan(
         tile_memory=tile_memory,
         side=side,
         memory=needs.at_peak(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
-        seconds=_seconds(name, n_fused * height * width / 1e6, work),
+        seconds=_seconds(name, frames, n_fused, work, align=align, refine=refine),
     )
 
 
@@ -171,12 +174,19 @@ def _limit(least: int, enough: int, max_memory: int | None) -> int:
     return max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
 
 
-def _seconds(name: str, megapixels: float, work_with_halos: float) -> float | None:
+def _seconds(
+    name: str, frames: "Frames", n_fused: int, work_with_halos: float, *, align: bool, refine: bool
+) -> float | None:
     from panfocus._threads import thread_count
 
     if name not in SECONDS:
         return None
-    return megapixels * (work_with_halos * SECONDS[name] + FILE_SECONDS) / thread_count()
+    n_frames, height, width = frames.shape[:3]
+    megapixels = height * width / 1e6
+    of_cores = n_fused * megapixels * (work_with_halos * SECONDS[name] + FILE_SECONDS)
+    if align:
+        of_cores += n_frames * (ALIGN_SECONDS + megapixels * ALIGN_MEGAPIXEL_SECONDS)
+    return of_cores / thread_count() + (megapixels * REFINE_SECONDS if refine else 0.0)
 
 
 def _count_atoms(method: "FusionMethod") -> int:

@@ -11,6 +11,7 @@ from panfocus.registration.alignment import (
     missed,
 )
 from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
+from panfocus.registration.blank import find_blank
 from panfocus.registration.memory import alignment_bytes
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "apply_alignment",
     "check_aligned",
     "find_alignment",
+    "find_blank",
     "lost_frames",
     "missed",
 ]

@@ -1,6 +1,6 @@
 """`align`: frames that lie on each other, or the reason why they do not."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
 from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
 from panfocus.registration.area import common_area
+from panfocus.registration.blank import find_blank
 from panfocus.registration.chain import (
     LEAST_SCORE,
     Explanation,
@@ -121,7 +122,7 @@ def align(
     stack = _checks.frames_array(frames)
     with limit_threads(threads):
         found = find_alignment(stack, model, reference=reference, progress=progress)
-        check_aligned(found)
+        check_aligned(found, stack)
         if found.model == "none":
             full = np.ones(stack.shape[1:3], np.bool_) if borders == "mark" else None
             return Aligned(**vars(found), frames=np.asarray(stack[:]), valid=full)
@@ -220,11 +221,15 @@ def missed(found: Alignment, k: int, names: Sequence[str]) -> str:
     return f"{names[found.reference]} by way of those between"
 
 
-def check_aligned(found: Alignment, names: Sequence[str] | None = None) -> None:
+def check_aligned(found: Alignment, frames: Frames, names: Sequence[str] | None = None) -> None:
     """Refuse a stack of which some frames could not be aligned, by name and score."""
     if lost := lost_frames(found):
         names = names or [f"frame {k}" for k in range(len(found.scores))]
-        named = ", ".join(f"{names[k]} (score {found.scores[k]:.2f})" for k in lost)
-        raise AlignmentError(
-            f"cannot align {named} with {missed(found, lost[0], names)}: another scene, or too blurred", lost
-        )
+        blank = find_blank(frames, lost)
+        named = ", ".join(f"{names[k]} ({_seen(found, k, blank)})" for k in lost)
+        why = "another scene, or too blurred" if set(lost) - blank else "nothing is seen in it"
+        raise AlignmentError(f"cannot align {named} with {missed(found, lost[0], names)}: {why}", lost)
+
+
+def _seen(found: Alignment, k: int, blank: Container[int]) -> str:
+    return "blank" if k in blank else f"score {found.scores[k]:.2f}"
