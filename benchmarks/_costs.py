@@ -65,8 +65,9 @@ def _in_new_process(measure: Callable[..., Any], *arguments: object) -> Any:
 
 
 def _stack_cost(folder: Path) -> StackCost:
-    from panfocus.batch.run import fuse_stack_here, outputs_of, plan
-    from panfocus.batch.work import SUMMARY
+    from panfocus.batch.names import SUMMARY
+    from panfocus.batch.run import outputs_of, plan
+    from panfocus.batch.work import fuse_stack
     from panfocus.job.outputs import Outputs
     from panfocus.job.request import Request
 
@@ -75,8 +76,8 @@ def _stack_cost(folder: Path) -> StackCost:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / SUMMARY).touch()
         stacks = {"first": files[:2], "second": files}
-        for task in plan(stacks, Path(place), like, file_format="png", maps=()):
-            outcome = fuse_stack_here(task)
+        for task in plan(stacks, Path(place), like, folder=folder, file_format="png", maps=()):
+            outcome = fuse_stack(task)
             assert outcome.error is None, outcome.error
         report = json.loads(outputs_of(Path(place) / "second", "png", ()).report.read_text())
     times: dict[str, float] = defaultdict(float, report["times"])
@@ -166,7 +167,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
                 patch.object(ZarrFrames, "_plane", clock.timed("read", ZarrFrames._plane)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
                 patch.object(execute, "fuse_part", noting),
-                patch("panfocus.giant.run.in_processes", clock.here),
+                patch("panfocus.perform.in_processes", clock.here),
             ):
                 report = run(job, clock, force=False, scheduler=None)
     (unit,) = report["units"]

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -112,10 +112,11 @@ def fused_with_peaks(command: list, started) -> tuple[float, int, list[int]]:
 
 def overhead_of_empty_tasks(address: str) -> float:
     """Seconds that the scheduler and the connection to it take for a task that does nothing."""
-    from panfocus.cluster import on_cluster
+    from panfocus.cluster import Cluster
 
     begun = time.perf_counter()
-    done = list(on_cluster(abs, [(i,) for i in range(EMPTY_TASKS)], address, say=print))
+    with closing(Cluster(address, print)) as cluster:
+        done = list(cluster.perform(abs, [(i,) for i in range(EMPTY_TASKS)]))
     assert len(done) == EMPTY_TASKS
     return (time.perf_counter() - begun) / EMPTY_TASKS
 

@@ -2,18 +2,20 @@
 
 import shutil
 import time
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks._costs import Clock
 from benchmarks.local_cluster import local_cluster
-from panfocus.cluster import on_cluster
+from panfocus.cluster import Cluster
 from panfocus.giant.folder import Task, of_task, taken
 from panfocus.giant.plan import rectangles
 from panfocus.giant.prepare import prepare
-from panfocus.giant.run import Crew, _tasks
+from panfocus.giant.stages import Stages, tasks_of
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
+from panfocus.perform import Workers
 
 
 def nothing(number: int) -> int:
@@ -23,21 +25,21 @@ def nothing(number: int) -> int:
 
 def seconds_per_empty_task(n_tasks: int) -> float:
     """Return what scheduler and client take for a task, on a cluster of two workers."""
-    with local_cluster(2) as cluster:
-        address = cluster.scheduler_address
-        list(on_cluster(nothing, [(n,) for n in range(10)], address, say=print))
+    with local_cluster(2) as started, closing(Cluster(started.scheduler_address, print)) as cluster:
+        list(cluster.perform(nothing, [(n,) for n in range(10)]))
         began = time.perf_counter()
-        found = list(on_cluster(nothing, [(n,) for n in range(n_tasks)], address, say=print))
+        found = list(cluster.perform(nothing, [(n,) for n in range(n_tasks)]))
         assert len(found) == n_tasks
         return (time.perf_counter() - began) / n_tasks
 
 
-def note(task: Task) -> dict[str, bool]:
+def note(task: Task) -> dict[str, float]:
     """Be a tile that costs nothing: it is only noted that it is done."""
-    folder = of_task(task.folder, task.run)
+    folder = of_task(task.folder, task.plan_id)
     assert folder.kept(f"done-{task.name}") is None
-    folder.keep(f"done-{task.name}", {"empty": True})
-    return {"empty": True}
+    told = {"seconds": 0.0}
+    folder.keep(f"done-{task.name}", told)
+    return told
 
 
 def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
@@ -46,12 +48,16 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
     request = Request(inputs=(str(store),), outputs=Outputs(image=output))
     job = prepare(request, decisions="shared", force=False)
     regions = list(rectangles((n_tasks, 1), 1))
-    with local_cluster(2) as cluster, taken(job.folder, job.plan, print) as folder:
-        crew = Crew(Clock(), cluster.scheduler_address, 2)
-        with patch("panfocus.giant.run.work", note):
-            crew.do("warm", _tasks(folder, "warm", 0, regions[:10]))
+    with (
+        local_cluster(2) as started,
+        closing(Cluster(started.scheduler_address, print)) as cluster,
+        taken(job.folder, job.plan, print) as folder,
+    ):
+        stages = Stages(Clock(), Workers(cluster))
+        with patch("panfocus.giant.stages.work", note):
+            stages.do("warm", tasks_of(folder, "warm", 0, regions[:10]))
             began = time.perf_counter()
-            crew.do("fuse", _tasks(folder, "fuse", 0, regions))
+            stages.do("fuse", tasks_of(folder, "fuse", 0, regions))
             seconds = time.perf_counter() - began
     shutil.rmtree(job.folder)
     return seconds / n_tasks

@@ -32,7 +32,7 @@ EMPTY = 2000  # tasks that do nothing
 class Sizes:
     """What is made for measuring."""
 
-    stacks: int = 44
+    stacks: int = 32
     frames: int = 10
     megapixels: float = 3.0
     large: float = 12.0  # megapixels of the one stack that costs are told of
@@ -140,7 +140,7 @@ def main(words: Sequence[str] | None = None) -> None:
     n_empty = EMPTY // 10 if given.quick else EMPTY
     per_task = {
         "task": seconds_per_empty_task(n_empty),
-        "tile": seconds_per_empty_tile(given.folder / "part.ome.zarr", n_empty),
+        "tile": seconds_per_empty_tile(given.folder / "store.ome.zarr", n_empty),
     }
     print(f"a task: {per_task}", flush=True)
     figures = {

@@ -41,3 +41,12 @@ def test_start_and_client_come_on_top_and_lower_the_share():
 def test_what_all_workers_share_limits_them(cluster, seconds, limit):
     found = predict([STAGE], cluster, client=0)
     assert (found.seconds, found.limit) == (pytest.approx(seconds), limit)
+
+
+def test_the_share_of_a_run_is_what_its_workers_worked_of_the_time_that_they_had():
+    pytest.importorskip("distributed")
+    from benchmarks.local_cluster import Run
+
+    run = Run(seconds=50, tasks=10, working=80, processor=70, peaks=())
+    assert run.share(2) == pytest.approx(0.8)
+    assert run.share(4) == pytest.approx(0.4)

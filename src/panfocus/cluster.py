@@ -1,15 +1,17 @@
 """Work on the machines of a Dask cluster: the little that is needed of it, loaded when it is used."""
 
 import logging
+import secrets
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from panfocus._compile_notes import Relay, hear_of_compiling
 from panfocus._processes import Lost
-from panfocus.errors import InputError, PanfocusError
+from panfocus.errors import InputError, PanfocusError, needs_extra
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -23,42 +25,197 @@ MOST_UNDER_WAY = 1000  # tasks that the scheduler holds at once; it may ask for 
 MEMORY_SHARE = 0.7  # of a worker's limit: from there on Dask moves what it holds to the disk
 
 
-def on_cluster(
-    work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], address: str, *, say: Callable[[str], None]
-) -> Generator[tuple[int, Result | Lost]]:
-    """Yield the place of a task and the result of `work(*task)` on a cluster, as they come.
+class Cluster:
+    """A connection to the scheduler of a cluster, which is made again when it is lost; `say` is told so."""
 
-    Tasks are to be small, names and numbers: they go through the scheduler. One whose worker dies goes to
-    another, as often as the scheduler allows (`allowed-failures`, 3 by default). It may only have waited on
-    workers that others killed: at the end it is tried once more, alone, and is `Lost` if that fails too.
-    If the connection to the scheduler is cut, what has no result yet is given to it again when it is back;
-    `say` is told so. A task may so be begun while it is still under way: the work has to see to that.
-    """
-    crew: _Crew[Result] = _Crew(work, address, say)
-    waiting = enumerate(tasks)
-    suspects: dict[int, tuple[Any, ...]] = {}
-    try:
+    def __init__(self, address: str, say: Callable[[str], None]) -> None:
+        self.address = address
+        self._say = say
+        self._compiling = Relay("on the workers: ")
+        self._topic = f"panfocus-{secrets.token_hex(8)}"  # under which workers tell of their compiling
+        self._client = self._connected()
+        self._tell_if_no_workers()
+
+    def perform(
+        self, work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
+    ) -> Generator[tuple[int, Result | Lost]]:
+        """Yield the place of a task and the result of `work(*task)`, as they come.
+
+        Tasks are to be small, names and numbers: they go through the scheduler. One whose worker dies goes to
+        another, as often as the scheduler allows (`allowed-failures`, 3 by default). It may only have waited
+        on workers that others killed: at the end it is tried once more, alone, and is `Lost` if that fails
+        too. So is one that somebody has cancelled. If the connection to the scheduler is cut, what has no
+        result yet is given to it again when it is back. A task may so be begun while it is still under way:
+        the work has to see to that.
+        """
+        waiting = enumerate(tasks)
+        suspects: dict[int, tuple[Any, ...]] = {}
+        with closing(_Given(self, work)) as given:
+            while True:
+                for i, task in islice(waiting, MOST_UNDER_WAY - len(given.tasks)):
+                    given.begin(i, task)
+                if not given.tasks:
+                    break
+                for i, task, result in given.finished():
+                    if isinstance(result, Lost):
+                        suspects[i] = task
+                    else:
+                        yield i, result
+            for i, task in suspects.items():
+                given.begin(i, task)
+                yield from ((i, result) for _, _, result in given.finished())
+
+    def submit(self, work: Callable[..., Any], task: tuple[Any, ...]) -> "Future[Any]":
+        """Give a task to the workers, under a new key: begun again, it has not the result of before."""
+        if self.is_lost:
+            self.connect_again()
+        key = f"{work.__name__}-{secrets.token_hex(16)}"  # dashboards show what stands before the dash
+        return self._client.submit(_work_and_tell, self._topic, work, task, key=key)
+
+    def has_given(self, future: "Future[Any]") -> bool:
+        """Whether a future is of this connection, and not of one that was lost."""
+        return future.client is self._client
+
+    def cancel(self, futures: "Iterable[Future[Any]]") -> None:
+        """Give up what has not begun; what has ends by itself."""
+        with suppress(Exception):  # a connection that is gone
+            self._client.cancel(list(futures))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is."""
+        return bool(self._client.status != "running")
+
+    def connect_again(self) -> None:
+        """Try to reach the scheduler until it answers, or too long."""
+        self._say(f"lost the connection to the scheduler at {self.address}; trying again")
+        deadline = time.monotonic() + SECONDS_LOST
         while True:
-            for i, task in islice(waiting, MOST_UNDER_WAY - len(crew.under_way)):
-                crew.begin(i, task)
-            if not crew.under_way:
+            self.close()
+            try:
+                self._client = self._connected()
                 break
-            given = {i: task for i, (_, task) in crew.under_way.items()}
-            finished = crew.finished()
-            for i, result in finished:
-                if isinstance(result, Lost):
-                    suspects[i] = given[i]
-                else:
-                    yield i, result
-            if not finished:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-        for i, task in suspects.items():
-            crew.begin(i, task)
-            while not (finished := crew.finished()):
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-            yield from finished
+            except InputError as error:
+                if time.monotonic() > deadline:
+                    raise PanfocusError(
+                        f"the scheduler at {self.address} has not answered for {SECONDS_LOST / 60:.0f} "
+                        "minutes; what is finished is kept, the same command goes on from there"
+                    ) from error
+                time.sleep(1)
+        self._say("connected again; the work goes on")
+        self._tell_if_no_workers()
+
+    def close(self) -> None:
+        """End the connection."""
+        with suppress(Exception):
+            self._client.close(timeout=1)
+
+    def _connected(self) -> "Client":
+        client = connect(self.address)
+        client.subscribe_topic(self._topic, lambda event: self._compiling.tell(event[1]))
+        return client
+
+    def _tell_if_no_workers(self) -> None:
+        """Say why nothing happens: the workers of a scheduler that ended have ended with it."""
+        if not self._client.scheduler_info()["workers"]:
+            self._say(f"the scheduler at {self.address} has no workers yet; waiting for them")
+
+
+@contextmanager
+def connected(address: str | None, say: Callable[[str], None]) -> Iterator[Cluster | None]:
+    """Have a connection to a cluster while the block lasts, if an address is given."""
+    if address is None:
+        yield None
+        return
+    with closing(Cluster(address, say)) as cluster:
+        yield cluster
+
+
+def connect(address: str) -> "Client":
+    """Return a connection to a scheduler, or say why there is none."""
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise PanfocusError(needs_extra("--scheduler", "Dask", "dask")) from error
+    # What it logs is for those who run clusters, and would stand between our lines.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        return Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:  # nobody there, or no address at all
+        raise InputError(
+            f"--scheduler {address}: no Dask scheduler answers there; start one with `dask scheduler`, "
+            "and give the address that it prints, such as tcp://10.0.0.5:8786"
+        ) from error
+
+
+class _Given(Generic[Result]):
+    """Tasks that were given to the workers and have no result yet."""
+
+    def __init__(self, cluster: Cluster, work: Callable[..., Result]) -> None:
+        self.tasks: dict[int, tuple[Any, ...]] = {}
+        self._futures: dict[int, Future[Any]] = {}
+        self._cluster = cluster
+        self._work = work
+
+    def begin(self, i: int, task: tuple[Any, ...]) -> None:
+        self.tasks[i] = task
+        self._futures[i] = self._cluster.submit(self._work, task)
+
+    def finished(self) -> list[tuple[int, tuple[Any, ...], Result | Lost]]:
+        """Wait for results; return what has come, with the places and tasks."""
+        while not (found := self._look()):
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        for i, _ in found:
+            del self._futures[i]
+        return [(i, self.tasks.pop(i), result) for i, result in found]
+
+    def close(self) -> None:
+        self._cluster.cancel(self._futures.values())
+
+    def _look(self) -> list[tuple[int, Result | Lost]]:
+        statuses = {i: future.status for i, future in self._futures.items()}
+        # Dask cancels all that is under way when it loses the scheduler, though it may be back already.
+        all_cancelled = len(statuses) > 1 and {*statuses.values()} == {"cancelled"}
+        if self._cluster.is_lost or all_cancelled:
+            self._cluster.connect_again()
+        if old := [i for i, future in self._futures.items() if not self._cluster.has_given(future)]:
+            for i in old:
+                self.begin(i, self.tasks[i])
+            return []
+        found: list[tuple[int, Result | Lost]] = []
+        for i, status in statuses.items():
+            if status == "finished":
+                # It is still fetched: should that fail, the next look finds out why.
+                with suppress(OSError, TimeoutError, CancelledError):
+                    found.append((i, self._futures[i].result(timeout=SECONDS_TO_ANSWER)))
+            elif status == "cancelled":
+                found.append((i, Lost(0)))
+            elif status == "error":
+                found.append((i, self._lost(self._futures[i].exception())))
+        return found
+
+    def _lost(self, error: Any) -> Lost:
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return Lost(error.allowed_failures + 1)
+        if isinstance(error, ImportError) or "deserializ" in str(error):
+            raise PanfocusError(
+                f"--scheduler {self._cluster.address}: the cluster cannot load the work ({error}); "
+                "its scheduler and workers need the same panfocus as is installed here"
+            ) from error
+        raise error
+
+
+def _work_and_tell(topic: str, work: Callable[..., Result], task: tuple[Any, ...]) -> Result:
+    """Do a task on a worker, and tell those who listen of compiling."""
+    worker = _this_worker()
+    stop = hear_of_compiling(lambda line: worker.log_event(topic, line))
+    try:
+        return work(*task)
     finally:
-        crew.close()
+        stop()
 
 
 def memory_of_task() -> int | None:
@@ -75,102 +232,3 @@ def _this_worker() -> Any:
         return get_worker()
     except (ModuleNotFoundError, ValueError):  # no Dask, or none of its workers
         return None
-
-
-def connect(address: str) -> "Client":
-    """Return a connection to a scheduler, or say why there is none."""
-    try:
-        from distributed import Client
-    except ModuleNotFoundError as error:
-        raise PanfocusError("--scheduler needs Dask; pip install 'panfocus[dask]'") from error
-    # What it logs is for those who run clusters, and would stand between our lines.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    try:
-        return Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
-    except (OSError, ValueError) as error:  # nobody there, or no address at all
-        raise InputError(
-            f"--scheduler {address}: no Dask scheduler answers there; start one with `dask scheduler`, "
-            "and give the address that it prints, such as tcp://10.0.0.5:8786"
-        ) from error
-
-
-class _Crew(Generic[Result]):
-    """What was given to the workers, over a connection that is made again when it is lost."""
-
-    def __init__(self, work: Callable[..., Result], address: str, say: Callable[[str], None]) -> None:
-        self.under_way: dict[int, tuple[Future[Any], tuple[Any, ...]]] = {}
-        self._work = work
-        self._address = address
-        self._say = say
-        self._client = connect(address)
-        self._tell_if_no_workers()
-
-    def begin(self, i: int, task: tuple[Any, ...]) -> None:
-        # Not pure: equal tasks are not one, and what is begun again has not the result of before.
-        self.under_way[i] = self._client.submit(self._work, *task, pure=False), task
-
-    def finished(self) -> list[tuple[int, Result | Lost]]:
-        """Return what has come since the last look."""
-        found: list[tuple[int, Result | Lost]] = []
-        statuses = {i: future.status for i, (future, _) in self.under_way.items()}
-        if self._client.status != "running" or "cancelled" in statuses.values():
-            self._connect_again()
-            return found
-        for i, status in statuses.items():
-            future, _ = self.under_way[i]
-            if status == "finished":
-                # It is still fetched: should that fail, the next look finds out why.
-                with suppress(OSError, TimeoutError, CancelledError):
-                    found.append((i, future.result(timeout=SECONDS_TO_ANSWER)))
-            elif status == "error":
-                found.append((i, self._lost(future)))
-        for i, _ in found:
-            del self.under_way[i]
-        return found
-
-    def close(self) -> None:
-        """Give up what has not begun; what has ends by itself."""
-        with suppress(Exception):  # a connection that is gone
-            self._client.cancel([future for future, _ in self.under_way.values()])
-        with suppress(Exception):
-            self._client.close(timeout=1)
-
-    def _lost(self, future: "Future[Any]") -> Lost:
-        from distributed import KilledWorker
-
-        error = future.exception()
-        if isinstance(error, KilledWorker):
-            return Lost(error.allowed_failures + 1)
-        if isinstance(error, ImportError) or "deserializ" in str(error):
-            raise PanfocusError(
-                f"--scheduler {self._address}: the cluster cannot load the work ({error}); "
-                "its scheduler and workers need the same panfocus as is installed here"
-            ) from error
-        raise error
-
-    def _connect_again(self) -> None:
-        self._say(f"lost the connection to the scheduler at {self._address}; trying again")
-        deadline = time.monotonic() + SECONDS_LOST
-        while True:
-            with suppress(Exception):
-                self._client.close(timeout=1)
-            try:
-                self._client = connect(self._address)
-                break
-            except InputError as error:
-                if time.monotonic() > deadline:
-                    raise PanfocusError(
-                        f"the scheduler at {self._address} has not answered for {SECONDS_LOST / 60:.0f} "
-                        "minutes; what is finished is kept, the same command goes on from there"
-                    ) from error
-                time.sleep(1)
-        for i, (_, task) in list(self.under_way.items()):
-            self.begin(i, task)
-        self._say(f"connected again; {len(self.under_way)} tasks go on")
-        self._tell_if_no_workers()
-
-    def _tell_if_no_workers(self) -> None:
-        """Say why nothing happens: the workers of a scheduler that ended have ended with it."""
-        if not self._client.scheduler_info()["workers"]:
-            self._say(f"the scheduler at {self._address} has no workers yet; waiting for them")

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from panfocus.batch.find import RECORD
+from panfocus.batch.names import RECORD
 from panfocus.io.write import write_image
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request

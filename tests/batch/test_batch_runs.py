@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
@@ -11,7 +12,7 @@ import pytest
 from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from panfocus.batch import find
-from panfocus.batch.run import Workers, _performed, batch_folder, plan, run_batch
+from panfocus.batch.run import _performed, batch_folder, plan, run_batch
 from panfocus.batch.work import fuse_stack
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -42,21 +43,16 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
         killed.append(multiprocessing.active_children()[0].pid)
         os.kill(killed[0], signal.SIGKILL)
 
-    monkeypatch.setattr("panfocus.batch.run.fuse_stack_here", slowly)
+    monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
     request = Request(inputs=(), outputs=Outputs())
-    tasks = plan(find.by_folders(data, without=output).stacks, output, request, file_format="png", maps=())
+    tasks = plan(
+        find.by_folders(data, without=output).stacks, output, request, folder=data, file_format="png", maps=()
+    )
     warned = []
     killer = threading.Thread(target=kill_in_the_middle)
     killer.start()
-    with batch_folder(output):
-        outcomes = run_batch(
-            tasks,
-            Workers(processes=2),
-            done=[],
-            say=print,
-            warn=warned.append,
-            progress=lambda *_: None,
-        )
+    with batch_folder(output, [task.name for task in tasks]):
+        outcomes = run_batch(tasks, done=[], warn=warned.append, progress=lambda *_: None, processes=2)
     killer.join()
     assert killed
     assert [outcome.name for outcome in outcomes] == names
@@ -82,11 +78,13 @@ def test_workers_share_the_cores_and_the_memory(tmp_path, monkeypatch, cores, wo
         yield from ()
 
     monkeypatch.setattr("panfocus.batch.run.available_cores", lambda: cores)
-    monkeypatch.setattr("panfocus.batch.run.in_processes", note)
+    monkeypatch.setattr("panfocus.perform.in_processes", note)
     monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 8_000_000_000)
     stacks = dict.fromkeys("abc", (tmp_path / "a.png", tmp_path / "b.png"))
-    tasks = plan(stacks, tmp_path, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
-    list(_performed(tasks, Workers(processes=workers), say=print, on_leaving=print))
+    tasks = plan(
+        stacks, tmp_path, Request(inputs=(), outputs=Outputs()), folder=tmp_path, file_format="png", maps=()
+    )
+    list(_performed(tasks, None, workers, on_leaving=print))
     assert (given["n_processes"], given["threads"]) == (workers, threads)
     assert {request.threads for request in given["requests"]} == {threads}
     assert {request.max_memory for request in given["requests"]} == {str(6_000_000_000 // workers)}
@@ -169,6 +167,19 @@ def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):
     ]
 
 
+def test_a_table_that_names_other_files_of_the_same_names_sizes_and_times_is_seen(tmp_path, run):
+    write_stacks(tmp_path, ["one"])
+    shutil.copytree(tmp_path / "one", tmp_path / "two")  # with the times of the files
+    table = tmp_path / "table.csv"
+    arguments = ("batch", tmp_path, "-o", tmp_path / "out", "--csv", table)
+    table.write_text("stack,file\nx,one/a.png\nx,one/b.png\n")
+    assert run(*arguments).code == 0
+    table.write_text("stack,file\nx,two/a.png\nx,two/b.png\n")
+    ran = run(*arguments)
+    assert ran.code == 1
+    assert "from other files" in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -233,3 +244,14 @@ def test_a_dry_run_names_the_stacks_and_writes_nothing(tmp_path, run):
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--dry-run")
     assert (ran.code, ran.out) == (0, "found 1 stack of 2 files\n  a: 2 files\n")
     assert not (tmp_path / "out").exists()
+
+
+def test_names_that_a_disk_does_not_tell_apart_are_refused_before_anything_is_written(
+    tmp_path, run, monkeypatch
+):
+    write_stacks(tmp_path / "data", ["Well", "well"])
+    monkeypatch.setattr("panfocus.io.files.ignores_case", lambda _: True)
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "new" / "out")
+    assert ran.code == 1
+    assert "the results of the stacks 'Well' and 'well' would go to one folder" in ran.err
+    assert not (tmp_path / "new").exists()

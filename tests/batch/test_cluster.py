@@ -1,6 +1,7 @@
 """Batches on a Dask cluster of this machine: workers die, connections are cut, files are damaged."""
 
 import json
+import logging
 import os
 import pickle
 import signal
@@ -12,9 +13,10 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 from stacks import check_complete, damage, n_finished, write_stacks
 
+from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import cluster
 from panfocus.batch import find
-from panfocus.batch.run import Workers, batch_folder, finished_before, plan, run_batch
+from panfocus.batch.run import batch_folder, finished_before, plan, run_batch
 from panfocus.batch.work import Outcome
 from panfocus.errors import InputError, PanfocusError
 from panfocus.job.outputs import Outputs
@@ -140,16 +142,16 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
     said, warned = [], []
     monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
     found = find.by_folders(data, without=output)
-    tasks = plan(found.stacks, output, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
-    with batch_folder(output), in_the_middle(output, happen):
-        outcomes = run_batch(
-            tasks,
-            Workers(scheduler=f"tcp://127.0.0.1:{proxy.port}"),
-            done=[],
-            say=said.append,
-            warn=warned.append,
-            progress=lambda *_: None,
-        )
+    tasks = plan(
+        found.stacks, output, Request(inputs=(), outputs=Outputs()), folder=data, file_format="png", maps=()
+    )
+    address = f"tcp://127.0.0.1:{proxy.port}"
+    with (
+        cluster.connected(address, said.append) as connection,
+        batch_folder(output, found.stacks),
+        in_the_middle(output, happen),
+    ):
+        outcomes = run_batch(tasks, done=[], warn=warned.append, progress=lambda *_: None, cluster=connection)
     assert proxy.cuts
     assert said[0].startswith("lost the connection to the scheduler")
     assert said[-1].startswith("connected again; ")
@@ -168,34 +170,99 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
     assert len(finished_before(tasks, force=False)) == N_STACKS - 1
 
 
-def test_a_task_carries_names_and_no_pixels(tmp_path):
+def test_a_stack_that_is_given_to_a_cluster_is_names_and_no_pixels(tmp_path, run):
+    write_stacks(tmp_path / "data", ["a"])  # a single one goes there too
+    with fake_cluster() as clients:
+        ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--scheduler", "tcp://far:8786")
+    assert (ran.code, ran.err) == (0, "")
+    (client,) = clients
+    ((work, size),) = client.given
+    assert work == "fuse_stack"
+    assert size < MOST_BYTES
+
+
+def test_a_task_grows_with_the_names_of_its_files_alone(tmp_path):
     """Of a hundred frames of 50 megapixels, too: its size is that of their names, and a page of settings."""
     files = tuple(tmp_path / f"frame-{i:03}.tif" for i in range(100))
-    (task,) = plan({"a": files}, tmp_path, Request(inputs=(), outputs=Outputs()), file_format="png", maps=())
+    (task,) = plan(
+        {"a": files},
+        tmp_path,
+        Request(inputs=(), outputs=Outputs()),
+        folder=tmp_path,
+        file_format="png",
+        maps=(),
+    )
     names = sum(len(str(path)) for path in files)
     assert len(pickle.dumps(task)) < 2 * names + 4000
 
 
+def performed(work, tasks, address):
+    with cluster.connected(address, print) as connection:
+        return dict(connection.perform(work, tasks))
+
+
 def die(number):
     if number == 1:
+        time.sleep(0.5)  # a worker that is killed while it starts is not started again
         os.kill(os.getpid(), signal.SIGKILL)
     return 2 * number
 
 
 def test_a_task_that_kills_its_workers_is_lost_and_no_other(tmp_path):
-    # A cluster of its own: a worker that is killed while it starts is not started again.
     with two_workers(tmp_path) as started:
         tasks = [(n,) for n in range(4)]
-        found = dict(cluster.on_cluster(die, tasks, started.scheduler_address, say=print))
+        found = performed(die, tasks, started.scheduler_address)
     assert isinstance(found.pop(1), cluster.Lost)
     assert found == {0: 0, 2: 4, 3: 6}
 
 
 def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
     """Of 2 GB: Dask moves things to the disk from 70 % on."""
-    found = dict(cluster.on_cluster(cluster.memory_of_task, [()], local_cluster.scheduler_address, say=print))
-    assert found == {0: 1_400_000_000}
+    assert performed(cluster.memory_of_task, [()], local_cluster.scheduler_address) == {0: 1_400_000_000}
     assert cluster.memory_of_task() is None  # here, where no worker is
+
+
+def hold(folder, number):
+    """Wait, the first time, until somebody has cancelled it."""
+    if number == 1 and not (folder / "cancelled").exists():
+        (folder / "begun").touch()
+        while not (folder / "cancelled").exists():
+            time.sleep(0.02)
+    return 2 * number
+
+
+def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(local_cluster, tmp_path):
+    def cancel():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        with distributed.Client(local_cluster.scheduler_address, set_as_default=False) as other:
+            tasks = local_cluster.scheduler.tasks.values()
+            (key,) = [
+                task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"
+            ]
+            other.cancel([distributed.Future(key, other)], force=True)
+        (tmp_path / "cancelled").touch()
+
+    said = []
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    with cluster.connected(local_cluster.scheduler_address, said.append) as connection:
+        found = dict(connection.perform(hold, [(tmp_path, n) for n in range(2)]))
+    thread.join()
+    assert (found, said) == ({0: 0, 1: 2}, [])
+
+
+def compile_something(number):
+    logging.getLogger("panfocus._compile").info("compiling for this machine")
+    return number
+
+
+def test_it_is_told_once_that_workers_compile(local_cluster, caplog):
+    caplog.set_level(logging.INFO, "panfocus._compile")
+    assert len(performed(compile_something, [(n,) for n in range(4)], local_cluster.scheduler_address)) == 4
+    assert [record.getMessage() for record in caplog.records if record.name == "panfocus._compile"] == [
+        "on the workers: compiling for this machine"
+    ]
 
 
 def double(number):
@@ -207,13 +274,14 @@ def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, m
     monkeypatch.setattr(cluster, "SECONDS_LOST", 0.0)
     host, port = local_cluster.scheduler_address.removeprefix("tcp://").split(":")
     proxy = Proxy((host, int(port)))
-    results = cluster.on_cluster(
-        double, ((n,) for n in range(3000)), f"tcp://127.0.0.1:{proxy.port}", say=print
-    )
-    next(results)
-    proxy.cut()
-    with pytest.raises(PanfocusError, match=r"has not answered for .* the same command goes on from there"):
-        list(results)
+    with cluster.connected(f"tcp://127.0.0.1:{proxy.port}", print) as connection:
+        results = connection.perform(double, ((n,) for n in range(3000)))
+        next(results)
+        proxy.cut()
+        with pytest.raises(
+            PanfocusError, match=r"has not answered for .* the same command goes on from there"
+        ):
+            list(results)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here"])
@@ -223,13 +291,27 @@ def test_no_scheduler_is_one_line_that_says_what_to_do(address, monkeypatch):
         cluster.connect(address)
 
 
+def test_a_wrong_address_is_told_before_anything_is_written(tmp_path, run, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.5)
+    write_stacks(tmp_path / "data", ["a"])
+    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
+    assert ran.code == 1
+    assert "no Dask scheduler answers there" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_worker_that_does_not_see_the_output_says_so(tmp_path):
     from panfocus.batch.work import fuse_stack
 
     write_stacks(tmp_path / "data", ["a"])
     found = find.by_folders(tmp_path / "data", without=tmp_path)
     (task,) = plan(
-        found.stacks, tmp_path / "out", Request(inputs=(), outputs=Outputs()), file_format="png", maps=()
+        found.stacks,
+        tmp_path / "out",
+        Request(inputs=(), outputs=Outputs()),
+        folder=tmp_path / "data",
+        file_format="png",
+        maps=(),
     )
     outcome = fuse_stack(task)
     assert isinstance(outcome, Outcome)

@@ -1,5 +1,6 @@
 """Which files are which stack."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,15 @@ def test_a_picture_that_is_not_read_belongs_to_the_stack_that_its_name_fits(tmp_
 
 def test_results_of_batches_are_no_stacks(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png", "out/a/fused.png", "out/a/labels.png")
-    touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png", "older/a/batch.json")
+    touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png")
+    (tmp_path / "older" / "a" / "batch.json").write_text('{"fingerprint": "", "outcome": {}}')
+    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"batch": 7}'])
+def test_a_file_of_another_program_that_is_called_like_a_record_hides_no_stack(tmp_path, text):
+    touch(tmp_path, "a/1.png", "a/2.png")
+    (tmp_path / "a" / "batch.json").write_text(text)
     assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
 
 
@@ -104,8 +113,14 @@ def test_a_table_names_stacks_and_orders_their_files(tmp_path):
     [
         ("", "first line with the columns"),
         ("name,file\nx,a.tif\n", "first line with the columns"),
-        ("stack,file,order\nx,a.tif,last\n", "row 2"),
-        ("stack,file\nx,a.tif\n,b.tif\n", "row 3"),
+        ("stack,file,order\nx,a.tif,last\n", "line 2 has an order that is no number"),
+        ("stack,file,order\nx,a.tif,nan\n", "line 2 has an order"),
+        ("stack,file,order\nx,a.tif\n", "line 2 has an order"),
+        ("stack,file\nx,a.tif\n,b.tif\n", "line 3 names no stack"),
+        ("stack,file\nx,a.tif\ny,a.tif\nx,./a.tif\n", "lines 2 and 4 both name a.tif for the stack x"),
+        pytest.param(f"stack,file\nx,{200_000 * 'a'}\n", "no table in CSV", id="a cell without end"),
+        ("stack,file\nx,*.tif\n", "is a folder or a pattern"),
+        ("stack,file\nx,.\n", "is a folder or a pattern"),
         ("stack,file\n../x,a.tif\n", "is no name for a stack"),
         ("stack,file\n/x,a.tif\n", "is no name for a stack"),
     ],
@@ -117,13 +132,62 @@ def test_a_wrong_table_is_one_line(tmp_path, text, complaint):
         find.by_table(tmp_path, table)
 
 
+@pytest.mark.parametrize(
+    "text", ["stack;file;order\nx;b.tif;1,5\nx;a.tif;0,5\n", "stack\tfile\nx\ta.tif\nx\tb.tif\n"]
+)
+def test_a_table_may_have_semicolons_or_tabs_between_its_columns(tmp_path, text):
+    (tmp_path / "table.csv").write_text(text)
+    assert names_of(find.by_table(tmp_path, tmp_path / "table.csv"), tmp_path) == {"x": ["a.tif", "b.tif"]}
+
+
+def test_blanks_around_a_name_make_no_other_stack(tmp_path):
+    (tmp_path / "table.csv").write_text("stack , file\nx, a.tif\nx ,b.tif \n")
+    found = find.by_table(tmp_path, tmp_path / "table.csv")
+    assert names_of(found, tmp_path) == {"x": ["a.tif", "b.tif"]}
+
+
+def test_a_table_may_have_empty_rows_and_cells_of_several_lines(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text('stack,file,note\n\nx,a.tif,"two\nlines"\n,,\nx,b.tif,\n,c.tif,\n')
+    with pytest.raises(FileError, match="line 7 names no stack"):
+        find.by_table(tmp_path, table)
+    table.write_text(table.read_text().replace(",c.tif", "y,c.tif"))
+    assert names_of(find.by_table(tmp_path, table), tmp_path) == {"x": ["a.tif", "b.tif"], "y": ["c.tif"]}
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (("A", "A/"), "the results of the stacks 'A' and 'A/' would go to one folder; give one"),
+        (("A//B", "A/B"), "the results of the stacks 'A//B' and 'A/B' would go to one folder"),
+        (("A", "A/fused.png"), "'A/fused.png' is no name for a stack: files of a batch are called fused.png"),
+        (("A", "A/Labels.png/B"), "files of a batch are called Labels.png"),
+        (("index.html",), "files of a batch are called index.html"),
+        (("summary.json",), "files of a batch are called summary.json"),
+        ((".panfocus.lock",), r"files of a batch are called .panfocus.lock"),
+    ],
+)
+def test_stacks_are_refused_whose_results_would_replace_others(tmp_path, names, complaint):
+    table = tmp_path / "table.csv"
+    table.write_text("".join(["stack,file\n", *(f"{name},{i}.tif\n" for i, name in enumerate(names))]))
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        find.by_table(tmp_path, table)
+
+
+def test_a_slash_at_the_end_of_a_name_is_left_out(tmp_path):
+    touch(tmp_path, "A/z1.tif", "A/z2.tif", "A/z3.bmp")
+    found = find.by_pattern(tmp_path, r"(?P<stack>.+/)z\d+\..+", without=tmp_path / "out")
+    assert names_of(found, tmp_path) == {"A": ["A/z1.tif", "A/z2.tif"]}
+    assert list(found.unread) == ["A"]
+
+
 def test_files_with_several_pages_are_stacks_and_damaged_ones_are_not_forgotten(tmp_path):
-    for name in ("stack.tif", "stack.tiff"):
+    for name in ("stack.tif", "stack.tiff", "stack.tiff.tif"):
         tifffile.imwrite(tmp_path / name, np.zeros((5, 16, 16), np.uint8), photometric="minisblack")
     tifffile.imwrite(tmp_path / "single.tif", np.zeros((16, 16), np.uint8))
     (tmp_path / "damaged.tif").write_bytes(b"II*\0nonsense")
     found = find.by_files(tmp_path, without=tmp_path / "out")
-    assert list(found.stacks) == ["damaged", "stack", "stack.tiff"]
+    assert list(found.stacks) == ["damaged", "stack", "stack.tiff", "stack.tiff.tif"]
     assert left_of(found, tmp_path) == ["single.tif"]
 
 

@@ -7,8 +7,9 @@ import pytest
 from giant_runs import Quiet, render, request_for
 
 import panfocus as pf
+from panfocus import perform
 from panfocus._processes import in_processes
-from panfocus.giant import plan, run
+from panfocus.giant import plan
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +65,7 @@ def fused(store, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         _cut_small(patch)
         patch.setattr(
-            run,
+            perform,
             "in_processes",
             lambda work, tasks, *rest, **named: (
                 in_processes(work, tasks, *rest, **named)
@@ -79,7 +80,7 @@ def fused(store, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
     """Start no processes, which takes long; those of `fused` are there, and so are a cluster's."""
-    monkeypatch.setattr(run, "in_processes", _one_by_one)
+    monkeypatch.setattr(perform, "in_processes", _one_by_one)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +12,13 @@ import pytest
 from giant_runs import Impatient, Quiet, fuse_store, levels, request_for
 
 import panfocus as pf
+from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus.cli._store import is_store
-from panfocus.giant.folder import Task
+from panfocus.giant.folder import Task, taken
 from panfocus.giant.plan import rectangles
+from panfocus.giant.prepare import prepare
+from panfocus.giant.run import _measure
+from panfocus.io.ome_zarr import ZarrFrames
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.show.pyramid import halved
 
@@ -48,6 +53,18 @@ def test_a_store_is_fused_to_the_bits_of_the_whole_image(fused, whole):
         np.testing.assert_array_equal(found[1], halved(expected, how))
     folder = fused.outputs["image"].parent
     assert sorted(path.name for path in folder.iterdir() if "part" in path.name) == []
+
+
+def test_a_chunk_is_decoded_once_to_be_measured(store, tmp_path, monkeypatch):
+    """Exposure, range and noise, and the scale: of strips and blocks that lie in the same chunks."""
+    request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off")
+    job = prepare(request, decisions="shared", force=False)
+    read = []
+    plane = ZarrFrames._plane
+    monkeypatch.setattr(ZarrFrames, "_plane", lambda self, *place: read.append(place) or plane(self, *place))
+    with taken(job.folder, job.plan, print) as folder:
+        _measure(folder, 0, {})
+    assert len(read) == 3 * 3 * 4  # slices, and chunks of each: all are kept
 
 
 def test_what_was_done_and_how_long_it_took_is_told(fused):
@@ -251,6 +268,16 @@ def test_other_settings_begin_anew_and_say_so(tmp_path, channels):
     assert transforms[1]["translation"] == [3, 0, -5, 7]  # the second time point, the place of the input
 
 
+def test_a_description_that_was_mended_begins_anew(tmp_path, store):
+    """With the pixels of before, but another scale: what was begun has the old one."""
+    copy = shutil.copytree(store, tmp_path / "in.ome.zarr")
+    out = tmp_path / "out.ome.zarr"
+    plans = [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
+    (copy / ".zattrs").write_text((copy / ".zattrs").read_text().replace("0.25", "0.125"))
+    plans += [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
+    assert {name for name in plans[0] if plans[0][name] != plans[1][name]} == {"description"}
+
+
 def test_tasks_are_small_and_rectangles_cover_an_image_once():
     task = Task("/a/long/path/to/a/folder.part", "0123456789abcdef", "fuse", 3, (0, 2048), (2048, 4096))
     assert len(pickle.dumps(task)) < 500
@@ -258,6 +285,54 @@ def test_tasks_are_small_and_rectangles_cover_an_image_once():
     for region in rectangles((70, 50), 32):
         seen[region] += 1
     assert (seen == 1).all()
+
+
+def test_a_cluster_does_all_tasks_over_one_connection_and_they_carry_no_pixels(tmp_path, channels, slices):
+    """Of the store with one part and one tile too: whoever asks for a cluster has no memory here."""
+    zarr.create_array(tmp_path / "one.zarr", data=slices[:, :150, :140], chunks=(1, 100, 100))
+    for path, n_units in ((tmp_path / "one.zarr", 1), (channels[0], 2)):
+        with fake_cluster() as clients:
+            fuse_store(path, {"image": tmp_path / f"{n_units}.ome.zarr"}, scheduler="tcp://far:8786")
+        (client,) = clients
+        assert [work for work, _ in client.given] == ["work"] * 2 * n_units  # looked through, and fused
+        assert max(size for _, size in client.given) < MOST_BYTES
+
+
+def test_a_wrong_address_is_told_before_the_folder_of_the_run_is_made(tmp_path, store, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("panfocus.cluster.SECONDS_TO_ANSWER", 0.5)
+    with pytest.raises(pf.InputError, match="no Dask scheduler answers there"):
+        fuse_store(store, {"image": tmp_path / "out.ome.zarr"}, scheduler="tcp://127.0.0.1:1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_a_tiff_is_written_leaves_no_half_file_and_what_is_fused(
+    tmp_path, channels, monkeypatch
+):
+    from panfocus.io import tiled_tiff
+
+    class Listener(Quiet):
+        deaf = False
+
+        def finish(self):
+            self.deaf = True  # to Ctrl-C, as the command line is then
+
+    def interrupted(level, side):
+        yield next(tiles(level, side))
+        if not listener.deaf:
+            raise KeyboardInterrupt
+
+    tiles, listener, out = tiled_tiff._tiles, Listener(), tmp_path / "out.ome.tif"
+    options = {"decisions": "each", "time": 1}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(tiled_tiff, "_tiles", interrupted)
+        fuse_store(channels[0], {"image": out}, listener=listener, **options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["channels.ome.zarr", "out.ome.tif.part"]
+    monkeypatch.setattr("panfocus.giant.stages.work", None)  # nothing is left to do
+    fuse_store(channels[0], {"image": out}, listener=listener, **options)
+    assert listener.deaf
+    with tifffile.TiffFile(out) as tiff:
+        assert tiff.series[0].shape == (2, 150, 140)
 
 
 def test_a_cluster_gives_the_same_bits_though_a_worker_is_killed(tmp_path, store, whole, small_tiles):

@@ -107,7 +107,7 @@ def test_a_damaged_chunk_is_named_and_nothing_appears(tmp_path, store):
     chunk.write_bytes(b"\xff" * 9)
     done = panfocus("fuse", copy, "-o", tmp_path / "out.ome.zarr", "--threads", 1)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"panfocus: {copy}: ")
+    assert done.stderr.startswith(f"panfocus: {copy}, slice 1, rows 0 to ")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.ome.zarr").exists()
 

@@ -1,17 +1,16 @@
 """Which files are which stack: by their folders, by a pattern, by a table, or each file for itself."""
 
-import csv
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from panfocus.batch.names import RECORD, check_distinct, checked_name
 from panfocus.errors import FileError, InputError
 
 STORE = ".zarr"  # how the name of a store ends
-RECORD = "batch.json"  # in the folder of every result: what came of a stack
 
 
 @dataclass(frozen=True)
@@ -77,48 +76,34 @@ def by_files(folder: Path, *, without: Path) -> Found:
     """Take every file with several pages or slices for a stack; damaged ones too, to be told of."""
     from panfocus.io.headers import read_headers
 
-    stacks: dict[str, tuple[Path, ...]] = {}
+    several: list[Path] = []
     left: list[Path] = []
     for _, images, others in _images_below(folder, without):
         left += others
         for path in images:
             try:
-                several = len(read_headers([path])) > 1
+                is_stack = len(read_headers([path])) > 1
             except FileError:
-                several = path.suffix.lower() in (".tif", ".tiff")
-            if several:
-                name = path.relative_to(folder)
-                short = name.with_suffix("").as_posix()
-                stacks[name.as_posix() if short in stacks else short] = (path,)
-            else:
-                left.append(path)
+                is_stack = path.suffix.lower() in (".tif", ".tiff")
+            (several if is_stack else left).append(path)
+    stacks: dict[str, tuple[Path, ...]] = {}
+    names = [path.relative_to(folder) for path in several]
+    whole = {name.as_posix() for name in names}
+    for path, name in zip(several, names, strict=True):
+        short = name.with_suffix("").as_posix()  # unless another stack has that name
+        stacks[name.as_posix() if short in stacks or short in whole else short] = (path,)
     return _checked(Found(stacks, tuple(left)), f"{folder}: no file below it has several pages")
 
 
 def by_table(folder: Path, table: Path) -> Found:
     """Take stacks from a table with the columns stack, file (as seen from the folder) and maybe order."""
-    from panfocus.io.files import read_text
+    from panfocus.batch.table import read_table
 
-    lines = read_text(table).removeprefix("\ufeff").splitlines()
-    rows = list(csv.DictReader(lines, skipinitialspace=True))
-    if not rows or not {"stack", "file"} <= rows[0].keys():
-        raise FileError(f"{table}: needed is a first line with the columns stack, file and maybe order")
-    stacks: defaultdict[str, list[tuple[float, Path]]] = defaultdict(list)
-    for number, row in enumerate(rows, start=2):
-        try:
-            place = (
-                (float(row["order"]), folder / row["file"]) if "order" in row else (0.0, folder / row["file"])
-            )
-        except (TypeError, ValueError) as error:
-            raise FileError(f"{table}: row {number} has no file, or an order that is no number") from error
-        if not row["stack"] or not row["file"]:
-            raise FileError(f"{table}: row {number} names no stack or no file")
-        stacks[row["stack"]].append(place)
-    ordered = {
-        name: tuple(path for _, path in sorted(places, key=lambda place: place[0]))
-        for name, places in stacks.items()
-    }
-    return _checked(Found(ordered), f"{table}: no stack in it")
+    stacks = {name: tuple(folder / file for file in files) for name, files in read_table(table).items()}
+    for path in (path for files in stacks.values() for path in files):
+        if path.is_dir() or (not path.exists() and {*"*?["} & {*path.name}):
+            raise FileError(f"{table}: {path} is a folder or a pattern; name every file in a row of its own")
+    return _checked(Found(stacks), f"{table}: no stack in it")
 
 
 def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path], list[Path]]]:
@@ -136,7 +121,7 @@ def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path
     stores = []
     for place, below, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
-        if real in seen or real == os.path.realpath(without) or RECORD in files:
+        if real in seen or real == os.path.realpath(without) or (RECORD in files and _is_result(Path(place))):
             below.clear()
             continue
         seen.add(real)
@@ -153,16 +138,28 @@ def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path
         yield store.parent, [], [store]
 
 
+def _is_result(folder: Path) -> bool:
+    """Tell whether the record in a folder is a batch's: other programs may have files of that name."""
+    from panfocus.io.files import read_json
+
+    try:
+        record = read_json(folder / RECORD)
+    except FileError:
+        return False
+    return isinstance(record, dict) and {"fingerprint", "outcome"} <= record.keys()
+
+
 def _checked(found: Found, none: str) -> Found:
-    """Refuse names that cannot be those of folders below the output, and that there is no stack at all."""
+    """Refuse names that cannot be those of folders, each for itself, and that there is no stack at all."""
     left = found.left
     if not found.stacks and left and all(path.name.lower().endswith(STORE) for path in left):
         raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
     if not found.stacks:
         named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
         raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
-    for name in found.stacks:
-        path = PurePosixPath(name)
-        if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
-            raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
-    return found
+    check_distinct(found.stacks, checked_name)
+    return replace(
+        found,
+        stacks={checked_name(name): files for name, files in found.stacks.items()},
+        unread={checked_name(name): line for name, line in found.unread.items()},
+    )

@@ -1,41 +1,26 @@
 """All stacks of a batch: what is left to do, who does it, and what came of it."""
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from panfocus._processes import FINISHING, Lost, in_processes
+from panfocus._processes import FINISHING, Lost
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
+from panfocus.batch.names import MAPS, PICTURE, REPORT, SUMMARY, check_distinct, without_case
 from panfocus.batch.summary import Summary
-from panfocus.batch.work import SUMMARY, Outcome, Task, fingerprint, fuse_stack, recorded
-from panfocus.cluster import on_cluster
+from panfocus.batch.work import Outcome, Task, fingerprint, fuse_stack, recorded
+from panfocus.cluster import Cluster
 from panfocus.errors import FileError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
+from panfocus.perform import Workers, perform
 
-ATTEMPTS = 3  # for a stack at which processes die
 LEAST_MEMORY = 1_000_000_000  # bytes, that a process should have: by default there are no more of them
 FREE_SHARE = 0.75  # of the free memory that all processes may take together
-MAPS = {
-    "labels": "labels.png",
-    "confidence": "confidence.tif",
-    "depth": "depth.tif",
-    "depth_colour": "depth-colour.png",
-    "never_in_focus": "never-in-focus.png",
-}
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Who does the work: processes of this machine, or those of a cluster."""
-
-    scheduler: str | None = None
-    processes: int | None = None  # None: as many as cores and memory allow
 
 
 def plan(
@@ -43,13 +28,14 @@ def plan(
     output: Path,
     like: Request,
     *,
+    folder: Path,
     file_format: str,
     maps: Sequence[str],
     unread: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Task]:
     """List what is to be fused, with the settings of one request; its files are named in full.
 
-    `unread`: what is to be said of stacks that do without some of their pictures.
+    `folder`: where all stacks are; `unread`: what is to be said of those that do without some pictures.
     """
     from panfocus import __version__
 
@@ -66,27 +52,32 @@ def plan(
             dictionary=dictionary,
         )
         warnings = (unread[name],) if name in unread else ()
-        tasks.append(Task(name, output, request, fingerprint(request, __version__), __version__, warnings))
+        origin = fingerprint(request, __version__, folder)
+        tasks.append(Task(name, output, request, origin, __version__, warnings))
     return tasks
 
 
 def outputs_of(folder: Path, file_format: str, maps: Sequence[str]) -> Outputs:
     """Name the files of a stack's results."""
     named: dict[str, Any] = {kind: folder / MAPS[kind] for kind in maps}
-    return Outputs(image=folder / f"fused.{file_format}", report=folder / "report.json", **named)
+    return Outputs(image=folder / f"{PICTURE}.{file_format}", report=folder / REPORT, **named)
 
 
 @contextmanager
-def batch_folder(output: Path) -> Iterator[None]:
-    """Make a folder the batch's own while the block lasts; refuse one that holds something else."""
-    from panfocus.io.files import make_folder, read_json
+def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
+    """Make a folder the batch's own while the block lasts; refuse one that holds something else.
+
+    Refused are also `names` of stacks that its file system does not tell apart.
+    """
+    from panfocus.io.files import folder_for, ignores_case, read_json
     from panfocus.io.lock import LOCK, locked
 
-    make_folder(output)
-    with locked(output):
+    with folder_for(output), locked(output):
         others = any(path.name != LOCK for path in output.iterdir())
         if others and not ((output / SUMMARY).exists() and "stacks" in read_json(output / SUMMARY)):
             raise FileError(f"{output} holds files of other origin; choose another folder")
+        if ignores_case(output):
+            check_distinct(names, without_case)
         yield
 
 
@@ -105,17 +96,17 @@ def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
 
 def run_batch(
     tasks: Sequence[Task],
-    workers: Workers,
     *,
     done: Sequence[Outcome],
-    say: Callable[[str], None],
     warn: Callable[[str], None],
     progress: Progress,
+    cluster: Cluster | None = None,
+    processes: int | None = None,
 ) -> list[Outcome]:
     """Fuse all stacks that are not `done`, and return what came of each, in order.
 
-    The summary is there from the beginning and follows what happens. Failures are told by `warn` and stop
-    nothing.
+    On a cluster, or by so many processes here; by default as many as cores and memory allow. The summary is
+    there from the beginning and follows what happens. Failures are told by `warn` and stop nothing.
     """
     outcomes = {outcome.name: outcome for outcome in done}
     left = [task for task in tasks if task.name not in outcomes]
@@ -127,7 +118,7 @@ def run_batch(
     try:
         summary.write(outcomes)
         show()
-        with closing(_performed(left, workers, say=say, on_leaving=lambda: show(FINISHING))) as finished:
+        with closing(_performed(left, cluster, processes, on_leaving=lambda: show(FINISHING))) as finished:
             for place, found in finished:
                 outcome = _lost(left[place], found) if isinstance(found, Lost) else found
                 outcomes[outcome.name] = outcome
@@ -141,36 +132,23 @@ def run_batch(
 
 
 def _performed(
-    tasks: Sequence[Task], workers: Workers, *, say: Callable[[str], None], on_leaving: Callable[[], None]
+    tasks: Sequence[Task],
+    cluster: Cluster | None,
+    processes: int | None,
+    *,
+    on_leaving: Callable[[], None],
 ) -> Generator[tuple[int, Outcome | Lost]]:
     if not tasks:
         return
-    if workers.scheduler:
+    if cluster:
         # Dask counts a thread for each task; who has more to give says so by --threads.
-        with closing(on_cluster(fuse_stack, _by_threads(tasks, 1), workers.scheduler, say=say)) as finished:
-            yield from finished
+        yield from perform(fuse_stack, _by_threads(tasks, 1), Workers(cluster), on_leaving=on_leaving)
         return
-    n_processes, memory = _processes_and_memory(workers.processes, len(tasks))
+    n_processes, memory = _processes_and_memory(processes, len(tasks))
     threads = max(1, available_cores() // n_processes)
-    with closing(
-        in_processes(
-            fuse_stack_here,
-            _by_threads(tasks, threads, memory=memory),
-            n_processes,
-            on_leaving=on_leaving,
-            attempts=ATTEMPTS,
-            threads=tasks[0].request.threads or threads,
-        )
-    ) as finished:
-        yield from finished
-
-
-def fuse_stack_here(task: Task) -> Outcome:
-    """Fuse a stack in a process that does nothing else."""
-    from panfocus.job.allocator import keep_freed_memory
-
-    keep_freed_memory()
-    return fuse_stack(task)
+    workers = Workers(processes=n_processes, threads=tasks[0].request.threads or threads)
+    shares = _by_threads(tasks, threads, memory=memory)
+    yield from perform(fuse_stack, shares, workers, on_leaving=on_leaving)
 
 
 def _processes_and_memory(asked: int | None, n_tasks: int) -> tuple[int, int | None]:
@@ -197,8 +175,7 @@ def _by_threads(
 
 
 def _lost(task: Task, lost: Lost) -> Outcome:
-    reason = (
-        f"{lost.times} worker processes died at it, perhaps for lack of memory; "
-        "try it again with fewer --workers, or with --max-memory"
-    )
-    return Outcome(name=task.name, error=reason)
+    remedy = "try it again"
+    if lost.times:
+        remedy += " with fewer --workers, or with --max-memory"
+    return Outcome(name=task.name, error=f"{lost.reason}; {remedy}")

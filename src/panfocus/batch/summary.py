@@ -8,13 +8,13 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from panfocus.batch.work import SUMMARY, THUMBNAIL, Outcome
+from panfocus.batch.names import PAGE, SUMMARY, TABLE, THUMBNAIL
+from panfocus.batch.work import Outcome
 from panfocus.io.files import write_files
 from panfocus.io.write import encode_json
 from panfocus.job.plain import plain
 from panfocus.show.document import fill, open_page
 
-PAGE, TABLE = "index.html", "summary.csv"
 SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second
 COLUMNS = ("stack", "state", "frames", "width", "height", "seconds", "picture", "warnings", "error")
 

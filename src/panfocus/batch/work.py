@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import os
 import platform
 import time
 from contextlib import suppress
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from panfocus.batch.find import RECORD
+from panfocus.batch.names import RECORD, SUMMARY, THUMBNAIL
 from panfocus.errors import FileError, PanfocusError
 from panfocus.job.plain import plain, restored
 from panfocus.job.request import FREE, Request
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from panfocus.job.fusion import Fusion
     from panfocus.job.prepare import Job
 
-SUMMARY = "summary.json"  # in the output folder, from the first moment on
-THUMBNAIL, THUMBNAIL_SIDE = "thumbnail.png", 240
+THUMBNAIL_SIDE = 240  # pixels
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,15 @@ class Outcome:
     kept: bool = False  # was there from an earlier run
 
 
-def fingerprint(request: Request, version: str) -> str:
-    """Digest settings, version, and names, sizes and times of the files: contents would take hours."""
+def fingerprint(request: Request, version: str, folder: Path) -> str:
+    """Digest settings, version, and names, sizes and times of the files: contents would take hours.
+
+    Names are those below the folder of all stacks, which may be moved.
+    """
     settings = {name: value for name, value in plain(request).items() if name not in FREE}
-    dictionary = [str(request.dictionary)] if request.dictionary else []
-    files = [(Path(name).name, *_size_and_time(Path(name))) for name in (*request.inputs, *dictionary)]
+    files = [(os.path.relpath(name, folder), *_size_and_time(Path(name))) for name in request.inputs]
+    if request.dictionary:
+        files.append((request.dictionary.name, *_size_and_time(request.dictionary)))
     outputs = {kind: path.name for kind, path in request.outputs.files().items()}
     origin = [version, settings, outputs, files]
     return hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()
@@ -127,6 +131,7 @@ def _check_worker(task: Task) -> None:
 
 def _fuse(task: Task) -> Outcome:
     from panfocus.cluster import memory_of_task
+    from panfocus.job.allocator import freed_memory_kept
     from panfocus.job.run import run
 
     started = time.perf_counter()
@@ -159,7 +164,8 @@ def _fuse(task: Task) -> Outcome:
             task.folder / RECORD: encode_json(record),
         }
 
-    run(request, heard, force=True, dry_run=False, beside=beside)
+    with freed_memory_kept():
+        run(request, heard, force=True, dry_run=False, beside=beside)
     return made[0]
 
 

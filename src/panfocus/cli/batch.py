@@ -109,7 +109,8 @@ def batch(
     Started again, it goes on where it was. A stack that cannot be fused is told of; the others go on.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.batch.run import Workers, batch_folder, finished_before, outputs_of, plan, run_batch
+        from panfocus.batch.run import batch_folder, finished_before, outputs_of, plan, run_batch
+        from panfocus.cluster import connected
         from panfocus.job.options import checked_options
 
         like = Request(
@@ -137,23 +138,35 @@ def batch(
                 raise InputError("--workers with --scheduler: a cluster has its own; leave one of them out")
             found = _found(folder, output, pattern, table, files=files)
             checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
-        tasks = plan(found.stacks, output, like, file_format=file_format, maps=wanted, unread=found.unread)
+        tasks = plan(
+            found.stacks,
+            output,
+            like,
+            folder=folder,
+            file_format=file_format,
+            maps=wanted,
+            unread=found.unread,
+        )
         _tell(terminal, found)
         if dry_run:
             for task in tasks:
                 terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
             return
-        with batch_folder(output), kept_when_interrupted(output):
+        with (
+            connected(scheduler, terminal.say) as cluster,
+            batch_folder(output, found.stacks),
+            kept_when_interrupted(output),
+        ):
             done = finished_before(tasks, force=force)
             if done:
                 terminal.say(f"{len(done)} of them are fused already and stay as they are")
             outcomes = run_batch(
                 tasks,
-                Workers(scheduler, workers),
                 done=done,
-                say=terminal.say,
                 warn=terminal.warn,
                 progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
+                cluster=cluster,
+                processes=workers,
             )
         failed = [outcome for outcome in outcomes if outcome.error is not None]
         if remarked := sum(bool(outcome.warnings) for outcome in outcomes):
@@ -169,7 +182,7 @@ def batch(
 
 def _wanted_maps(typed: str | None) -> list[str]:
     from panfocus._checks import one_of
-    from panfocus.batch.run import MAPS
+    from panfocus.batch.names import MAPS
 
     wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
     for name in wanted:

@@ -25,7 +25,7 @@ class Task:
     """Part of a stage's work, as workers are sent it: names and numbers."""
 
     folder: str
-    run: str  # which plan, should the folder have had another before
+    plan_id: str  # should the folder have had another plan before
     stage: str
     unit: int
     rows: tuple[int, int]
@@ -50,9 +50,9 @@ class RunFolder:
         self.path, self.plan = path, plan
 
     @property
-    def run(self) -> str:
+    def plan_id(self) -> str:
         """Name of the plan: another for another input or another setting."""
-        return plan_digest(self.plan)
+        return hashlib.sha256(json.dumps(self.plan, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def decisions(self) -> str:
@@ -142,20 +142,15 @@ class RunFolder:
             return array[: len(array) - 1]
 
 
-def plan_digest(plan: dict[str, Any]) -> str:
-    """Return a name for a plan."""
-    return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
-
-
 @lru_cache(maxsize=2)
-def of_task(folder: str, run: str) -> RunFolder:
+def of_task(folder: str, plan_id: str) -> RunFolder:
     """Open the folder that a task names; a worker does so once."""
     from panfocus.io.files import read_json
 
-    plan = read_json(Path(folder) / "plan.json")
-    if plan_digest(plan) != run:
+    found = RunFolder(Path(folder), read_json(Path(folder) / "plan.json"))
+    if found.plan_id != plan_id:
         raise FileError(f"{folder}: another run has taken this folder; start that run again, or this one")
-    return RunFolder(Path(folder), plan)
+    return found
 
 
 @lru_cache(maxsize=2)

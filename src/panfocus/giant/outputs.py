@@ -1,7 +1,7 @@
 """The stores that a run writes: made empty, filled by the workers, and put in their places at the end."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +29,33 @@ def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
             folder.keep(f"made-{output}", {})
 
 
-def put_in_place(folder: RunFolder, outputs: Mapping[str, Path], *, force: bool) -> None:
-    """Give the outputs their names, the picture last, and remove the folder of the run."""
+def put_in_place(
+    folder: RunFolder, outputs: Mapping[str, Path], *, force: bool, on_appearing: Callable[[], None]
+) -> None:
+    """Give the outputs their names, the picture last, and remove the folder of the run.
+
+    TIFFs are written first, which takes long and may be interrupted; `on_appearing` is called after that.
+    """
+    from panfocus.io.files import write_files
     from panfocus.io.ome_zarr_writer import remove_partial_chunks
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, write_tiled_tiff
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, tiff_of
     from panfocus.io.whole_folders import move_folder, remove_folder
 
-    for output, path in sorted(outputs.items(), key=lambda item: item[0] == "image"):
-        store = folder.store(output)
-        remove_partial_chunks(store)
-        if path.suffix.lower() in TIFF_SUFFIXES:
-            write_tiled_tiff(path, store, force=force)
-        else:
-            move_folder(store, path, force=force)
+    def move(*names: str) -> None:
+        for name in names:
+            move_folder(folder.store(name), outputs[name], force=force)
+
+    def appear() -> None:
+        on_appearing()
+        move(*(name for name in stores if name != "image"))
+
+    names = sorted(outputs, key=lambda name: name == "image")
+    for name in names:
+        remove_partial_chunks(folder.store(name))
+    tiffs = [name for name in names if outputs[name].suffix.lower() in TIFF_SUFFIXES]
+    stores = [name for name in names if name not in tiffs]
+    write_files({outputs[name]: tiff_of(folder.store(name)) for name in tiffs}, force=force, ready=appear)
+    move(*(name for name in stores if name == "image"))
     remove_folder(folder.path)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from panfocus.job.request import Request
 from panfocus.job.sizes import parse_size
 
 if TYPE_CHECKING:
-    from panfocus.io.ome_zarr import ZarrImage
+    from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod
 
 MAPS = ("labels", "confidence", "depth", "never_in_focus")
@@ -43,60 +44,25 @@ class GiantJob:
 
 def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     """Check everything but the pixels, and plan the work."""
-    from panfocus import __version__
-    from panfocus._checks import blank, check_like, one_of
-    from panfocus.io.files import check_destination, digest
-    from panfocus.io.ome_zarr import missing_chunks, store_state
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
-    from panfocus.io.whole_folders import check_new_folder
-    from panfocus.methods import DEFAULT_METHOD
-    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.io.ome_zarr import description_digest, missing_chunks, store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
-        _check_options(request)
-        one_of("--decisions", decisions, DECISIONS)
-        one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
-        one_of("--exposure", request.exposure, EXPOSURE)
+        _check_options(request, decisions)
         max_memory = parse_size("--max-memory", request.max_memory) if request.max_memory else DEFAULT_MEMORY
-        name, texts = request.method or DEFAULT_METHOD, _settings(request)
+        settings = _settings(request)
         outputs = _outputs(request)
-    source = Path(request.inputs[0])
-    if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
-        raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
-    image = read_giant(source)
+    image = _image(Path(request.inputs[0]))
     units = units_of(image, decisions, request.channel, request.time)
-    if image.length("z") < 2:
-        raise InputError(f"{source}: it has {image.length('z')} slices; fusion needs at least two")
-    for unit in units[:1]:
-        frames = image.frames(unit.time, unit.channels)
-        alike = blank(frames.shape[1:], frames.dtype)
-        check_like(alike, str(source), alike, str(source))
-    method = _method(name, texts, (frames.shape[1], frames.shape[2]))
-    for kind in outputs:
-        if kind != "image" and kind not in method.maps:
-            raise InputError(f"the method {name} gives no {kind}; leave --{kind.replace('_', '-')} out")
-    for path in outputs.values():
-        if path.suffix.lower() in TIFF_SUFFIXES:
-            _check_outside(path, source)
-            check_destination(path, force=force, inputs=(source,))
-        else:
-            check_new_folder(path, force=force, inputs=(source,))
-    if report := request.outputs.report:
-        _check_outside(report, source)
-        check_destination(report, force=force, inputs=(source,))
-    scale = _depth_scale(request, image)
+    frames = image.frames(units[0].time, units[0].channels)  # those of other units are alike
+    _check_frames(frames)
+    method = _method(request, settings, frames, outputs)
+    _check_places(request, outputs, force=force)
     state = store_state(image)
-    dictionary = texts.get("dictionary")
     plan = {
-        "panfocus": __version__,
-        "source": str(image.path.absolute()),
+        **_origin(request, image, settings),
+        "description": description_digest(image),
         "state": state,
-        "method": name,
-        "settings": texts,
-        "dictionary": digest(Path(dictionary)) if dictionary and Path(dictionary).is_file() else None,
-        "hot_pixels": request.hot_pixels,
-        "exposure": request.exposure,
         "decisions": decisions,
         "units": [[unit.time, list(unit.channels)] for unit in units],
         "size": [frames.shape[1], frames.shape[2]],
@@ -104,10 +70,65 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         "chunk": chunk_side(method, frames, max_memory),
         "max_memory": max_memory,
         "outputs": list(outputs),
+    }
+    return GiantJob(request, image, outputs, plan, max_memory, missing_chunks(image, state))
+
+
+def _image(source: Path) -> "ZarrImage":
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
+
+    if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
+        raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
+    return read_giant(source)
+
+
+def _check_frames(frames: "ZarrFrames") -> None:
+    """Refuse too few slices, and pixels of a kind that is not fused."""
+    from panfocus._checks import blank, check_like
+
+    source = frames.image.path
+    if len(frames) < 2:
+        raise InputError(f"{source}: it has {len(frames)} slices; fusion needs at least two")
+    alike = blank(frames.shape[1:], frames.dtype)
+    check_like(alike, str(source), alike, str(source))
+
+
+def _check_places(request: Request, outputs: Mapping[str, Path], *, force: bool) -> None:
+    """Refuse outputs that cannot be written, or would replace something to be kept."""
+    from panfocus.io.files import check_destination
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
+    from panfocus.io.whole_folders import check_new_folder
+
+    source = Path(request.inputs[0])
+    report = request.outputs.report
+    for path in (*outputs.values(), *([report] if report else [])):
+        if path == report or path.suffix.lower() in TIFF_SUFFIXES:
+            if source.resolve() in path.resolve().parents:
+                raise FileError(f"{path} lies in the input; choose another name")
+            check_destination(path, force=force, inputs=(source,))
+        else:
+            check_new_folder(path, force=force, inputs=(source,))
+
+
+def _origin(request: Request, image: "ZarrImage", settings: dict[str, str]) -> dict[str, Any]:
+    """Return what the result depends on, but for how it is cut."""
+    from panfocus import __version__
+    from panfocus.io.files import digest
+    from panfocus.methods import DEFAULT_METHOD
+
+    dictionary = settings.get("dictionary")
+    scale = _depth_scale(request, image)
+    return {
+        "panfocus": __version__,
+        "source": str(image.path.absolute()),
+        "method": request.method or DEFAULT_METHOD,
+        "settings": settings,
+        "dictionary": digest(Path(dictionary)) if dictionary and Path(dictionary).is_file() else None,
+        "hot_pixels": request.hot_pixels,
+        "exposure": request.exposure,
         "step": scale.step,
         "unit": scale.unit,
     }
-    return GiantJob(request, image, outputs, plan, max_memory, missing_chunks(image, state))
 
 
 def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
@@ -118,13 +139,11 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
     return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
 
 
-def _check_outside(path: Path, store: Path) -> None:
-    if store.resolve() in path.resolve().parents:
-        raise FileError(f"{path} lies in the input; choose another name")
-
-
-def _check_options(request: Request) -> None:
+def _check_options(request: Request, decisions: str) -> None:
     """Refuse what needs the whole image at once, or makes no sense for stores."""
+    from panfocus._checks import one_of
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+
     if len(request.inputs) != 1:
         raise InputError(f"OME-Zarr: one store at a time is fused, got {len(request.inputs)} inputs")
     for typed in (*request.inputs, *map(str, request.outputs.files().values())):
@@ -148,6 +167,9 @@ def _check_options(request: Request) -> None:
         raise InputError(
             f"--{option}: stores are fused tile by tile, and this needs the whole image at once; leave it out"
         )
+    one_of("--decisions", decisions, DECISIONS)
+    one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
+    one_of("--exposure", request.exposure, EXPOSURE)
 
 
 def _settings(request: Request) -> dict[str, str]:
@@ -164,17 +186,25 @@ def _settings(request: Request) -> dict[str, str]:
     return texts
 
 
-def _method(name: str, texts: dict[str, str], shape: tuple[int, int]) -> "FusionMethod":
-    from panfocus.methods import Surveyor, get_method, parse_settings
+def _method(
+    request: Request, settings: dict[str, str], frames: "ZarrFrames", outputs: Iterable[str]
+) -> "FusionMethod":
+    """Return the method; refuse one that needs the whole image, or does not give all outputs."""
+    from panfocus.methods import DEFAULT_METHOD, Surveyor, get_method, parse_settings
 
+    name = request.method or DEFAULT_METHOD
     with usage_errors():
-        method = get_method(name, **parse_settings(name, texts))
-        usual = method.foreseen(shape)[0] if isinstance(method, Surveyor) else method
+        method = get_method(name, **parse_settings(name, settings))
+        height, width = frames.shape[1:3]
+        usual = method.foreseen((height, width))[0] if isinstance(method, Surveyor) else method
         if usual.halo is None:
             raise InputError(
                 f"--method {name}: it needs the whole image at once, and stores are fused tile by tile; "
                 "choose another, such as panfocus"
             )
+    for kind in outputs:
+        if kind != "image" and kind not in method.maps:
+            raise InputError(f"the method {name} gives no {kind}; leave --{kind.replace('_', '-')} out")
     return method
 
 

@@ -1,107 +1,55 @@
 """The whole run: look through the slices, measure, fuse tiles, make smaller levels; it can go on later."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._processes import Lost, in_processes
 from panfocus._threads import available_cores
-from panfocus.cluster import on_cluster
-from panfocus.errors import PanfocusError
+from panfocus.cluster import connected
 from panfocus.giant.folder import RunFolder, Task, taken
 from panfocus.giant.outputs import create_stores, put_in_place
 from panfocus.giant.plan import HALVINGS, rectangles, searched_side, tile_side
 from panfocus.giant.prepare import GiantJob
-from panfocus.giant.work import done_before, halve_level, work
+from panfocus.giant.stages import Stages, tasks_of
+from panfocus.giant.work import halve_level
 from panfocus.job.listener import Listener
+from panfocus.perform import Workers
 
 Counts = dict[Task, tuple[list[int], list[int]]]  # what was found in each part: of either kind, by slices
 
-ATTEMPTS = 3  # for a tile at which processes die
 REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
-FINISHING = "finishing what is under way; another Ctrl-C stops at once"
-
-
-@dataclass(frozen=True)
-class Crew:
-    """Who works: processes of this machine, or a cluster; and who hears of it."""
-
-    listener: Listener
-    scheduler: str | None
-    n_processes: int
-    stages: list[dict[str, Any]] = field(default_factory=list)  # what each took, as plain data
-
-    def do(self, stage: str, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-        """Have tasks done that are not yet; return what each tells, in their order."""
-        started = time.perf_counter()
-        told = [done_before(task) for task in tasks]
-        left = [i for i, before in enumerate(told) if before is None]
-        seconds = 0.0
-        self.listener.progress(stage, 1 - len(left) / len(tasks))
-        with closing(self._finished([(tasks[i],) for i in left])) as finished:
-            for n, (place, found) in enumerate(finished, start=1):
-                if isinstance(found, Lost):
-                    raise PanfocusError(
-                        f"{tasks[left[place]].name}: {found.times} processes died at this part, perhaps "
-                        "for lack of memory; allow less with --max-memory, the same command goes on from here"
-                    )
-                told[left[place]] = found
-                seconds += found["seconds"]
-                self.listener.progress(stage, 1 - (len(left) - n) / len(tasks))
-        self.stages.append(
-            {
-                "stage": stage,
-                "tasks": len(left),
-                "seconds": round(time.perf_counter() - started, 3),
-                "seconds_of_workers": round(seconds, 3),  # by their own clocks, reading and writing included
-            }
-        )
-        return [each for each in told if each is not None]
-
-    def _finished(self, tasks: Sequence[tuple[Task]]) -> Any:
-        if len(tasks) < 2:  # no process is worth while
-            return ((i, work(*task)) for i, task in enumerate(tasks))
-        if self.scheduler:
-            return on_cluster(work, tasks, self.scheduler, say=self.listener.say)
-        return in_processes(
-            work,
-            tasks,
-            self.n_processes,
-            on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
-            attempts=ATTEMPTS,
-            threads=1,
-        )
 
 
 def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None) -> dict[str, Any]:
     """Fuse a store, or go on with what an earlier run has left; return a report."""
     started = time.perf_counter()
-    crew = Crew(listener, scheduler, job.request.threads or available_cores())
-    with taken(job.folder, job.plan, listener.say) as folder:
+    with (
+        connected(scheduler, listener.say) as cluster,
+        taken(job.folder, job.plan, listener.say) as folder,
+    ):
+        stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
         create_stores(folder, job.outputs)
-        _survey(folder, crew)
-        reports = _fused(folder, job, crew)
-        _halve(folder, crew)
-        listener.finish()
-        put_in_place(folder, job.outputs, force=force)
+        _survey(folder, stages)
+        reports = _fused(folder, job, stages)
+        _halve(folder, stages)
+        listener.progress("write", 0.0)
+        put_in_place(folder, job.outputs, force=force, on_appearing=listener.finish)
     return {
         **{name: job.plan[name] for name in REPORTED},
         "shape": list(folder.image.shape),
         "axes": [axis.name for axis in folder.image.axes],
         "missing_chunks": job.missing,
         "units": reports,
-        "stages": crew.stages,
+        "stages": stages.done,
         "seconds": round(time.perf_counter() - started, 3),
     }
 
 
-def _fused(folder: RunFolder, job: GiantJob, crew: Crew) -> list[dict[str, Any]]:
+def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, Any]]:
     """Fuse all tiles of all units; return what there is to tell of each."""
     from panfocus.execute import Shares
 
@@ -110,8 +58,8 @@ def _fused(folder: RunFolder, job: GiantJob, crew: Crew) -> list[dict[str, Any]]
         frames = folder.frames(unit)
         method, _ = folder.surveyed(unit)
         sides.append(tile_side(method, frames, folder.plan["chunk"], job.max_memory))
-        tasks += _tasks(folder, "fuse", unit, rectangles((frames.shape[1], frames.shape[2]), sides[-1]))
-    told = crew.do("fuse", tasks)
+        tasks += tasks_of(folder, "fuse", unit, rectangles((frames.shape[1], frames.shape[2]), sides[-1]))
+    told = stages.do("fuse", tasks)
     reports = []
     for unit, side in enumerate(sides):
         method, corrections = folder.surveyed(unit)
@@ -135,7 +83,7 @@ def _fused(folder: RunFolder, job: GiantJob, crew: Crew) -> list[dict[str, Any]]
     return reports
 
 
-def _survey(folder: RunFolder, crew: Crew) -> None:
+def _survey(folder: RunFolder, stages: Stages) -> None:
     """Find out, of every unit, what a tile cannot know by itself."""
     from panfocus.defects import value_span
 
@@ -146,23 +94,24 @@ def _survey(folder: RunFolder, crew: Crew) -> None:
             frames = folder.frames(unit)
             folder.keep(f"span-{unit}", {"span": value_span(frames)})
             shape = (frames.shape[1], frames.shape[2])
-            parts += _tasks(folder, "look", unit, rectangles(shape, searched_side(folder.image)))
-    told = crew.do("look", parts) if parts else []
-    crew.listener.progress("measure", 0.0)
+            parts += tasks_of(folder, "look", unit, rectangles(shape, searched_side(folder.image)))
+    told = stages.do("look", parts) if parts else []
+    stages.listener.progress("measure", 0.0)
     for n, unit in enumerate(units, start=1):
         of_unit = [(part, each) for part, each in zip(parts, told, strict=True) if part.unit == unit]
         _check_values(folder.image.path, [each["largest"] for _, each in of_unit])
         _measure(folder, unit, {part: each["counts"] for part, each in of_unit})
-        crew.listener.progress("measure", n / len(units))
+        stages.listener.progress("measure", n / len(units))
 
 
 def _measure(folder: RunFolder, unit: int, parts: Counts) -> None:
     """Measure the frames of a unit, by strips, and keep what the method knows of them then."""
-    from panfocus.execute import Corrections
+    from panfocus.execute import BlockFrames, Corrections
     from panfocus.exposure import measure_exposure
     from panfocus.methods import Surveyor
 
-    frames, how = folder.frames(unit), folder.plan["hot_pixels"]
+    # Chunks are kept for a while: strips and blocks that are measured share them.
+    frames, how = BlockFrames(folder.frames(unit)), folder.plan["hot_pixels"]
     hot = _hot_pixels(folder, parts, frames.shape, in_pairs=how == "on") if how != "off" else None
     repaired = hot.repair(frames) if hot else frames
     exposure = measure_exposure(repaired) if folder.plan["exposure"] == "auto" else None
@@ -198,7 +147,7 @@ def _hot_pixels(folder: RunFolder, parts: Counts, shape: tuple[int, ...], *, in_
     return gather_hot_pixels(found(0), found(1), shape, in_pairs=in_pairs)
 
 
-def _halve(folder: RunFolder, crew: Crew) -> None:
+def _halve(folder: RunFolder, stages: Stages) -> None:
     """Make the smaller levels: the first by all workers, the last, which are small, here."""
     n_levels, shape = folder.plan["levels"], folder.plan["size"]
     if n_levels == 1:
@@ -207,19 +156,10 @@ def _halve(folder: RunFolder, crew: Crew) -> None:
     parts = [
         task
         for name in folder.plan["outputs"]
-        for task in _tasks(folder, "halve", 0, rectangles(shape, side), name)
+        for task in tasks_of(folder, "halve", 0, rectangles(shape, side), name)
     ]
-    crew.do("pyramid", parts)
+    stages.do("pyramid", parts)
     whole = (slice(0, shape[0]), slice(0, shape[1]))
     for output in folder.plan["outputs"]:
         for level in range(HALVINGS + 1, n_levels):
             halve_level(folder, output, level, whole)
-
-
-def _tasks(
-    folder: RunFolder, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
-) -> list[Task]:
-    return [
-        Task(str(folder.path), folder.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
-        for r, c in regions
-    ]

@@ -21,13 +21,14 @@ def work(task: Task) -> dict[str, Any]:
     """Do a task, unless it is done; return what there is to tell of it, as plain data."""
     from panfocus._threads import limit_threads
     from panfocus.io.ome_zarr import use_one_thread
+    from panfocus.job.allocator import freed_memory_kept
 
     if (before := done_before(task)) is not None:
         return before
     started = time.perf_counter()
-    folder = of_task(task.folder, task.run)
+    folder = of_task(task.folder, task.plan_id)
     use_one_thread()
-    with limit_threads(1):
+    with limit_threads(1), freed_memory_kept():
         told = {"look": look, "fuse": fuse, "halve": halve}[task.stage](folder, task)
     told["seconds"] = round(time.perf_counter() - started, 4)
     folder.keep(f"done-{task.name}", told)
@@ -36,7 +37,7 @@ def work(task: Task) -> dict[str, Any]:
 
 def done_before(task: Task) -> dict[str, Any] | None:
     """Return what a task has told that is done."""
-    told: dict[str, Any] | None = of_task(task.folder, task.run).kept(f"done-{task.name}")
+    told: dict[str, Any] | None = of_task(task.folder, task.plan_id).kept(f"done-{task.name}")
     return told
 
 

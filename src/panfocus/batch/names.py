@@ -1,0 +1,51 @@
+"""What the files of a batch are called, and which stacks can have a folder of their name beside them."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+
+from panfocus.errors import InputError
+
+SUMMARY, TABLE, PAGE = "summary.json", "summary.csv", "index.html"  # in the folder of the batch
+RECORD = "batch.json"  # in the folder of every result: what came of a stack
+PICTURE, REPORT, THUMBNAIL = "fused", "report.json", "thumbnail.png"  # beside it; the first has many suffixes
+MAPS = {
+    "labels": "labels.png",
+    "confidence": "confidence.tif",
+    "depth": "depth.tif",
+    "depth_colour": "depth-colour.png",
+    "never_in_focus": "never-in-focus.png",
+}
+_PICTURES = {f"{PICTURE}.{suffix}" for suffix in ("png", "tif", "tiff", "jpg", "jpeg", "webp")}
+_OWN = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
+_UNFINISHED = ".panfocus"  # how the names of locks begin, and of files that are being written
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a stack as that of a folder, A for A/; refuse what cannot be one."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
+        raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
+    for part in path.parts:
+        if without_case(part) in _OWN or part.startswith(_UNFINISHED):
+            raise InputError(f"{name!r} is no name for a stack: files of a batch are called {part}")
+    return path.as_posix()
+
+
+def check_distinct(names: Iterable[str], folder_of: Callable[[str], str]) -> None:
+    """Refuse stacks whose results would go to one folder, where one of them would be lost."""
+    in_folder: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        in_folder[folder_of(name)].append(name)
+    for sharing in in_folder.values():
+        if len(sharing) > 1:
+            raise InputError(
+                f"the results of the stacks {sharing[0]!r} and {sharing[1]!r} would go to one folder; "
+                "give one of them another name"
+            )
+
+
+def without_case(name: str) -> str:
+    """Return what is equal for names that are one to the file systems of Windows and macOS."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

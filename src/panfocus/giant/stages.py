@@ -1,0 +1,67 @@
+"""The stages of a run: each has many tasks, done by whoever works, unless an earlier run has done them."""
+
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from panfocus._processes import FINISHING, Lost
+from panfocus.errors import PanfocusError
+from panfocus.giant.folder import RunFolder, Task
+from panfocus.giant.work import done_before, work
+from panfocus.job.listener import Listener
+from panfocus.perform import Workers, perform
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Has stages done, one after another, and notes what each took."""
+
+    listener: Listener
+    workers: Workers
+    done: list[dict[str, Any]] = field(default_factory=list)  # what each took, as plain data
+
+    def do(self, stage: str, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        """Have tasks done that are not yet; return what each tells, in their order."""
+        started = time.perf_counter()
+        told = [done_before(task) for task in tasks]
+        left = [i for i, before in enumerate(told) if before is None]
+        seconds = 0.0
+        self.listener.progress(stage, 1 - len(left) / len(tasks))
+        with closing(self._performed([(tasks[i],) for i in left])) as finished:
+            for n, (place, found) in enumerate(finished, start=1):
+                if isinstance(found, Lost):
+                    raise _given_up(tasks[left[place]], found)
+                told[left[place]] = found
+                seconds += found["seconds"]
+                self.listener.progress(stage, 1 - (len(left) - n) / len(tasks))
+        self.done.append(
+            {
+                "stage": stage,
+                "tasks": len(left),
+                "seconds": round(time.perf_counter() - started, 3),
+                "seconds_of_workers": round(seconds, 3),  # by their own clocks, reading and writing included
+            }
+        )
+        return [each for each in told if each is not None]
+
+    def _performed(self, tasks: Sequence[tuple[Task]]) -> Generator[tuple[int, dict[str, Any] | Lost]]:
+        if len(tasks) < 2 and not self.workers.cluster:  # no process is worth while
+            return ((i, work(*task)) for i, task in enumerate(tasks))
+        return perform(work, tasks, self.workers, on_leaving=lambda: self.listener.progress(FINISHING, 0.0))
+
+
+def tasks_of(
+    folder: RunFolder, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
+) -> list[Task]:
+    """Return the tasks of a stage, one for each region of a unit."""
+    return [
+        Task(str(folder.path), folder.plan_id, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
+        for r, c in regions
+    ]
+
+
+def _given_up(task: Task, lost: Lost) -> PanfocusError:
+    remedy = "allow less with --max-memory, " if lost.times else ""
+    return PanfocusError(f"{task.name}: {lost.reason}; {remedy}the same command goes on from here")

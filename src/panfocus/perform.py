@@ -1,0 +1,48 @@
+"""The one way to have many tasks performed: by processes of this machine, or on a cluster."""
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from panfocus._processes import Lost, in_processes
+from panfocus.cluster import Cluster
+
+Result = TypeVar("Result")
+
+ATTEMPTS = 3  # for a task at which processes die
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who performs tasks: a cluster if there is one, else so many processes."""
+
+    cluster: Cluster | None = None
+    processes: int = 1
+    threads: int = 1  # of each process
+
+
+def perform(
+    work: Callable[..., Result],
+    tasks: Iterable[tuple[Any, ...]],
+    workers: Workers,
+    *,
+    on_leaving: Callable[[], None],
+) -> Generator[tuple[int, Result | Lost]]:
+    """Yield the place of a task and the result of `work(*task)`, as they come; a task is names and numbers.
+
+    Left early, a cluster is left at once; processes end what they are at, of which `on_leaving` is told.
+    """
+    if workers.cluster:
+        finished = workers.cluster.perform(work, tasks)
+    else:
+        finished = in_processes(
+            work,
+            tasks,
+            workers.processes,
+            on_leaving=on_leaving,
+            attempts=ATTEMPTS,
+            threads=workers.threads,
+        )
+    with closing(finished):
+        yield from finished

@@ -1,0 +1,42 @@
+"""A cluster that is none: what is given to it is done here and weighed on the way."""
+
+import pickle
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import patch
+
+MOST_BYTES = 10_000  # that a task may have on its way: names and numbers, no pixels
+
+
+class FakeClient:
+    """Takes what a client of Dask gets; notes the names of the work and the bytes of each task."""
+
+    status = "running"
+
+    def __init__(self):
+        self.given = []
+
+    def submit(self, function, topic, work, task, *, key):
+        size = len(pickle.dumps((function, topic, work, task)))
+        self.given.append((work.__name__, size))
+        return SimpleNamespace(client=self, status="finished", result=lambda timeout: work(*task))
+
+    def subscribe_topic(self, topic, handler): ...
+    def scheduler_info(self):
+        return {"workers": {"tcp://here": {}}}
+
+    def cancel(self, futures): ...
+    def close(self, timeout): ...
+
+
+@contextmanager
+def fake_cluster():
+    """Let every address be that of such a cluster; yield a list of the connections that were made to it."""
+    clients = []
+
+    def connect(address):
+        clients.append(FakeClient())
+        return clients[-1]
+
+    with patch("panfocus.cluster.connect", connect):
+        yield clients
