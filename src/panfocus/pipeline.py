@@ -97,6 +97,8 @@ def fuse(
     chosen = get_method(method, **settings) if isinstance(method, str) else method
     if not dataclasses.is_dataclass(chosen):
         raise InputError(f"method must be a name or a method, got {method!r}")
+    if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
+        frames = execute.stacked(frames)
     lazy = _checks.is_lazy(frames)
     if lazy and refine:
         raise InputError(

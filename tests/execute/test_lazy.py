@@ -56,6 +56,14 @@ def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
         assert lazy.report[said] == eager.report[said]
 
 
+def test_a_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
+    arrays = [da.from_array(frame, chunks=200) for frame in frames]
+    arrays[1] = zarr.create_array(tmp_path / "frame.zarr", data=frames[1], chunks=(64, 64))
+    assert_equal(pf.fuse(arrays), eager)
+    with pytest.raises(pf.InputError, match="frame 1 is uint8, frame 0 is uint16"):
+        pf.fuse([arrays[0], arrays[2].astype(np.uint8)])
+
+
 def test_so_does_a_zarr_array_in_small_tiles(frames, eager, tmp_path):
     array = zarr.create_array(tmp_path / "stack.zarr", data=frames, chunks=(1, 64, 64))
     lazy = pf.fuse(array, max_memory=23_000_000, threads=2)

@@ -22,6 +22,30 @@ def test_slices_are_taken_along_the_chosen_axis_where_the_others_stand():
     np.testing.assert_array_equal(from_stacks([layer], 0, position=[0, 3]).frames[:], TZYX[:, 3])
 
 
+@pytest.mark.parametrize(
+    ("placed", "told"),
+    [
+        ({}, False),
+        ({"translate": (0, 0.4)}, False),  # less than half a pixel
+        ({"translate": (0, 40)}, True),
+        ({"scale": (2, 2)}, True),
+        ({"rotate": 30}, True),
+        ({"units": ("um", "um")}, True),
+    ],
+)
+def test_layers_that_lie_elsewhere_are_told(placed, told):
+    layers = [Image(TZYX[0, 0], name="a"), Image(TZYX[0, 1], name="b", **placed)]
+    said = "b lies elsewhere than a in the viewer: fused pixel by pixel all the same"
+    assert from_list(layers).notices == ((said,) if told else ())
+
+
+def test_stacks_that_lie_elsewhere_are_told_and_axes_without_a_name_by_their_number():
+    layers = [Image(TZYX, name="a"), Image(TZYX, name="b", translate=(0, 0, 3, 0))]
+    elsewhere, chosen = from_stacks(layers, 1, position=[1, 0]).notices
+    assert elsewhere.startswith("b lies elsewhere than a")
+    assert chosen == "only axis 0 = 1 (of 0 to 1), where its slider stands"
+
+
 def test_rgb_keeps_its_colours():
     colour = RNG.integers(0, 256, (4, 13, 17, 3), np.uint8)
     source = from_stacks([Image(colour, rgb=True)], 0)

@@ -1,6 +1,6 @@
 """Run a method on an image of any size: whole, or tile by tile with the same result."""
 
-from panfocus.execute.lazy import BlockFrames, map_dtype, run_lazily
+from panfocus.execute.lazy import BlockFrames, map_dtype, run_lazily, stacked
 from panfocus.execute.parts import Corrections, fuse_part, read_for
 from panfocus.execute.shares import Shares
 from panfocus.execute.tiled import (
@@ -25,6 +25,7 @@ __all__ = [
     "read_for",
     "run",
     "run_lazily",
+    "stacked",
     "tile_bytes",
     "tile_side",
     "working_memory",

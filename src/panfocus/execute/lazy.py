@@ -4,15 +4,16 @@ import math
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import blank, check_like
 from panfocus._threads import limit_threads
-from panfocus.errors import InputError
+from panfocus.errors import InputError, needs_extra
 from panfocus.execute.parts import Corrections, fuse_part, read_for
 from panfocus.execute.tiled import layers_of, tile_side
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
@@ -66,6 +67,15 @@ class BlockFrames(LazyFrames):
                 self._kept.popitem(last=False)
             self._kept[block] = values
             return values
+
+
+def stacked(frames: Sequence[Any]) -> Any:
+    """Return one lazy array of a sequence of frames (h, w[, c]), all of one size and type."""
+    da, _ = _import_dask()
+    alike = [blank(tuple(frame.shape), np.dtype(frame.dtype)) for frame in frames]
+    for i, frame in enumerate(alike):
+        check_like(frame, f"frame {i}", alike[0], "frame 0")
+    return da.stack([da.asanyarray(frame) for frame in frames])
 
 
 def run_lazily(
@@ -150,7 +160,6 @@ def _import_dask() -> tuple[Any, Any]:
         from dask.delayed import delayed
     except ImportError as error:
         raise InputError(
-            "lazy arrays are fused by Dask; install it with: pip install 'panfocus[dask]', "
-            "or give an array in memory, such as frames[:]"
+            needs_extra("a lazy array", "Dask", "dask") + ", or give an array in memory, such as frames[:]"
         ) from error
     return dask.array, delayed

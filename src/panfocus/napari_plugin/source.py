@@ -1,6 +1,6 @@
 """What is fused: the frames that image layers hold, read only when they are asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,10 +162,13 @@ def from_stacks(
         focus_axis,
         tuple(at),
         _in_memory(layers),
-        tuple(
-            f"only {first.axis_labels[axis]} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
-            for axis, length in enumerate(_shape(first)[:n_leading])
-            if length > 1 and axis not in (focus_axis, channel_axis)
+        (
+            *_elsewhere(layers),
+            *(
+                f"only {_label(first, axis)} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
+                for axis, length in enumerate(_shape(first)[:n_leading])
+                if length > 1 and axis not in (focus_axis, channel_axis)
+            ),
         ),
     )
 
@@ -176,7 +179,36 @@ def from_list(layers: Sequence["Image"]) -> Source:
         raise InputError("select the layers to fuse, two or more, or choose a stack above")
     planes = [[Plane(layer.name, _array(layer), ())] for layer in layers]
     names = tuple(layer.name for layer in layers)
-    return Source(LayerFrames(planes), names, (Channel(layers[0]),), None, (), _in_memory(layers))
+    frames = LayerFrames(planes)
+    return Source(
+        frames, names, (Channel(layers[0]),), None, (), _in_memory(layers), tuple(_elsewhere(layers))
+    )
+
+
+def _elsewhere(layers: Sequence["Image"]) -> Iterator[str]:
+    """Name layers that do not lie on the first in the viewer, by half a pixel: their pixels still do here."""
+    first = layers[0]
+    height, width = _shape(first)[first.ndim - 2 : first.ndim]
+    corners = np.zeros((3, first.ndim))
+    corners[1, -2], corners[2, -1] = height, width
+
+    def placed(layer: "Image") -> NDArray[Any]:
+        return np.array([layer.data_to_world(corner)[-2:] for corner in corners])
+
+    half_a_pixel = 0.5 * np.abs(first.scale[-2:])
+    for layer in layers[1:]:
+        apart = np.abs(placed(layer) - placed(first)) > half_a_pixel
+        if apart.any() or layer.units[-2:] != first.units[-2:]:
+            yield (
+                f"{layer.name} lies elsewhere than {first.name} in the viewer: "
+                "fused pixel by pixel all the same"
+            )
+
+
+def _label(layer: "Image", axis: int) -> str:
+    """Return the name of an axis; napari calls those that nobody named -1, -2, ..."""
+    label = str(layer.axis_labels[axis])
+    return f"axis {axis}" if label.startswith("-") else label
 
 
 def _array(layer: "Image") -> Any:

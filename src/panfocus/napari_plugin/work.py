@@ -117,7 +117,7 @@ def _found(
     by_shifts = [f"{ONLY_SHIFTS}; align=similarity allows scale and rotation"] if model != align else []
     found = find_alignment(frames, model, progress=progress)
     try:
-        check_aligned(found, source.names)
+        check_aligned(found, frames, source.names)
     except AlignmentError as error:
         told = "; ".join([str(error), "leave it out, or fuse with align=off", *by_shifts])
         raise AlignmentError(told, error.frames) from error
