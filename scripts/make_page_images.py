@@ -2,13 +2,15 @@
 
     python scripts/make_page_images.py [FOLDER]
 
-Those of the docs go to docs/images. With FOLDER, every state of the page is written there, at three sizes.
+Those of the docs go to docs/images. With FOLDER, every state of the page is written there,
+at three sizes, light and dark.
 """
 
 import sys
 import tempfile
 from importlib.resources import as_file, files
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 from PIL import Image
@@ -20,6 +22,7 @@ from app_server import running_server  # noqa: E402
 from page_steps import Visit, browser, states  # noqa: E402
 
 SIZES = ((1280, 800), (2560, 1440), (390, 844))
+SCHEMES = ("light", "dark")
 DOCUMENTED = {"place": "app-look.jpg", "retouch": "app-retouch.jpg", "learn": "app-learn.jpg"}
 
 
@@ -30,22 +33,22 @@ def picture(visit: Visit) -> Image.Image:
 
 def main(arguments: list[str]) -> None:
     """Write the pictures."""
-    sizes = SIZES if arguments else SIZES[:1]
+    looks = list(product(SIZES, SCHEMES)) if arguments else [(SIZES[0], SCHEMES[0])]
     with (
         tempfile.TemporaryDirectory() as place,
         as_file(files("panfocus") / "data" / "sample") as sample,
         running_server(Path(place) / "work", sample) as server,
         browser() as chromium,
     ):
-        for width, height in sizes:
-            visit = Visit(chromium, server.address, width=width, height=height)
+        for (width, height), scheme in looks:
+            visit = Visit(chromium, server.address, width=width, height=height, color_scheme=scheme)
             for name in states(visit, sorted(sample.glob("*.jpg"))):
                 seen = picture(visit).convert("RGB")
                 if arguments:
-                    seen.save(Path(arguments[0]) / f"{width}-{name}.png")
-                if width == SIZES[0][0] and name in DOCUMENTED:
+                    seen.save(Path(arguments[0]) / f"{width}-{scheme}-{name}.png")
+                if (width, scheme) == (SIZES[0][0], SCHEMES[0]) and name in DOCUMENTED:
                     seen.save(ROOT / "docs" / "images" / DOCUMENTED[name], quality=82, optimize=True)
-                print(width, name, visit.complaints)
+                print(width, scheme, name, visit.complaints)
             visit.close()
 
 

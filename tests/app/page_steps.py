@@ -19,6 +19,7 @@ DROP = """([files, target]) => {
 SETTLED = """() => panfocus.viewer?.job() && Object.values(panfocus.viewer.panes)
     .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
 PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
+LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
 FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
 
 
@@ -45,6 +46,10 @@ def states(visit, frames):
     page.locator("#fuse:enabled").wait_for()
     page.locator("#estimate", has_text="memory").wait_for()
     yield "frames"
+    page.locator(".frame-picture").first.click()
+    page.wait_for_function(LARGER_SEEN)
+    yield "frame"
+    page.keyboard.press("Escape")
     visit.open_part("Settings")
     yield "settings"
     visit.open_part("Settings")
@@ -53,6 +58,10 @@ def states(visit, frames):
     yield "running"
     visit.see_result()
     yield "result"
+    if page.locator(".fold").first.is_visible():  # not on a phone, where nothing is beside the picture
+        visit.fold()
+        yield "folded"
+        visit.fold()
     visit.choose("Compare with", "frame-0")
     visit.choose("Map over it", "depth")
     visit.settle()
@@ -86,7 +95,8 @@ def states(visit, frames):
     visit.open_part("Settings of learning")
     visit.fill_in({"Atoms": 64, "Rounds": 5, "Samples": 2000})
     visit.open_part("Settings of learning")
-    page.get_by_label("Name", exact=True).fill(f"learned at {page.viewport_size['width']}")
+    others = page.evaluate("panfocus.state.get().dictionaries.length")
+    page.get_by_label("Name", exact=True).fill(f"learned {others + 1}")
     page.get_by_role("button", name="Learn a dictionary").click()
     page.get_by_role("button", name="Use it").wait_for(timeout=FOR_LONG)
     page.locator(".atoms").scroll_into_view_if_needed()
@@ -134,6 +144,13 @@ class Visit:
         """Unfold what is folded under a line."""
         self.actions += 1
         self.page.locator("summary", has_text=name).locator("visible=true").click()
+
+    def fold(self):
+        """Fold away what is beside the picture, or unfold it."""
+        for button in self.page.locator(".fold").all():
+            self.actions += 1
+            button.click()
+        self.settle()
 
     def see_result(self):
         """Wait until the fusion is done and all of its picture that shall be seen has come."""

@@ -58,6 +58,7 @@ def test_no_name_leads_elsewhere(server, job, path, name):
         "tiles/fused/0/9_9",
         "tiles/fused/99/0_0",
         "tiles/fused/-1/0_0",
+        f"tiles/fused/{'9' * 5000}/0_0",
         "tiles/frame-9/0/0_0",
         "tiles/frame-99999999999999999999/0/0_0",
         "place?row=-1&col=0",

@@ -46,7 +46,8 @@ def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_pa
     small = rng.integers(0, 9, (3, 1030, 700, 3)).astype(np.uint8)
     check_room(kept, small)
     asked = []
-    kept.check_room = asked.append  # what is asked for is what the layers come to take, and not much more
+    # What is asked for is what the layers come to take, and not much more.
+    kept.check_room = lambda n_bytes, **_: asked.append(n_bytes)
     check_room(kept, small)
     keep_layer(kept, "frames", small)
     for name in ("fused", "retouched"):

@@ -96,3 +96,27 @@ def test_a_large_object_is_put_into_words_once_for_many_changes():
 
     assert asyncio.run(run()) == 'data: {"kind": "stack", "stack": {"n": 99}}\n\n'
     assert made == [99]
+
+
+def test_parts_of_a_large_object_are_told_together_unless_all_of_it_is():
+    async def run():
+        events = Events()
+        stream = events.stream()
+        await anext(stream)
+        for part in (3, 1, 3):
+            events.tell_part("stack", "a", part, lambda parts: {"kind": "frames", "parts": sorted(parts)})
+        told = [await anext(stream)]
+        events.tell_latest("stack", "a", lambda: {"n": 1})
+        events.tell_part("stack", "a", 2, lambda parts: {"kind": "frames", "parts": sorted(parts)})
+        told.append(await anext(stream))
+        events.tell_part("stack", "gone", 2, lambda parts: None)
+        events.tell_part("stack", "a", 2, lambda parts: {"kind": "frames", "parts": sorted(parts)})
+        told.append(await anext(stream))
+        await stream.aclose()
+        return told
+
+    assert asyncio.run(run()) == [
+        'data: {"kind": "frames", "parts": [1, 3]}\n\n',
+        'data: {"kind": "stack", "stack": {"n": 1}}\n\n',
+        'data: {"kind": "frames", "parts": [2]}\n\n',
+    ]

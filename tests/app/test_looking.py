@@ -1,6 +1,7 @@
 """Frames are looked at whatever becomes of one of them."""
 
 import asyncio
+import json
 from types import SimpleNamespace
 
 from panfocus.app.events import Events
@@ -37,3 +38,42 @@ def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_a
     assert (first["state"], second["state"]) == ("bad", "ready")
     assert first["error"] == "a.png: [Errno 12] Cannot allocate memory"
     assert tries == ["look", "look", "check"]
+
+
+def test_looks_at_a_large_stack_tell_of_frames_and_not_of_the_whole_stack_each_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("panfocus.app.events.SECONDS_BETWEEN", 0.0)  # every look is told by itself
+    n, told = 60, []
+
+    async def quick(task, **_):
+        await asyncio.sleep(0.002)
+        seen = {"width": 1, "height": 1, "pages": 1, "dtype": "uint8", "channels": 1, "digest": ""}
+        return {"warnings": []} if task["task"] == "check" else seen | {"sharpness": 1.0}
+
+    async def run():
+        events = Events()
+        stacks = Stacks(Store(tmp_path), events)
+        paths = [tmp_path / f"{number}.png" for number in range(n)]
+        for path in paths:
+            path.write_bytes(b"x")
+        stack = stacks.open_in_place(paths, None)
+
+        async def listen():
+            async for text in events.stream():
+                told.append(text)  # noqa: PERF401  # it never ends
+
+        listening = asyncio.create_task(listen())
+        await asyncio.sleep(0)
+        looker = Looker(stacks, SimpleNamespace(quick=quick))
+        looker.start()
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            if stacks.public(stack)["frames"][-1]["state"] == "ready":
+                break
+        await asyncio.sleep(0.05)
+        looker.stop()
+        listening.cancel()
+        return len(json.dumps(stacks.public(stack)))
+
+    whole = asyncio.run(run())
+    assert sum('"kind": "frames"' in text for text in told) > n // 4
+    assert sum(map(len, told)) < 5 * whole  # each frame twice, and the stack at the end

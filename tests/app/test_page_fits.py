@@ -69,3 +69,18 @@ def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):
         page.wait_for_timeout(100)
         wide, room = page.evaluate(WIDTHS)
         assert wide <= room
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_warnings_that_are_unfolded_can_be_read(visit, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = visit.page
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator(".frame")).to_have_count(32)
+    page.locator("#stack-head .warnings summary").click()
+    expect(page.locator("#stack-head .warnings details li").last).to_be_visible()
+    box = page.locator("#fuse").bounding_box()
+    assert box["y"] + box["height"] < 800  # they scroll by themselves
+    assert [fault["id"] for fault in axe.run(page).response["violations"]] == []
+    wide, room = page.evaluate(WIDTHS)
+    assert wide <= room

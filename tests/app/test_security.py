@@ -1,11 +1,16 @@
 """Who is let in, and what may be opened and written: against a real server on a real port."""
 
 import asyncio
+import json
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from app_server import headers_of, raw, tree, wait
+from app_server import headers_of, raw, running_server, tree, wait
+
+from panfocus.app.answers import MOST_JSON
+from panfocus.app.stacks import MOST_FRAMES
+from panfocus.retouch.strokes import MOST_POINTS, MOST_STROKES, Stroke
 
 
 @pytest.fixture
@@ -204,6 +209,25 @@ def test_a_stack_or_a_thumbnail_that_is_none_is_not_found(server):
     assert (missing.status_code, missing.json()) == (404, {"error": "there is no stack 0000000000000000"})
 
 
+@pytest.mark.parametrize(
+    "name", ["a" * 300, "a/" * 5000, "small/frame-1.png/a"], ids=["name", "path", "file"]
+)
+@pytest.mark.parametrize("kind", ["folder", "files"])
+def test_a_path_that_no_file_can_have_is_refused_in_one_line(server, kind, name):
+    path = f"{server.root}/{name}"
+    answer = server.client.post("/api/stacks", json={kind: path if kind == "folder" else [path]})
+    assert answer.status_code == 404
+    assert answer.json()["error"].startswith(path[:250])
+    assert len(answer.json()["error"]) < 400
+
+
+@pytest.mark.parametrize("digits", [300, 5000])
+@pytest.mark.parametrize("kind", ["thumbnails", "pictures"])
+def test_a_frame_of_a_number_that_is_never_given_is_not_found(server, kind, digits):
+    answer = server.client.get(f"/api/stacks/{new_stack(server)}/{kind}/{'9' * digits}")
+    assert (answer.status_code, answer.json()) == (404, {"error": f"there is no frame {'9' * 40}"})
+
+
 def put(server, stack, *more, body=b"", **how):
     return raw(
         server,
@@ -303,14 +327,35 @@ def test_a_request_that_is_no_object_is_refused_in_one_line(server, body):
 
 
 def test_a_request_that_is_too_large_is_refused(server):
-    answer = server.client.post("/api/stacks", content=b'{"name": "' + b"x" * (17 << 20) + b'"}')
+    answer = server.client.post("/api/stacks", content=b'{"name": "' + b"x" * 60_000_000 + b'"}')
     assert answer.status_code == 413
+    assert answer.json()["error"] == (
+        "this has 60 MB, more than the 48 MB that are taken at once; send less of it, such as fewer strokes"
+    )
+
+
+def test_all_strokes_that_a_picture_may_have_and_all_frames_of_a_stack_fit_into_a_request():
+    stroke = Stroke(1999, ((12345.67, 12345.67),), 123.45, hardness=0.55, opacity=0.55, gain=(1.2345,) * 4)
+    point = len("[12345.67, 12345.67], ")
+    assert MOST_POINTS * point + MOST_STROKES * len(json.dumps(stroke.plain())) < MOST_JSON
+    longest_path = 4096 + len('"", ')
+    assert MOST_FRAMES * longest_path < MOST_JSON
 
 
 def test_the_work_folder_and_the_token_are_for_this_user_alone(server):
     assert server.work.stat().st_mode & 0o077 == 0
     assert (server.work / "token").stat().st_mode & 0o077 == 0
     assert (server.work / "token").read_text().strip() == server.token
+
+
+def test_without_its_file_the_next_start_makes_another_token(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
+        old = server.token
+    (tmp_path / "work" / "token").unlink()
+    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
+        kept = {"Cookie": f"panfocus-{urlsplit(server.url).port}={old}"}
+        assert httpx.get(f"{server.url}/api/state", headers=kept).status_code == 403
 
 
 def test_the_server_is_alive_and_has_written_nothing_outside_its_work_folder(server):

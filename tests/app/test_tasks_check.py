@@ -40,3 +40,15 @@ def test_odd_frames_of_one_kind_share_a_line(warnings):
 
 def test_frames_that_belong_together_need_no_line(warnings):
     assert warnings(a=(32, 64), b=(32, 64)) == warnings() == []
+
+
+def test_a_frame_that_shows_nothing_is_called_blank(tmp_path):
+    rng = np.random.default_rng(2)
+    coarse = np.kron(rng.integers(0, 200, (12, 16)), np.ones((8, 8))).astype(np.uint8)
+    frames = []
+    for name, picture in {"a": coarse, "b": rng.integers(0, 3, coarse.shape, np.uint8), "c": coarse}.items():
+        path = tmp_path / f"{name}.png"
+        write_image(path, picture)
+        frames.append({"name": path.name, "path": str(path), "thumbnail": str(path), "digest": name})
+    told = check.run({"frames": frames}, lambda event: None)["warnings"]
+    assert told == ["b.png is blank: nothing is seen in it."]

@@ -14,7 +14,7 @@ from scipy.ndimage import gaussian_filter, shift
 
 from panfocus.app.command import command_line
 from panfocus.app.tasks import estimate, export, fuse
-from panfocus.app.tasks.telling import LiveMap
+from panfocus.app.tasks.telling import LiveMap, Teller
 from panfocus.cli import main
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.ramp import coloured
@@ -255,3 +255,28 @@ def test_an_estimate_tells_size_memory_and_time_or_why_not(tmp_path, frames):
     assert told["error"] == f"{paths[1]}: not a JPEG, PNG, TIFF or WebP image"
     assert told["seconds"] is None
     assert list(tmp_path.iterdir()) == [tmp_path / "frames"]
+
+
+def test_compiling_is_a_stage_of_its_own_and_the_one_before_goes_on_after_it():
+    told = []
+    teller = Teller(told.append)
+    teller.progress("align", 0.25)
+    teller.compiling(True)
+    teller.compiling(False)
+    assert [(event["stage"], event["done"]) for event in told] == [
+        ("align", 0.25),
+        ("compile", 0.0),
+        ("align", 0.25),
+    ]
+
+
+def test_the_estimate_counts_compiling_while_nothing_is_compiled(tmp_path, frames, monkeypatch):
+    request = Request(
+        inputs=tuple(map(str, written(tmp_path / "in", frames, "png"))),
+        outputs=Outputs(image=tmp_path / "fused.png"),
+    )
+    kept = [True, False]
+    monkeypatch.setattr("panfocus._compile.any_kept", lambda *parts: kept.pop(0))
+    told = [estimate.run({"request": plain(request)}, lambda event: None) for _ in range(2)]
+    assert [each["compiling"] for each in told] == [0.0, estimate.SECONDS_TO_COMPILE]
+    assert told[1]["seconds"] == pytest.approx(told[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

@@ -1,5 +1,6 @@
 """What is refused of files that are sent, without sending them."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -65,4 +66,12 @@ def test_a_full_disk_is_told_before_a_file_is_taken():
     full = Uploads(Full(), Limits())
     with pytest.raises(Refusal) as caught:
         asyncio.run(full.receive(stack_of(), "a.png", request(10)))
+    assert caught.value.status == 507
+
+
+def test_where_the_disk_is_full_it_is_said_what_helps():
+    full = SimpleNamespace(room=lambda: 10, receiving=lambda stack, change: None)
+    made = Uploads(full, Limits(file_bytes=100, stack_bytes=250))
+    with pytest.raises(Refusal, match="no room for it; delete results or stacks") as caught:
+        asyncio.run(made.receive(stack_of(), "a.png", request(5)))
     assert caught.value.status == 507

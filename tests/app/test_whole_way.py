@@ -301,5 +301,5 @@ def test_axe_finds_no_serious_fault_in_any_state_of_the_page(chromium, serves, f
         ]
     visit.close()
     assert {state: faults for state, faults in found.items() if faults} == {}
-    assert len(found) == 11
+    assert len(found) == 13
     assert visit.complaints == []

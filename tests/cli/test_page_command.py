@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import httpx
 import pytest
@@ -98,11 +100,25 @@ def test_wrong_arguments_are_one_line(tmp_path, arguments, code, line):
     assert (found, errors) == (code, line)
 
 
+def test_a_work_folder_that_others_may_read_is_told_at_the_start(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/tmp") as work:  # others can reach it, unlike those of pytest
+        Path(work).chmod(0o755)
+        process = command(tmp_path, "--work", work, "--port", "0")
+        assert "The page is at" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert errors == (
+        f"panfocus: warning: {work}: other users may read here; keep them out by chmod go-rwx, or choose "
+        "another\n"
+    )
+
+
 def test_without_the_extra_it_says_what_to_install(tmp_path):
     (tmp_path / "starlette.py").write_text("raise ModuleNotFoundError('no starlette', name='starlette')")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     code, _, errors = outcome("--work", tmp_path / "work", PYTHONPATH=path)
-    assert (code, errors) == (1, "panfocus: the page needs more packages; pip install 'panfocus[app]'\n")
+    line = "panfocus: the page needs Starlette and Uvicorn: pip install 'panfocus[app]'\n"
+    assert (code, errors) == (1, line)
 
 
 def test_the_work_folder_is_by_default_where_programs_keep_their_data(tmp_path, monkeypatch):

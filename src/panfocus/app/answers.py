@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -9,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from panfocus.errors import PanfocusError
+from panfocus.job.sizes import format_size
 
 logger = logging.getLogger(__name__)
 
-MOST_JSON = 16 << 20  # bytes: thousands of brush strokes
+MOST_JSON = 48_000_000  # bytes: all the points that strokes may have
 
 
 class Refusal(Exception):  # noqa: N818  # to be read as a sentence: raise Refusal(404, ...)
@@ -31,13 +33,27 @@ class Answer(JSONResponse):
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
+def path_number(request: Request, name: str) -> int:
+    """Return a number in the path of a request; one of more digits than are ever given leads nowhere."""
+    text = request.path_params[name]
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise Refusal(404, f"there is no {name} {text[:40]}")
+    return int(text)
+
+
 async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any]:
     """Read the plain data, an object, that came with a request; no more than so many bytes of it."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise Refusal(413, f"the request is larger than {most:,} bytes")
+    body, n_bytes = bytearray(), 0
+    async for chunk in request.stream():  # to its end, so that its size can be told
+        n_bytes += len(chunk)
+        if n_bytes <= most:
+            body += chunk
+    if n_bytes > most:
+        raise Refusal(
+            413,
+            f"this has {format_size(n_bytes)}, more than the {format_size(most)} that are taken at once; "
+            "send less of it, such as fewer strokes",
+        )
     try:
         content = json.loads(body)
         # What is kept has to be read again: neither NaN, nor half a character that no file's name can hold.

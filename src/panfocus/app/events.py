@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -35,6 +36,19 @@ class Events:
 
         self._put((kind, name), text)
 
+    def tell_part(self, kind: str, name: str, part: int, content: Callable[[set[int]], Any | None]) -> None:
+        """Tell all pages of a part of a large object; of several within a moment at once, as they are then.
+
+        `content` returns the message on some parts. Where all of the object is about to be told, that does.
+        """
+        for listener in self._listeners:
+            if (kind, name) in listener.pending:
+                continue
+            parts = listener.parts.setdefault(name, set())
+            parts.add(part)
+            listener.pending["part", name] = partial(_text_of_parts, content, parts)
+            listener.wake.set()
+
     def _put(self, about: tuple[str, str], text: Callable[[], str | None]) -> None:
         for listener in self._listeners:
             # To the end: what is told of last comes last.
@@ -61,7 +75,7 @@ class Events:
                     yield ": still here\n\n"
                     continue
                 listener.wake.clear()
-                pending, listener.pending = listener.pending, {}
+                pending, listener.pending, listener.parts = listener.pending, {}, {}
                 texts = [text() for text in pending.values()]
                 yield "".join(f"data: {text}\n\n" for text in texts if text is not None)
                 await asyncio.sleep(SECONDS_BETWEEN)
@@ -74,7 +88,13 @@ class _Listener:
 
     def __init__(self) -> None:
         self.pending: dict[tuple[str, str], Callable[[], str | None]] = {}  # texts, by kind and id
+        self.parts: dict[str, set[int]] = {}  # that are pending, by the id of their object
         self.wake = asyncio.Event()
+
+
+def _text_of_parts(content: Callable[[set[int]], Any | None], parts: set[int]) -> str | None:
+    message = content(parts)
+    return None if message is None else json.dumps(message, ensure_ascii=True)
 
 
 def _id_of(message: dict[str, Any]) -> str:

@@ -2,8 +2,10 @@
 
 import dataclasses
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -14,14 +16,20 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
+from panfocus.app.retouching import one_at_a_time
 from panfocus.app.tasks.fuse import STROKES
+from panfocus.io.files import read_text, write_files
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
 from panfocus.job.plain import plain, restored
 
+if TYPE_CHECKING:
+    from panfocus.app.server import App
+
 FORMATS = ("tif", "png", "jpg", "webp")
 MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
 WHAT = ("image", *MAPS, "report", "retouch")
+_EXPORTED_STROKES = "exported-strokes.json"
 _WITH_ALL_VALUES = ("confidence", "depth")  # as floats in a TIFF, else with 16 bits
 
 
@@ -65,39 +73,67 @@ async def _export(request: Request) -> Answer:
     app = request.app.state.app
     job = app.store.jobs.get(request.path_params["id"])
     wanted = await json_body(request)
-    if job["kind"] != "fuse" or job["state"] != "done":
-        raise Refusal(409, "this job has no result that could be exported")
+    _check_done(job)
     stack = app.store.stacks.get(job["stack"])
     stem = _stem(f"{stack['name']}-fused")
     outputs, options, what = wanted_files(stem, wanted)
-    folder = app.store.jobs.folder(job["id"])
     done: requests.Request = restored(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)
-    strokes = folder / STROKES if (job["retouch"] or {}).get("n_strokes") else None
-    if strokes:
-        shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
-    elif what == ["retouch"]:
-        raise Refusal(409, "this picture is not retouched: there are no strokes to export")
-    task = {
-        "task": "export",
-        "folder": str(folder),
-        "request": plain(
-            dataclasses.replace(shown, outputs=_placed(outputs, folder / EXPORTS), retouch=strokes)
-        ),
-        "shown": plain(shown),
-        "picture": "image" in what,
-    }
     async with app.jobs.exporting:
-        worker = await app.workers.long()
-        try:
-            told = await worker.run(task)
-        finally:
-            await worker.close()
+        _check_done(job)  # others were waited for
+        async with _strokes_of_now(app, job) as strokes:
+            if strokes:
+                shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
+            elif what == ["retouch"]:
+                raise Refusal(409, "this picture is not retouched: there are no strokes to export")
+            told = await _written(app, job, shown, strokes, picture="image" in what)
     base = f"/api/jobs/{job['id']}/exports/"
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
     said = [app.store.as_known(line) for line in told["said"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])
     return Answer({"files": files, "said": said, "command": command})
+
+
+def _check_done(job: dict[str, Any]) -> None:
+    if job["kind"] != "fuse" or job["state"] != "done":
+        raise Refusal(409, "this job has no result that could be exported")
+
+
+@asynccontextmanager
+async def _strokes_of_now(app: "App", job: dict[str, Any]) -> AsyncIterator[Path | None]:
+    """Have a copy of a job's strokes, as one change has left them: they may be changed while it is used."""
+    folder = app.store.jobs.folder(job["id"])
+    copy = None
+    async with one_at_a_time(job["id"]):
+        if (job["retouch"] or {}).get("n_strokes"):
+            copy = folder / _EXPORTED_STROKES
+            text = await run_in_threadpool(read_text, folder / STROKES)
+            await run_in_threadpool(write_files, {copy: text.encode()}, force=True)
+    try:
+        yield copy
+    finally:
+        if copy:
+            copy.unlink(missing_ok=True)
+
+
+async def _written(
+    app: "App", job: dict[str, Any], shown: requests.Request, strokes: Path | None, *, picture: bool
+) -> dict[str, Any]:
+    """Have files written in a process of its own; `shown` names them, without a folder."""
+    folder = app.store.jobs.folder(job["id"])
+    placed = dataclasses.replace(shown, outputs=_placed(shown.outputs, folder / EXPORTS), retouch=strokes)
+    task = {
+        "task": "export",
+        "folder": str(folder),
+        "request": plain(placed),
+        "shown": plain(shown),
+        "picture": picture,
+    }
+    worker = await app.workers.long()
+    try:
+        return await worker.run(task)
+    finally:
+        await worker.close()
 
 
 async def _download(request: Request) -> FileResponse:

@@ -11,6 +11,8 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.io.find import INPUT_SUFFIXES, in_natural_order
 
+_MOST_SHOWN = 300  # characters of a path, in a message
+
 
 class Folders:
     """The folders that may be opened, with all below them; links count as what they lead to."""
@@ -22,15 +24,20 @@ class Folders:
         """Return the place that a path leads to, or refuse one that leads elsewhere."""
         if not isinstance(given, str) or not given or "\0" in given:
             raise Refusal(400, "a path must be a text")
+        shown = given[:_MOST_SHOWN]
         try:
             place = Path(given).resolve()
         except (OSError, RuntimeError):  # a link that leads back to itself
-            raise Refusal(403, f"{given}: this path leads nowhere") from None
+            raise Refusal(403, f"{shown}: this path leads nowhere") from None
         if not Path(given).is_absolute() or not self._is_inside(place):
             allowed = ", ".join(map(str, self.roots))
             raise Refusal(
-                403, f"{given} may not be opened; panfocus app was started for {allowed}; name others there"
+                403, f"{shown} may not be opened; panfocus app was started for {allowed}; name others there"
             )
+        try:
+            place.stat()
+        except OSError as error:  # nothing is there, it may not be read, or no file can have such a name
+            raise Refusal(404, f"{shown}: {error.strerror}") from None
         return place
 
     def listing(self, given: object) -> dict[str, Any]:

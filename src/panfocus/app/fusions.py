@@ -3,11 +3,12 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.command import as_request, shown_command
 from panfocus.app.jobs import EXPORTS, Job
+from panfocus.app.stacks import used_frames
 from panfocus.app.store import Store
 from panfocus.job.outputs import Outputs
 from panfocus.job.plain import plain
@@ -36,23 +37,42 @@ def add_fusion(app: "App", stack: Job, options: Job) -> Job:
 
     folder = app.jobs.new_folder()
     try:
-        request = request_of(app, stack, options, folder / EXPORTS)
-        task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+        asked = _asked(app, stack, options, folder)
         # Counted by the stack: a number stays, and is not given again, when a result is deleted.
         number = stack.get("n_fusions", 0) + 1
         app.store.stacks.save(stack, n_fusions=number)
         added: Job = app.jobs.add(
             stack=stack["id"],
             kind="fuse",
-            name=f"{number}. {request.method or DEFAULT_METHOD}",
+            name=f"{number}. {options.get('method') or DEFAULT_METHOD}",
             options=options,
-            command=fusion_command(request, stack),
-            task=task,
+            **asked,
         )
     except Exception:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return added
+
+
+def run_again(app: "App", job: Job) -> None:
+    """Queue a fusion anew, of the frames that its stack has now: what made it fail may be out."""
+    stack = app.store.stacks.get(job["stack"])
+    app.jobs.again(job, **_asked(app, stack, job["options"], app.store.jobs.folder(job["id"])))
+
+
+def _asked(app: "App", stack: Job, options: Job, folder: Path) -> Job:
+    """Return what a job in this folder is to do with a stack, for a worker and as a command."""
+    _check_number(used_frames(stack))
+    request = request_of(app, stack, options, folder / EXPORTS)
+    task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+    return {"task": task, "command": fusion_command(request, stack)}
+
+
+def _check_number(frames: list[dict[str, Any]]) -> None:
+    """Refuse too few frames, as the page does; a file that was not looked at yet may have many pages."""
+    all_seen = all(frame["state"] == "ready" for frame in frames)
+    if all_seen and sum(frame["pages"] or 1 for frame in frames) < 2:
+        raise Refusal(409, "A fusion needs at least two frames.")
 
 
 def _dictionary(store: Store, name: object) -> Path | None:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from panfocus.app.answers import Answer, Refusal, json_body
-from panfocus.app.fusions import add_fusion, fusion_command, request_of
+from panfocus.app.fusions import add_fusion, fusion_command, request_of, run_again
 from panfocus.app.learning import add_learning
 from panfocus.job.plain import plain
 
@@ -40,7 +40,11 @@ async def _cancel(request: Request) -> Answer:
 
 async def _again(request: Request) -> Answer:
     app, job = _job(request)
-    app.jobs.again(job)
+    if job["kind"] == "fuse":
+        await app.stacks.look_again(app.store.stacks.get(job["stack"]))
+        run_again(app, job)
+    else:
+        app.jobs.again(job)
     return Answer(app.jobs.public(job))
 
 
@@ -48,6 +52,11 @@ async def _remove(request: Request) -> Response:
     app, job = _job(request)
     await app.jobs.remove(job["id"])
     return Response(status_code=204)
+
+
+async def _space(request: Request) -> Answer:
+    app = request.app.state.app
+    return Answer({"free": app.stacks.room(), "jobs": await run_in_threadpool(app.store.jobs.sizes)})
 
 
 async def _estimate(request: Request) -> Answer:
@@ -67,5 +76,6 @@ routes = [
     Route("/api/jobs/{id}", _remove, methods=["DELETE"]),
     Route("/api/jobs/{id}/cancel", _cancel, methods=["POST"]),
     Route("/api/jobs/{id}/again", _again, methods=["POST"]),
+    Route("/api/space", _space),
     Route("/api/stacks/{id}/estimate", _estimate, methods=["POST"]),
 ]

@@ -24,7 +24,10 @@ Job = dict[str, Any]
 
 MOST_QUEUED = 200
 SECONDS_TO_CANCEL = 3.0  # after which a process that does not listen, in the middle of a tile, is killed
-STOPPED = "the server was stopped while this ran; start it again"
+# What is told of a job that was ended before it was done.
+_KEPT = "Nothing of it is kept; its frames and settings are."
+STOPPED = f"panfocus app was ended while this ran. {_KEPT}"
+CANCELLED = f"You stopped it. {_KEPT}"
 EXPORTS = "exports"
 _FRESH = {
     "state": "queued",
@@ -60,6 +63,7 @@ class Jobs:
         for job in self._jobs.all():
             if job["state"] == "running":
                 self._end(job, "failed", error=STOPPED)
+                await asyncio.to_thread(_clear, self._jobs.folder(job["id"]))
         self._work.set()
         self._runner = asyncio.create_task(self._run_all())
 
@@ -114,7 +118,7 @@ class Jobs:
     def cancel(self, job: Job) -> None:
         """Take a job from the queue, or interrupt it; after a while its process is killed."""
         if job["state"] == "queued":
-            self.changed(job, state="cancelled", ended=now())
+            self.changed(job, state="cancelled", ended=now(), error=CANCELLED)
         elif job["state"] == "running":
             self._unwanted.add(job["id"])
             job |= {"stage": "cancelling", "done": 0.0}
@@ -123,8 +127,8 @@ class Jobs:
                 self._worker.interrupt()
                 asyncio.get_running_loop().call_later(SECONDS_TO_CANCEL, self._worker.kill)
 
-    def again(self, job: Job) -> None:
-        """Queue a job anew that failed or was cancelled."""
+    def again(self, job: Job, **changes: Any) -> None:
+        """Queue a job anew that failed or was cancelled, with these changes."""
         if job["state"] not in ("failed", "cancelled"):
             raise Refusal(
                 409, f"this job is {job['state']}; only one that failed or was cancelled begins anew"
@@ -132,7 +136,7 @@ class Jobs:
         fresh = _FRESH | {"said": [], "warnings": []}
         if "learning" in job:
             fresh["learning"] = {"objective": [], "atoms_version": 0}
-        self.changed(job, **fresh)
+        self.changed(job, **fresh, **changes)
         self._work.set()
 
     async def remove(self, name: str) -> None:
@@ -171,10 +175,10 @@ class Jobs:
                 names = self._app.store.dictionary_names()
                 self._app.events.tell({"kind": "dictionaries", "names": names})
         except TaskCancelled:
-            self._end(job, "cancelled")
+            self._end(job, "cancelled", error=CANCELLED)
         except Exception as error:
             if job["id"] in self._unwanted:
-                self._end(job, "cancelled")
+                self._end(job, "cancelled", error=CANCELLED)
             else:
                 logger.warning("job %s failed: %s", job["id"], error)
                 known = isinstance(error, TaskFailed | PanfocusError)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from panfocus._threads import for_all
+from panfocus.app.words import MAKE_ROOM
 from panfocus.io.files import read_json, write_files
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
 from panfocus.io.write import encode_json
@@ -54,7 +55,7 @@ def check_room(kept: KeptArrays, frames: "Frames") -> None:
     frame = math.prod(frames.shape[1:]) * frames.dtype.itemsize
     # The frames, fused, retouched; and the maps.
     with_pyramids = (n + 2) * frame + _MAP_BYTES * height * width
-    kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width)
+    kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width, remedy=MAKE_ROOM)
 
 
 def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:

@@ -99,12 +99,16 @@ def learn_command(regions: str, settings: dict[str, int], output: str) -> str:
 
 
 def _name(app: "App", given: object) -> str:
+    from panfocus.dictionary.coupled import DEFAULT_NAMES
+
     name = given.strip() if isinstance(given, str) else ""
     if not _NAME.fullmatch(name):
         raise Refusal(400, "name: needed are up to 60 letters, digits, spaces, dashes and underscores")
     planned = [job["name"] for job in app.store.jobs.all() if job["kind"] == "learn" and _is_open(job)]
-    if name in [*app.store.dictionary_names(), *planned]:
-        raise Refusal(409, f"there is a dictionary {name} already; choose another name")
+    taken = [*DEFAULT_NAMES, *app.store.dictionary_names(), *planned]
+    # But for case: there are disks that take both names for one file.
+    if other := next((each for each in taken if each.casefold() == name.casefold()), None):
+        raise Refusal(409, f"there is a dictionary {other} already; choose another name")
     return name
 
 

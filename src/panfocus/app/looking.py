@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Any
 
+from panfocus.app.answers import Refusal
 from panfocus.app.stacks import Stack, Stacks, file_stamp
+from panfocus.app.words import on_page
 from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
 from panfocus.errors import PanfocusError
 from panfocus.io.files import remove_temporaries
@@ -37,6 +40,18 @@ class Looker:
         if self._looking:
             self._looking.cancel()
 
+    async def picture(self, stack: Stack, key: int) -> Path:
+        """Return where a larger picture of a frame is; it is made when it is first asked for."""
+        frame = next((each for each in stack["frames"] if each["key"] == key), None)
+        if frame is None or frame["state"] != "ready":
+            raise Refusal(404, "there is no picture of this frame, or not yet")
+        made = self._stacks.picture(stack["id"], key)
+        if not await asyncio.to_thread(made.is_file):
+            path = self._stacks.path(stack, frame)
+            task = {"task": "picture", "path": str(path), "picture": str(made)}
+            await self._workers.quick(task, urgent=True, seconds=_seconds(frame))
+        return made
+
     async def _look_at_all(self) -> None:
         while True:
             await self._stacks.any_changed.wait()
@@ -57,23 +72,23 @@ class Looker:
     async def _look(self, stack: Stack, frame: dict[str, Any]) -> None:
         path = self._stacks.path(stack, frame)
         frame["state"] = "looking"
-        self._stacks.tell(stack)
+        self._stacks.tell_frame(stack, frame["key"])
         stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
         thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
         task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
-        seconds = _SECONDS + frame["bytes"] / _BYTES_PER_SECOND
         # OSError: no process can be started, for want of memory; the next frame may find some.
         try:
-            seen = await self._workers.quick(task, seconds=seconds) | {"state": "ready"}
+            seen = await self._workers.quick(task, seconds=_seconds(frame)) | {"state": "ready"}
         except (TaskFailed, TaskCancelled, OSError) as error:
             text = str(error).replace(str(path), frame["name"])
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
-            seen = {"state": "bad", "error": named}
+            seen = {"state": "bad", "error": on_page(named)}
         seen |= {"stamp": stamp, "bytes": stamp[1] if stamp else frame["bytes"]}
         # Found anew: a change of the stack meanwhile has put another in its place.
         for each in stack["frames"]:
             if each["key"] == frame["key"]:
                 each.update(seen)
+        self._stacks.tell_frame(stack, frame["key"])
         await self._keep(stack)
 
     async def _check(self, name: str) -> None:
@@ -91,15 +106,23 @@ class Looker:
             if frame["state"] == "ready" and not frame["excluded"]
         ]
         try:
-            warnings = (await self._workers.quick({"task": "check", "frames": frames}))["warnings"]
+            told = await self._workers.quick({"task": "check", "frames": frames})
+            warnings = [on_page(line) for line in told["warnings"]]
         except (TaskFailed, TaskCancelled, OSError) as error:
             warnings = [f"Whether these frames belong together could not be checked: {error}"]
         if warnings != stack["warnings"]:
             stack["warnings"] = warnings
             await self._keep(stack)
+        # In any case: a page may have taken an answer that was older than the last look for the newest.
+        self._stacks.tell(stack)
 
     async def _keep(self, stack: Stack) -> None:
         try:
             await self._stacks.seen(stack)
         except PanfocusError as error:  # a full disk: what was seen is known until the server ends
             logger.warning("%s", error)
+
+
+def _seconds(frame: dict[str, Any]) -> float:
+    """Return how long a file may take."""
+    return _SECONDS + float(frame["bytes"]) / _BYTES_PER_SECOND

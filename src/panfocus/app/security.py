@@ -78,6 +78,7 @@ class Guard:
 
     def _welcome(self) -> Response:
         answer = RedirectResponse("/", 303)
+        # The token, not a value of this start: pages that are open find their way in after a restart.
         answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
         return answer
 

@@ -1,5 +1,6 @@
 """From a port and a work folder to a running server, and its end."""
 
+import logging
 import os
 import socket
 import sys
@@ -11,7 +12,9 @@ from panfocus.app.server import App, Server
 from panfocus.app.uploads import Limits
 from panfocus.errors import PanfocusError
 from panfocus.io.lock import locked
-from panfocus.io.secret import make_private_folder
+from panfocus.io.secret import check_private, make_private_folder
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8765
 _PORTS_TRIED = 50
@@ -42,6 +45,8 @@ def serve(
             raise PanfocusError(f"{folder} is not a folder; name folders that the page may open")
     work = work or default_work_folder()
     make_private_folder(work)
+    if others := check_private(work):
+        logger.warning("%s", others)
     with locked(work), _listener(port) as listener:
         app = App(work.resolve(), list(folders), limits)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"

@@ -37,13 +37,14 @@ from panfocus.app.security import Guard
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
 from panfocus.app.uploads import Limits, Uploads
+from panfocus.app.words import on_page
 from panfocus.app.workers import Workers
 from panfocus.io.find import INPUT_SUFFIXES
 from panfocus.job import forms
 
 _WITH_ROUTES = (events, folders, stack_routes, job_routes, views, retouching, exports, learning)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"
-_SECONDS_TO_END = 3  # that open requests have when the server stops
+_SECONDS_TO_END = 1  # that open requests have when the server stops
 
 
 class App:
@@ -71,8 +72,8 @@ class App:
     async def stop(self) -> None:
         """End everything, child processes too."""
         self.looker.stop()
-        await self.jobs.stop()
-        await self.workers.stop()
+        # Together: both wait for the process of a job, which is given its time to tidy up once.
+        await asyncio.gather(self.jobs.stop(), self.workers.stop())
 
     def state(self) -> dict[str, Any]:
         """Return all that a page needs to know when it opens."""
@@ -81,7 +82,7 @@ class App:
             "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
             "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
             "methods": forms.methods(),
-            "options": forms.options(),
+            "options": [form | {"help": on_page(form["help"])} for form in forms.options()],
             "learning": learning.fields(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],

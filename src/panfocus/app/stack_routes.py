@@ -9,8 +9,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body
+from panfocus.app.answers import Answer, Refusal, json_body, path_number
 from panfocus.io.find import find_inputs
+
+_KEPT_BY_BROWSERS = {"Cache-Control": "private, max-age=86400"}  # a key is never used again
 
 
 def _stack(request: Request) -> tuple[Any, dict[str, Any]]:
@@ -78,11 +80,16 @@ async def _remove(request: Request) -> Response:
 
 async def _thumbnail(request: Request) -> FileResponse:
     app, stack = _stack(request)
-    path = app.stacks.thumbnail(stack["id"], request.path_params["key"])
+    path = app.stacks.thumbnail(stack["id"], path_number(request, "frame"))
     if not path.is_file():
         raise Refusal(404, "there is no picture of this frame, or not yet")
-    # A key is never used again.
-    return FileResponse(path, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=86400"})
+    return FileResponse(path, media_type="image/jpeg", headers=_KEPT_BY_BROWSERS)
+
+
+async def _picture(request: Request) -> FileResponse:
+    app, stack = _stack(request)
+    path = await app.looker.picture(stack, path_number(request, "frame"))
+    return FileResponse(path, media_type="image/jpeg", headers=_KEPT_BY_BROWSERS)
 
 
 routes = [
@@ -91,5 +98,6 @@ routes = [
     Route("/api/stacks/{id}", _remove, methods=["DELETE"]),
     Route("/api/stacks/{id}/look", _look_again, methods=["POST"]),
     Route("/api/stacks/{id}/files/{name}", _receive, methods=["PUT"]),
-    Route("/api/stacks/{id}/thumbnails/{key:int}", _thumbnail),
+    Route("/api/stacks/{id}/thumbnails/{frame}", _thumbnail),
+    Route("/api/stacks/{id}/pictures/{frame}", _picture),
 ]

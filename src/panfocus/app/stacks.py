@@ -9,6 +9,8 @@ from typing import Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.events import Events
+from panfocus.app.frame_choice import chosen, ordered
+from panfocus.app.stack_view import frame_view, stack_view
 from panfocus.app.store import Store, now
 from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder
@@ -17,19 +19,6 @@ from panfocus.io.find import in_natural_order
 MOST_FRAMES = 2000  # of a stack
 _SECONDS_BETWEEN_SAVES = 1.0  # of what a look has told: after a kill it is looked again
 
-_PUBLIC = (
-    "key",
-    "name",
-    "state",
-    "width",
-    "height",
-    "pages",
-    "dtype",
-    "channels",
-    "bytes",
-    "error",
-    "excluded",
-)
 # Of a frame that is to be looked at.
 _UNSEEN = {"state": "waiting"} | dict.fromkeys(
     ("width", "height", "pages", "dtype", "channels", "error", "sharpness", "digest")
@@ -55,29 +44,20 @@ class Stacks:
 
     def public(self, stack: Stack) -> dict[str, Any]:
         """Return a stack as pages see it."""
-        best = max((frame["sharpness"] or 0.0 for frame in stack["frames"]), default=0.0)
-        frames = [
-            {name: frame[name] for name in _PUBLIC}
-            | {"score": frame["sharpness"] / best if best and frame["sharpness"] is not None else None}
-            for frame in stack["frames"]
-        ]
-        told = {name: stack[name] for name in ("id", "name", "folder", "created")}
-        told["warnings"] = [*stack.get("left_out", []), *stack["warnings"]]  # older stacks have no first ones
-        receiving = self._receiving.get(stack["id"], 0)
-        return told | {"frames": frames, "in_place": in_place(stack), "receiving": receiving}
+        return stack_view(stack, receiving=self._receiving.get(stack["id"], 0))
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of a stack in their order, without those left out by the user or unreadable."""
         stack = self._store.stacks.get(name)
-        return [
-            self.path(stack, frame)
-            for frame in stack["frames"]
-            if not frame["excluded"] and frame["state"] != "bad"
-        ]
+        return [self.path(stack, frame) for frame in used_frames(stack)]
 
     def thumbnail(self, name: str, key: int) -> Path:
         """Return where the small picture of a frame is, or will be."""
         return self._store.stacks.folder(name) / "thumbnails" / f"{key}.jpg"
+
+    def picture(self, name: str, key: int) -> Path:
+        """Return where the larger picture of a frame is, once somebody has asked for it."""
+        return self._store.stacks.folder(name) / "thumbnails" / f"{key}-large.jpg"
 
     def make(self, name: str) -> Stack:
         """Make a stack for files that the page sends."""
@@ -144,21 +124,15 @@ class Stacks:
 
     def change(self, stack: Stack, wanted: dict[str, Any]) -> None:
         """Give a stack another name, order, or choice of frames."""
-        frames: list[dict[str, Any]] = stack["frames"]
         changes: dict[str, Any] = {}
         match wanted:
             case {"name": str(name)} if name.strip():
                 changes["name"] = name.strip()[:200]
             case {"name": _}:
                 raise Refusal(400, "name: needed is a text")
-        if "excluded" in wanted:
-            excluded = _numbers("excluded", wanted["excluded"], len(frames))
-            frames = [frame | {"excluded": number in excluded} for number, frame in enumerate(frames)]
+        frames = chosen(stack["frames"], wanted)
         if "order" in wanted:
-            order = _numbers("order", wanted["order"], len(frames))
-            if len(order) != len(frames):
-                raise Refusal(400, f"order: needed are the numbers 0 to {len(frames) - 1}, each once")
-            frames = [frames[number] for number in order]
+            frames = ordered(frames, wanted["order"])
             changes["in_natural_order"] = False
         self.changed(stack, frames=frames, **changes)
 
@@ -172,7 +146,8 @@ class Stacks:
         frames, key = [], stack["next_key"]
         for frame in stack["frames"]:
             if frame["key"] in renewed:
-                self.thumbnail(stack["id"], frame["key"]).unlink(missing_ok=True)
+                for made in (self.thumbnail, self.picture):
+                    made(stack["id"], frame["key"]).unlink(missing_ok=True)
                 # By another key: browsers keep pictures by it.
                 frames.append(frame | _UNSEEN | {"key": key})
                 key += 1
@@ -197,9 +172,10 @@ class Stacks:
         self.any_changed.set()
 
     async def seen(self, stack: Stack) -> None:
-        """Tell what a look has told, and keep it now and then, and when all was looked at."""
-        self.tell(stack)
+        """Keep what a look has told now and then; when all was looked at, keep and tell all."""
         waiting = any(frame["state"] == "waiting" for frame in stack["frames"])
+        if not waiting:
+            self.tell(stack)
         since = time.monotonic() - self._saved_at.get(stack["id"], 0.0)
         if not waiting or since >= _SECONDS_BETWEEN_SAVES:
             self._saved_at[stack["id"]] = time.monotonic()
@@ -213,6 +189,17 @@ class Stacks:
 
         self._events.tell_latest("stack", stack["id"], latest)
 
+    def tell_frame(self, stack: Stack, key: int) -> None:
+        """Tell the pages of a frame alone: all of a large stack for every look would be too much."""
+
+        def latest(keys: set[int]) -> dict[str, Any] | None:
+            if stack["id"] not in self._store.stacks:
+                return None
+            frames = [frame_view(frame) for frame in stack["frames"] if frame["key"] in keys]
+            return {"kind": "frames", "stack": stack["id"], "frames": frames}
+
+        self._events.tell_part("stack", stack["id"], key, latest)
+
     def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
         """Return where the file of a frame is."""
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
@@ -220,6 +207,11 @@ class Stacks:
     def room(self) -> int:
         """Bytes that are free on the disk of the work folder."""
         return shutil.disk_usage(self._store.work).free
+
+
+def used_frames(stack: Stack) -> list[dict[str, Any]]:
+    """Return the frames of a stack in their order, without those left out by the user or unreadable."""
+    return [frame for frame in stack["frames"] if not frame["excluded"] and frame["state"] != "bad"]
 
 
 def file_stamp(path: Path) -> list[int] | None:
@@ -231,23 +223,9 @@ def file_stamp(path: Path) -> list[int] | None:
     return [found.st_mtime_ns, found.st_size]
 
 
-def in_place(stack: Stack) -> bool:
-    """Tell whether a stack is of files that stay where they are: a folder's, or some that were chosen."""
-    return stack["folder"] is not None or any(frame["path"] for frame in stack["frames"])
-
-
 def _add(stack: Stack, name: str, size: int, path: str | None) -> None:
     if len(stack["frames"]) >= MOST_FRAMES:
         raise Refusal(400, f"a stack has at most {MOST_FRAMES} frames")
     frame = {"key": stack["next_key"], "name": name, "path": path, "bytes": size, "excluded": False}
     stack["frames"].append(frame | _UNSEEN)
     stack["next_key"] += 1
-
-
-def _numbers(what: str, given: object, n_frames: int) -> list[int]:
-    numbers: list[int] = given if isinstance(given, list) else [-1]
-    if any(type(number) is not int or not 0 <= number < n_frames for number in numbers):
-        raise Refusal(400, f"{what}: needed is a list of whole numbers from 0 to {n_frames - 1}")
-    if len(set(numbers)) != len(numbers):
-        raise Refusal(400, f"{what}: a number is there twice")
-    return numbers

@@ -2,16 +2,19 @@
 
 import asyncio
 import logging
+import os
 import re
 import secrets
 import shutil
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from panfocus.app.answers import Refusal
+from panfocus.app.words import on_page
 from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder, read_json, write_files
 from panfocus.io.secret import kept_secret
@@ -72,6 +75,10 @@ class Shelf:
     def __contains__(self, name: str) -> bool:
         return name in self._objects
 
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each object takes on the disk."""
+        return {name: _bytes_in(self._folder / name) for name in list(self._objects)}
+
     def folder(self, name: str) -> Path:
         """Return the folder of an object."""
         if not _ID.fullmatch(name):
@@ -116,6 +123,15 @@ class Shelf:
             shutil.rmtree(self.folder(name), ignore_errors=True)
 
 
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # it is gone by now
+                total += (Path(place) / name).stat().st_size
+    return total
+
+
 class Store:
     """All that outlives the server."""
 
@@ -130,8 +146,8 @@ class Store:
         self._kept_in = re.compile(rf"{re.escape(str(work))}/(?:{folders})/".replace("/", r"[/\\]"))
 
     def as_known(self, text: str) -> str:
-        """Name the user's files in a line by their names, without where they are kept in the work folder."""
-        return self._kept_in.sub("", text)
+        """Say a line as the user knows it: files by name, not by where they are kept; options as controls."""
+        return on_page(self._kept_in.sub("", text))
 
     def dictionary_names(self) -> list[str]:
         """Return the names of learned dictionaries."""

@@ -10,7 +10,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from panfocus.app.answers import Refusal
 from panfocus.app.folders import is_image_name
-from panfocus.app.stacks import Stacks, in_place
+from panfocus.app.stack_view import in_place
+from panfocus.app.stacks import Stacks
+from panfocus.app.words import MAKE_ROOM
 from panfocus.io.received import ReceivedFile
 from panfocus.job.sizes import format_size
 
@@ -51,7 +53,7 @@ class Uploads:
         try:
             async with self._turns:
                 if self._stacks.room() < size + _LEFT_FREE:
-                    raise Refusal(507, f"{name}: there is no room for it on the disk of the work folder")
+                    raise Refusal(507, f"{name}: the disk has no room for it; {MAKE_ROOM}")
                 kept = await self._write(stack, name, request, size)
         finally:
             if left := self._promised.pop(stack["id"], 0) - size:  # no entry: others were of no bytes
@@ -69,7 +71,7 @@ class Uploads:
             raise Refusal(
                 413,
                 f"the file has {format_size(size)}, more than the {format_size(most)} that are taken; "
-                " open its folder on this computer instead, or start panfocus app with --max-upload",
+                "open its folder on this computer instead, or start panfocus app --max-upload SIZE",
             )
         there = sum(frame["bytes"] for frame in stack["frames"]) + self._promised.get(stack["id"], 0)
         if there + size > self._limits.stack_bytes:

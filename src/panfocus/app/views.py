@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal
+from panfocus.app.answers import Answer, Refusal, path_number
 from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.app.tasks.fuse import ARRAYS, LIVE
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
@@ -43,7 +43,7 @@ class Layer(NamedTuple):
 
 
 async def _tile(request: Request) -> Response:
-    layer, level = _layer(request), request.path_params["level"]
+    layer, level = _layer(request), path_number(request, "level")
     col, row = (int(number) for number in _matched(r"(\d{1,6})_(\d{1,6})", request.path_params["place"]))
     kept = _kept(request, layer)
 
@@ -239,7 +239,7 @@ def _matched(pattern: str, text: str) -> tuple[str, ...]:
 
 
 routes = [
-    Route("/api/jobs/{job}/tiles/{layer}/{level:int}/{place}", _tile),
+    Route("/api/jobs/{job}/tiles/{layer}/{level}/{place}", _tile),
     Route("/api/jobs/{job}/crop/{layer}", _crop),
     Route("/api/jobs/{job}/place", _place),
     Route("/api/jobs/{job}/relief", _relief),

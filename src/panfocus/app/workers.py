@@ -21,6 +21,7 @@ Event = dict[str, Any]
 _LONGEST_LINE = 64 << 20
 _SECONDS_FOR_QUICK = 60.0
 _SECONDS_TO_END = 3.0
+_SECONDS_TO_STOP = 0.7  # of the same, when the whole server stops: somebody waits for it in a terminal
 
 
 class TaskFailed(PanfocusError):  # noqa: N818  # one of the ways in which a task ends
@@ -101,12 +102,12 @@ class Worker:
         if self.alive:
             self._process.kill()
 
-    async def close(self) -> None:
-        """End it, and wait until it has ended."""
+    async def close(self, seconds: float = _SECONDS_TO_END) -> None:
+        """End it, and wait until it has ended; after so many seconds it is killed."""
         if self.alive and self._process.stdin:
             self._process.stdin.close()  # upon which it ends by itself
         try:
-            await asyncio.wait_for(self._process.wait(), _SECONDS_TO_END)
+            await asyncio.wait_for(self._process.wait(), seconds)
         except TimeoutError:
             self.kill()
             await self._process.wait()
@@ -190,11 +191,12 @@ class Workers:
         return worker
 
     async def stop(self) -> None:
-        """End all processes."""
+        """End all processes, soon: what a killed one leaves behind is tidied up at the next start."""
         begun = [await self._next] if self._next else []
         self._next = None
         quick = [self._quick] if self._quick else []
-        await asyncio.gather(*(worker.close() for worker in {*self._lent, *quick, *begun}))
+        every = {*self._lent, *quick, *begun}
+        await asyncio.gather(*(worker.close(_SECONDS_TO_STOP) for worker in every))
 
 
 class _Turns:

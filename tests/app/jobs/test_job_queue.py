@@ -16,7 +16,11 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     first, second, third = (job_of(client, stack, **slow) for _ in range(3))
     assert [seen(client, job)["state"] for job in (second, third)] == ["queued", "queued"]
 
-    assert client.post(f"/api/jobs/{third['id']}/cancel").json()["state"] == "cancelled"
+    cancelled = client.post(f"/api/jobs/{third['id']}/cancel").json()
+    assert (cancelled["state"], cancelled["error"]) == (
+        "cancelled",
+        "You stopped it. Nothing of it is kept; its frames and settings are.",
+    )
     wait_until_under_way(client, first)
     began = time.monotonic()
     client.post(f"/api/jobs/{first['id']}/cancel")
@@ -46,7 +50,18 @@ def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
     os.kill(wait_until_under_way(client, job), signal.SIGSTOP)
     assert client.post(f"/api/jobs/{job['id']}/cancel").json()["stage"] == "cancelling"
     cancelled = wait(client, job, "cancelled", "failed")
-    assert (cancelled["state"], cancelled["error"]) == ("cancelled", None)
+    assert (cancelled["state"], cancelled["error"]) == ("cancelled", jobs.CANCELLED)
+
+
+def test_the_process_of_a_job_ends_with_it_and_its_memory_is_free(client, small):
+    job = job_of(client, small, align="off", method="pca")
+    pid = wait_until_under_way(client, job)
+    wait(client, job, "done")
+    until = time.monotonic() + 10
+    while pid in [worker._process.pid for worker in client.app_state.workers._lent if worker.alive]:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert client.app_state.workers._next.result()._process.pid != pid
 
 
 def test_a_full_disk_fails_a_job_and_the_next_one_is_done(client, small, monkeypatch):
@@ -82,8 +97,10 @@ def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
         answer = client.post(f"/api/jobs/{queued['id']}/cancel")
         assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
         assert seen(client, queued)["state"] == "queued"
-        wanted = {"name": "x", "excluded": [0], "order": [2, 1, 0]}
-        assert client.patch(f"/api/stacks/{stack['id']}", json=wanted).status_code == 400
+        keys = [frame["key"] for frame in stack["frames"]]
+        wanted = {"name": "x", "excluded": keys[:1], "order": keys[::-1]}
+        answer = client.patch(f"/api/stacks/{stack['id']}", json=wanted)
+        assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
         now = client.get("/api/state").json()["stacks"][-1]
         frames = [(frame["name"], frame["excluded"]) for frame in now["frames"]]
         assert (now["id"], now["name"]) == (stack["id"], "large")
@@ -104,8 +121,10 @@ def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):
         stopped = seen(client, under_way)
         assert (stopped["state"], stopped["error"]) == (
             "failed",
-            "the server was stopped while this ran; start it again",
+            "panfocus app was ended while this ran. Nothing of it is kept; its frames and settings are.",
         )
+        left = client.app_state.store.jobs.folder(under_way["id"])
+        assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
         assert wait(client, waiting, "done", "failed")["state"] == "done"
 
 

@@ -44,7 +44,8 @@ def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
     assert (told["n_frames"], told["width"], told["height"]) == (3, SIZE[1], SIZE[0])
     assert told["command"] == f"panfocus fuse {photos / 'small'} -o fused.tif"
     assert told["error"] is None
-    client.patch(f"/api/stacks/{stack['id']}", json={"excluded": [0, 1]})
+    first_two = [frame["key"] for frame in stack["frames"][:2]]
+    client.patch(f"/api/stacks/{stack['id']}", json={"excluded": first_two}).raise_for_status()
     told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()
     assert "fusion needs at least two frames" in told["error"]
     assert told["command"] == f"panfocus fuse {photos / 'small' / 'z2.png'} -o fused.tif"
@@ -76,3 +77,22 @@ def frame_states(client, stack):
     stacks = client.get("/api/state").json()["stacks"]
     (found,) = [each for each in stacks if each["id"] == stack["id"]]
     return [frame["state"] for frame in found["frames"]]
+
+
+def test_a_fusion_of_fewer_than_two_usable_frames_is_refused_in_the_pages_words(client, photos):
+    folder = photos / "one of two damaged"
+    folder.mkdir()
+    shutil.copy(photos / "small" / "z0.png", folder)
+    (folder / "z1.png").write_bytes(b"no image")
+    stack, words = stack_of(client, folder), "A fusion needs at least two frames."
+    assert f'"{words}"' in client.get("/static/js/settings.js").text
+    until = time.monotonic() + FOR_LONG
+    while (states := frame_states(client, stack)) != ["ready", "bad"]:
+        assert time.monotonic() < until, states
+        time.sleep(0.05)
+    before = client.get("/api/state").json()["jobs"]
+    for each in (stack, client.post("/api/stacks", json={"name": "empty"}).json()):
+        answer = client.post("/api/jobs", json={"stack": each["id"], "options": {}})
+        assert (answer.status_code, answer.json()) == (409, {"error": words})
+        client.delete(f"/api/stacks/{each['id']}").raise_for_status()
+    assert client.get("/api/state").json()["jobs"] == before

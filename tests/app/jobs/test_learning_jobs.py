@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from job_steps import job_of, wait
+from job_steps import job_of, stack_of, wait
 
 from panfocus.cli import main
 
@@ -80,3 +80,32 @@ def test_what_cannot_be_learned_from_is_refused(client, small, changed, said):
     assert answer.status_code == 400
     assert said in answer.json()["error"]
     assert client.get("/api/state").json()["jobs"] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"), [("levels2", "levels2"), ("KSVD", "ksvd"), ("Learned Here", "learned here")]
+)
+def test_a_dictionary_is_not_called_like_another_nor_like_one_that_comes_with_panfocus(
+    client, small, name, taken
+):
+    (client.app_state.store.dictionaries / "learned here.npz").touch()
+    learn = {"stack": small["id"], "name": name, "regions": [region()]}
+    answer = client.post("/api/jobs", json={"learn": learn})
+    assert answer.status_code == 409
+    assert answer.json()["error"] == f"there is a dictionary {taken} already; choose another name"
+    (client.app_state.store.dictionaries / "learned here.npz").unlink()
+
+
+def test_learning_on_a_result_that_was_deleted_meanwhile_says_so(client, photos):
+    stack = stack_of(client, photos / "small")
+    result = wait(client, job_of(client, stack, align="off", method="pca"), "done")
+    before = job_of(client, stack, align="off", method="coupled")  # learning waits for it
+    learn = {"stack": stack["id"], "job": result["id"], "name": "too late", "regions": [region()]}
+    job = client.post("/api/jobs", json={"learn": learn}).raise_for_status().json()
+    client.delete(f"/api/jobs/{result['id']}").raise_for_status()
+    client.post(f"/api/jobs/{before['id']}/cancel").raise_for_status()
+    ended = wait(client, job, "done", "failed")
+    assert ended["error"] == (
+        "the result that these rectangles are on was deleted; draw them on another result"
+    )
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()

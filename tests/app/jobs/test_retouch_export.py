@@ -1,13 +1,19 @@
 """From frames to a retouched file: a whole server with its workers, against the command line."""
 
+import asyncio
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from job_steps import seen, wait
 from scipy.ndimage import gaussian_filter
 
+from panfocus.app import exports
+from panfocus.app.retouching import one_at_a_time
+from panfocus.app.store import Store
+from panfocus.app.tasks.fuse import STROKES
 from panfocus.cli import main
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
@@ -66,3 +72,28 @@ def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, 
     shown = client.get(f"{here}/crop/retouched", params={"row": 20, "col": 20, "size": 16})
     assert shown.status_code == 200
     assert read_image(picture).dtype == np.uint16
+
+
+def test_an_export_waits_for_strokes_that_are_being_painted_and_then_keeps_them(tmp_path):
+    """Painting may go on while files are written: they have what one change has left."""
+    store = Store(tmp_path)
+    job = {"id": store.jobs.new_id(), "retouch": None}
+    strokes = store.jobs.folder(job["id"]) / STROKES
+    strokes.write_text("old")
+
+    async def run():
+        async with one_at_a_time(job["id"]):
+            exporting = asyncio.create_task(export())
+            await asyncio.sleep(0.1)
+            strokes.write_text("new")
+            job["retouch"] = {"version": 1, "n_strokes": 1}
+        return await exporting
+
+    async def export():
+        async with exports._strokes_of_now(SimpleNamespace(store=store), job) as copy:
+            strokes.write_text("newer")
+            return copy, copy.read_text()
+
+    copy, read = asyncio.run(run())
+    assert read == "new"
+    assert not copy.exists()

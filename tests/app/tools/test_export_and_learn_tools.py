@@ -8,7 +8,7 @@ import tomllib
 import numpy as np
 import pytest
 from PIL import Image
-from tool_screen import HEIGHT, LOADED, WIDTH, drag, open_tool, wait_saved
+from tool_screen import HEIGHT, LOADED, WIDTH, drag, open_tool, point, wait_saved
 
 from panfocus.cli import main
 
@@ -88,17 +88,19 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     assert page.get_by_label("Dictionary").evaluate("select => select.selectedOptions[0].text") == "bands"
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])
 def test_nothing_serious_is_found_by_axe_and_all_fits(page, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.emulate_media(color_scheme=scheme)
+    page.mouse.click(*point(page, 45, 60))
+    expect(page.locator(".crops li")).to_have_count(4)
     open_tool(page, "Learn")
     drag(page, (10, 5), (70, 34))
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)
     page.set_viewport_size({"width": width, "height": 800})
-    for tool in ("Retouch", "Export", "Learn"):
+    for tool in ("Look", "Retouch", "Export", "Learn"):
         page.get_by_role("tab", name=tool).click()
         found = axe.Axe().run(page).response["violations"]
         faults = [

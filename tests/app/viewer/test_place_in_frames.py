@@ -65,3 +65,26 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     row, col, layer = seen(page, *within(page, 0.5, 0.5))
     assert layer == "frame-2"
     assert (row, col) == pytest.approx((chosen["row"], chosen["col"]), abs=2 * COL_STEP)
+
+
+@pytest.mark.parametrize(
+    ("scale", "told"),
+    [
+        ({"step": 1.0, "unit": "frames"}, "frame 2.25"),
+        ({"step": 5.0, "unit": "um"}, "frame 2.25, 6.25 µm from the first"),
+        ({"step": 0.1, "unit": "mm"}, "frame 2.25, 0.125 mm from the first"),
+    ],
+    ids=["frames", "um", "mm"],
+)
+def test_depth_is_the_number_of_a_frame_and_has_its_unit_where_it_is_known(page, scale, told):
+    page.evaluate(
+        """(depth) => {
+            const { result } = app.jobs[0];
+            app.viewer.show({ ...app.jobs[0], id: "c", result: { ...result, report: { depth } } });
+        }""",
+        scale,
+    )
+    page.mouse.click(*within(page, 0.5, 0.5))
+    fact = page.locator("#inspect dl > div", has_text="Depth").locator("dd")
+    fact.wait_for()
+    assert fact.inner_text() == told

@@ -47,6 +47,21 @@ def test_another_job_of_the_stack_is_compared(page, server):
     assert not page.locator(".divider").is_visible()
 
 
+def test_a_result_of_another_size_is_listed_with_why_it_cannot_be_compared(page):
+    page.evaluate(
+        """() => {
+            const state = app.state.get();
+            const [first, second] = state.jobs;
+            const smaller = { ...second.result, width: 2998, height: 1998 };
+            state.jobs = [first, second, { ...second, id: "c", name: "job c", result: smaller }];
+            app.changed();
+        }"""
+    )
+    others = chooser(page, "Compare with").locator("optgroup[label='Other results'] option")
+    assert others.all_inner_texts() == ["job b", "job c (other size: 2998 × 1998)"]
+    assert [other.is_enabled() for other in others.all()] == [True, False]
+
+
 def test_side_by_side_shows_the_same_place_twice(page):
     chooser(page, "Compare with").select_option("frame-2")
     chooser(page, "As").select_option("beside")

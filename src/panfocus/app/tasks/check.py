@@ -9,7 +9,7 @@ from panfocus._checks import check_like
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, read_headers, time_against_order
 from panfocus.io.read import read_image
-from panfocus.io.stack_checks import Look, find_strangers, look_at
+from panfocus.io.stack_checks import Look, find_blank, find_strangers, look_at
 
 
 def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -63,14 +63,19 @@ def _copies(frames: list[dict[str, Any]]) -> list[str]:
 
 
 def _strangers(frames: list[dict[str, Any]]) -> list[str]:
-    """Tell other scenes by the thumbnails, which are larger than those that scenes are told by."""
+    """Tell blank frames and other scenes by the thumbnails, which are larger than those that are compared."""
     looks: dict[tuple[int, ...], dict[int, Look]] = {}  # by size: others are told apart by that
     for k, frame in enumerate(frames):
         thumbnail = read_image(frame["thumbnail"])
         looks.setdefault(thumbnail.shape, {})[k] = look_at(thumbnail)
-    return [
-        f"{frames[odd.number]['name']} shows another scene than {frames[odd.nearest]['name']} "
-        f"(likeness {odd.likeness:.2f})."
-        for of_one_size in looks.values()
-        for odd in find_strangers(of_one_size)
-    ]
+    warnings = []
+    for of_one_size in looks.values():
+        blank = find_blank(of_one_size)
+        if blank != of_one_size.keys():  # else they are too small to tell
+            warnings += [f"{frames[k]['name']} is blank: nothing is seen in it." for k in sorted(blank)]
+        warnings += [
+            f"{frames[odd.number]['name']} shows another scene than {frames[odd.nearest]['name']} "
+            f"(likeness {odd.likeness:.2f})."
+            for odd in find_strangers(of_one_size)
+        ]
+    return warnings

@@ -1,8 +1,13 @@
 """What a fusion would take, and whether it can be done at all, without reading a pixel."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from panfocus.app.tasks.telling import Tell
+
+if TYPE_CHECKING:
+    from panfocus.job.request import Request
+
+SECONDS_TO_COMPILE = 60.0  # what a fusion needs, once after installing: about
 
 
 def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
@@ -14,15 +19,24 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
     request = restored(task["request"])
     warnings: list[str] = []
-    nothing = {"seconds": None, "memory": None, "n_frames": None, "width": None, "height": None}
+    nothing = {
+        "seconds": None,
+        "compiling": 0.0,
+        "memory": None,
+        "n_frames": None,
+        "width": None,
+        "height": None,
+    }
     try:
         with limit_threads(request.threads):
             job = prepare(request, force=True, warn=warnings.append, every_map=True)
     except PanfocusError as error:
         return nothing | {"warnings": warnings, "error": " ".join(str(error).split())}
     n_frames, height, width = job.source.like_frames.shape[:3]
+    compiling = 0.0 if _is_compiled(request) else SECONDS_TO_COMPILE
     return {
-        "seconds": job.plan.seconds,
+        "seconds": None if job.plan.seconds is None else job.plan.seconds + compiling,
+        "compiling": compiling,
         "memory": job.plan.memory,
         "n_frames": n_frames,
         "width": width,
@@ -30,3 +44,16 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "warnings": warnings,
         "error": None,
     }
+
+
+def _is_compiled(request: "Request") -> bool:
+    """Tell whether an earlier run has left the compiled code of what takes longest to compile."""
+    import panfocus.registration
+    import panfocus.select  # noqa: F401
+    from panfocus._compile import any_kept
+    from panfocus.methods import DEFAULT_METHOD
+
+    parts = ["registration"] if request.align != "off" else []
+    if request.method in (None, DEFAULT_METHOD):
+        parts.append("select")
+    return not parts or any_kept(*parts)

@@ -89,12 +89,16 @@ class _Shown:
 
 def _with_files(regions: list[dict[str, Any]], arrays: Path, folder: Path) -> list[dict[str, Any]]:
     """Write the frames that regions are of as files, and name those in their place."""
+    from panfocus.errors import InputError
     from panfocus.io.kept_arrays import KeptArrays
     from panfocus.io.write import write_image
 
+    kept = KeptArrays(arrays)
+    if "frames" not in kept:
+        raise InputError("the result that these rectangles are on was deleted; draw them on another result")
     numbers = sorted({region[which] for region in regions for which in ("focused", "blurred")})
     names = {k: f"frame-{k}.tif" for k in numbers}
-    with KeptArrays(arrays).array("frames") as frames:
+    with kept.array("frames") as frames:
         for k in numbers:
             write_image(folder / names[k], frames[k], force=True)
     return [region | {which: names[region[which]] for which in ("focused", "blurred")} for region in regions]

@@ -1,9 +1,8 @@
 """Who hears of a job in a worker: the server, by events."""
 
-import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ Tell = Callable[[dict[str, Any]], None]
 SECONDS_BETWEEN = 0.2  # of progress
 SECONDS_BETWEEN_PICTURES = 0.25
 MOST_SIDE = 1000  # of the live map, in pixels
+COMPILING = "compile"  # the stage
 
 
 class Teller:
@@ -19,7 +19,7 @@ class Teller:
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._stage = ""
+        self._stage, self._done = "", 0.0
         self._told_at = 0.0
 
     def say(self, line: str) -> None:
@@ -34,32 +34,23 @@ class Teller:
         """Pass on the stage, and now and then how much of it is done."""
         now = time.monotonic()
         if stage != self._stage or done >= 1 or now - self._told_at >= SECONDS_BETWEEN:
-            self._stage, self._told_at = stage, now
-            self._tell({"event": "progress", "stage": stage, "done": round(done, 4)})
+            self._stage, self._done, self._told_at = stage, round(done, 4), now
+            self._tell({"event": "progress", "stage": stage, "done": self._done})
+
+    def compiling(self, under_way: bool) -> None:
+        """Pass on that code is being compiled, for which the stage waits; then that the stage goes on."""
+        stage, done = (COMPILING, 0.0) if under_way else (self._stage, self._done)
+        self._tell({"event": "progress", "stage": stage, "done": done})
 
     def finish(self) -> None:
         """Do nothing: an interrupt is never too late, as files appear where nobody waits for them yet."""
 
 
-class _Notes(logging.Handler):
-    def __init__(self, teller: Teller) -> None:
-        super().__init__(logging.INFO)
-        self._teller = teller
+def compiling_told(teller: Teller) -> AbstractContextManager[None]:
+    """Let users know when a first run compiles its code, which takes a while, as a stage of its own."""
+    from panfocus._compile import compiling_watched
 
-    def emit(self, record: logging.LogRecord) -> None:
-        self._teller.say(record.getMessage())
-
-
-@contextmanager
-def compiling_told(teller: Teller) -> Iterator[None]:
-    """Pass on what the log says to users as well: that code is compiled, which takes a while."""
-    compiler, notes = logging.getLogger("panfocus._compile"), _Notes(teller)
-    compiler.setLevel(logging.INFO)
-    compiler.addHandler(notes)
-    try:
-        yield
-    finally:
-        compiler.removeHandler(notes)
+    return compiling_watched(teller.compiling)
 
 
 class LiveMap:

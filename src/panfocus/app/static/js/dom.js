@@ -36,7 +36,9 @@ export function setLines(list, lines) {
   list.replaceChildren(...items);
   if (rest.length === 0) return;
   const summary = element("summary", {}, `And ${rest.length} more`);
-  list.append(element("li", {}, element("details", {}, summary, element("ul", {}, ...rest))));
+  // It scrolls, by keys too: a hundred lines shall not push away what comes below them.
+  const more = element("ul", { class: "more-lines", tabIndex: 0, "aria-label": "More lines" }, ...rest);
+  list.append(element("li", {}, element("details", {}, summary, more)));
 }
 
 /** Call `fn` once, `wait` ms after the last request. */

@@ -1,5 +1,6 @@
 // What a fusion would take, what speaks against it, and the command that does the same: asked of the server.
 import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
+import { framesSaved } from "./frame_changes.js";
 
 const WAIT = 250; // ms after the last change of a setting
 
@@ -17,7 +18,7 @@ export function createEstimate(app, wanted, judged) {
   const command = element("code", { class: "command", tabIndex: 0, "aria-label": "Command line" });
   const commandLine = element(
     "details",
-    { class: "more" },
+    { class: "more", hidden: true },
     element("summary", {}, "Command line"),
     element("p", { class: "help" }, "The same fusion, to run in a terminal:"),
     command,
@@ -27,11 +28,12 @@ export function createEstimate(app, wanted, judged) {
 
   const ask = debounced(async () => {
     asking?.abort();
-    const stack = app.stack();
-    const options = wanted();
-    if (!stack || !options) return;
     asking = new AbortController();
     const { signal } = asking;
+    await framesSaved(); // what was unticked a moment ago does not count
+    const stack = app.stack();
+    const options = wanted();
+    if (signal.aborted || !stack || !options) return;
     setText(line, "Estimating …");
     try {
       const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
@@ -45,9 +47,8 @@ export function createEstimate(app, wanted, judged) {
     judged(refused);
     line.classList.toggle("fault", Boolean(answer.error));
     setText(line, answer.error ?? textOf(answer));
-    setText(command, answer.command ?? "");
     const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
-    setLines(warnings, said);
+    showMore(answer.command ?? "", said);
   }
 
   /** Say why there is nothing to estimate. */
@@ -56,12 +57,20 @@ export function createEstimate(app, wanted, judged) {
     judged(false);
     line.classList.remove("fault");
     setText(line, text);
+    showMore("", []); // those of another stack, or of other frames
+  }
+
+  function showMore(text, lines) {
+    setText(command, text);
+    commandLine.hidden = text === "";
+    setLines(warnings, lines);
   }
 
   return { line, warnings, commandLine, ask, say };
 }
 
-function textOf({ seconds, memory, n_frames: n, width, height }) {
+function textOf({ seconds, compiling, memory, n_frames: n, width, height }) {
   const about = seconds < 5 ? "A few seconds" : `About ${secondsText(seconds)}`;
-  return `${seconds === null ? "" : `${about}, `}${sizeText(memory)} of memory. ${n} frames of ${width} × ${height}.`;
+  const first = compiling ? " (a minute of it for compiling, once after installing)" : "";
+  return `${seconds === null ? "" : `${about}${first}, `}${sizeText(memory)} of memory. ${n} frames of ${width} × ${height}.`;
 }

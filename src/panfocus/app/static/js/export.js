@@ -44,7 +44,8 @@ export function mount(panel, app) {
   for (const { input } of ticks) input.addEventListener("change", draw);
 
   let job = null;
-  let running = false;
+  const running = new Set(); // ids of jobs: while one is saved, another can be chosen and saved too
+  const answers = new Map(); // what was told last of each job, by its id
 
   app.state.on(() => {
     const now = app.job();
@@ -57,7 +58,7 @@ export function mount(panel, app) {
 
   /* Begin with what fits the frames. */
   function open() {
-    answer.replaceChildren();
+    answer.replaceChildren(...(answers.get(job?.id) ?? []));
     if (!job) return;
     const ending = job.result.names[0]?.split(".").at(-1).toLowerCase();
     format.control.value = FORMAT_OF[ending] ?? "tif";
@@ -78,8 +79,9 @@ export function mount(panel, app) {
       if (!there) input.checked = false;
     }
     const n = chosen().length + (strokes.hidden ? 0 : 1); // the strokes go with whatever is saved
-    save.disabled = running || chosen().length === 0;
-    setText(save, running ? "Saving …" : n === 1 && ticks[0].input.checked ? "Save picture" : `Save ${n} files`);
+    const busy = running.has(job.id);
+    save.disabled = busy || chosen().length === 0;
+    setText(save, busy ? "Saving …" : n === 1 && ticks[0].input.checked ? "Save picture" : `Save ${n} files`);
   }
 
   function chosen() {
@@ -91,26 +93,33 @@ export function mount(panel, app) {
     const ending = format.control.value;
     const depth = is8Bit(ending) && of.result.dtype !== "uint8" ? 8 : Number(bits.control.value) || null;
     const wanted = { format: ending, bits: depth, quality: Number(quality.value) || 95, what: chosen() };
-    running = true;
+    running.add(of.id);
     draw();
     try {
       await saved(of); // what was painted a moment ago belongs to the picture
       const told = await app.api.post(`/api/jobs/${of.id}/export`, wanted);
-      show(told);
+      tell(of, linesOf(told));
       app.announce(`Saved: ${told.files.map(({ name }) => name).join(", ")}`);
       for (const [i, { url, name }] of told.files.entries()) setTimeout(() => offer(url, name), i * BETWEEN);
     } catch (error) {
-      answer.replaceChildren(element("p", { class: "fault" }, error.message));
+      tell(of, [element("p", { class: "fault" }, error.message)]);
+      if (job?.id !== of.id) app.complain(`${of.name} was not saved: ${error.message}`);
     } finally {
-      running = false;
+      running.delete(of.id);
       draw();
     }
   }
 
-  function show({ files, said, command }) {
+  /* Keep what is told of a job for when it is shown again, and show it if that is now. */
+  function tell(of, lines) {
+    answers.set(of.id, lines);
+    if (job?.id === of.id) answer.replaceChildren(...lines);
+  }
+
+  function linesOf({ files, said, command }) {
     const code = element("code", { class: "command", tabIndex: 0, role: "region", "aria-label": "Command line" }, command);
     const lines = (said ?? []).map((text) => element("li", {}, text));
-    answer.replaceChildren(
+    return [
       element("p", {}, "The browser saves:"),
       element("ul", { class: "files" }, ...files.map(({ name, bytes, url }) =>
         element("li", {}, element("a", { href: url, download: name }, name), ` ${sizeText(bytes)}`))),
@@ -118,7 +127,7 @@ export function mount(panel, app) {
       element("p", { class: "help" }, "This command writes the same bytes (a report tells other times and places):"),
       code,
       copyButton(() => command, app),
-    );
+    ];
   }
 }
 

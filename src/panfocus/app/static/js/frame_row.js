@@ -5,7 +5,7 @@ const FRAME_TYPE = "application/x-panfocus-frame";
 
 /**
  * The row at a place of the list; `draw(frame, stack)` makes it show a frame. `actions` has move(frame, newPlace,
- * focus), exclude(frame, out), and for drags carry(place), carried() and drop(place).
+ * focus), exclude(frame, out), look(frame), and for drags carry(place), carried() and drop(place).
  */
 export function createFrameRow(place, actions) {
   let frame = null;
@@ -18,6 +18,11 @@ export function createFrameRow(place, actions) {
     height: 72,
     draggable: false,
   });
+  const larger = element(
+    "button",
+    { type: "button", class: "plain frame-picture", onclick: () => actions.look(frame) },
+    picture,
+  );
   const name = element("span", { class: "frame-name" });
   const facts = element("span", { class: "quiet" });
   const score = element("meter", { min: 0, max: 1 });
@@ -44,7 +49,7 @@ export function createFrameRow(place, actions) {
   const node = element(
     "li",
     { class: "frame" },
-    picture,
+    larger,
     element("div", { class: "frame-text" }, name, facts, focus, error),
     element(
       "div",
@@ -86,6 +91,8 @@ export function createFrameRow(place, actions) {
     setText(error, frame.error ?? "");
     drawFocus();
     drawPicture(src);
+    larger.disabled = frame.state !== "ready";
+    larger.setAttribute("aria-label", `Look at ${frame.name}`);
     node.classList.toggle("bad", frame.state === "bad");
     node.classList.toggle("out", frame.excluded);
     use.checked = !frame.excluded && frame.state !== "bad";
@@ -131,7 +138,8 @@ function letDrag(node, place, { carry, carried, drop }) {
   });
 }
 
-function factsOf(frame) {
+/** What is known of a frame, in one line. */
+export function factsOf(frame) {
   if (frame.state === "bad") return "cannot be used";
   if (frame.state !== "ready") return "being read …";
   const depth = { uint8: "8 bit", uint16: "16 bit", float32: "float" }[frame.dtype] ?? frame.dtype;

@@ -24,11 +24,12 @@ export function mount(panel, app) {
   panel.classList.add("inspect");
   panel.append(hint, choices, summary, list);
 
-  let found = null; // what the server says of the place, with the job it belongs to
+  let found = null; // what the server says of the place, with the id of the job that it is of
   let asking = null;
+  let drawn = 0; // version of the retouching that the cut of the result shows
 
   viewer.on("place", look);
-  viewer.on("changed", () => found && viewer.job()?.id !== found.job.id && forget());
+  viewer.on("changed", follow);
   viewer.addPainter(outline);
   size.addEventListener("change", () => {
     draw();
@@ -41,7 +42,9 @@ export function mount(panel, app) {
     asking?.abort();
     asking = new AbortController();
     try {
-      found = { job, ...(await get(`${path(job)}/place?row=${row}&col=${col}`, asking.signal)) };
+      const told = await get(`${path(job)}/place?row=${row}&col=${col}`, asking.signal);
+      if (viewer.job()?.id !== job.id) return; // another result is shown by now
+      found = { id: job.id, ...told };
     } catch (error) {
       if (error.name === "AbortError") return; // another place was chosen meanwhile
       forget(`This place cannot be shown: ${error.message}`);
@@ -49,7 +52,14 @@ export function mount(panel, app) {
     }
     draw();
     viewer.repaint();
-    app.announce(facts(found).map((fact) => fact.join(": ")).join(". "));
+    app.announce(facts(viewer.job(), found).map((fact) => fact.join(": ")).join(". "));
+  }
+
+  /* Another result is shown, or this one was retouched. */
+  function follow() {
+    if (!found) return;
+    if (viewer.job()?.id !== found.id) forget();
+    else if (versionOf(viewer.job()) !== drawn) list.firstChild.replaceWith(cropOfResult());
   }
 
   function forget(why = HINT) {
@@ -66,23 +76,31 @@ export function mount(panel, app) {
     if (!found) return;
     hint.hidden = true;
     choices.hidden = false;
-    const pairs = facts(found);
+    const pairs = facts(viewer.job(), found);
     summary.replaceChildren(
       ...pairs.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
     );
     const frames = found.frames.map((frame, k) => ({ ...frame, k }));
     list.replaceChildren(
-      crop(found.job.retouch?.n_strokes ? "retouched" : "fused", null),
+      cropOfResult(),
       ...frames.sort(ORDERS[order.value][1]).map((frame) => crop(`frame-${frame.k}`, frame)),
     );
   }
 
+  function cropOfResult() {
+    const job = viewer.job();
+    drawn = versionOf(job);
+    return crop(job.retouch?.n_strokes ? "retouched" : "fused", null);
+  }
+
   function crop(layer, frame) {
-    const { job, row, col } = found;
-    const query = `row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(job.ended)}-${job.retouch?.version ?? 0}`;
+    const job = viewer.job();
+    const { row, col } = found;
+    const version = layer === "retouched" ? versionOf(job) : job.ended;
+    const query = `row=${row}&col=${col}&size=${size.value}&v=${encodeURIComponent(version)}`;
     const src = `${path(job)}/crop/${layer}?${query}`;
     const show = () => {
-      viewer.show(job, layer);
+      viewer.show(viewer.job(), layer); // as it is then: it may have been retouched
       viewer.goTo(row, col, Math.max(viewer.scale(), 1 / devicePixelRatio));
     };
     const name = nameOf(job, layer);
@@ -114,15 +132,25 @@ export function mount(panel, app) {
   }
 }
 
-function facts({ job, row, col, label, depth, confidence, never_in_focus: never }) {
+function facts(job, { row, col, label, depth, confidence, never_in_focus: never }) {
   const told = [["Place", `row ${row}, column ${col}`]];
   if (job.result.names[label] !== undefined) told.push(["Taken from", nameOf(job, `frame-${label}`)]);
-  if (depth !== null) told.push(["Depth", depth.toFixed(2)]);
+  if (depth !== null) told.push(["Depth", depthText(job, depth)]);
   if (confidence !== null) told.push(["Confidence", percent(confidence)]);
   if (never) told.push(["Note", "in focus in no frame"]);
   return told;
 }
 
+/* Depth is kept as distance from the first frame; frames are counted from 1 wherever the page names them. */
+function depthText(job, depth) {
+  const frame = `frame ${(depth + 1).toFixed(2)}`;
+  const { step, unit } = job.result.report.depth ?? { unit: "frames" };
+  if (unit === "frames") return frame;
+  const distance = Number((depth * step).toPrecision(4));
+  return `${frame}, ${distance} ${unit === "um" ? "µm" : unit} from the first`;
+}
+
+const versionOf = (job) => job.retouch?.version ?? 0;
 const path = (job) => `/api/jobs/${encodeURIComponent(job.id)}`;
 const percent = (value) => `${Math.round(100 * value)} %`;
 

@@ -4,8 +4,9 @@ import { element } from "./dom.js";
 import { mount as mountFrames } from "./frames.js";
 import { mount as mountProgress } from "./progress.js";
 import { mount as mountResults } from "./results.js";
+import { mountRoom } from "./room.js";
 import { mount as mountSettings } from "./settings.js";
-import { applyEvent, createState, EMPTY, followEvents } from "./state.js";
+import { applyEvent, createState, EMPTY, followEvents, jobToShow } from "./state.js";
 import { mount as mountWelcome } from "./welcome.js";
 
 const PANELS = { look: "inspect", retouch: "retouch", relief: "relief", export: "export", learn: "learn" };
@@ -26,6 +27,7 @@ const app = {
   loaded: new Promise((resolve) => state.on((now) => now.loaded && resolve())),
   accept: (message) => applyEvent(state, message), // an answer of the server, put where its event would go
   useOptions: () => {}, // the settings panel puts its own here
+  unfold: () => {}, // so does what folds the parts beside the picture
 };
 window.panfocus = app; // for the browser's console and for tests
 
@@ -34,8 +36,8 @@ function selectionInHash() {
   return { stack: found.get("stack"), job: found.get("job") };
 }
 
-/** Show a stack, and one of its jobs; without a job the stack's newest. Null: the start page. */
-function select(stackId, jobId = newestJob(stackId)) {
+/** Show a stack, and one of its jobs, by default the one to begin with. Null: the start page. */
+function select(stackId, jobId = jobToShow(state.get().jobs, stackId)?.id ?? null) {
   const now = state.get().selected;
   if (now.stack === stackId && now.job === jobId) return;
   state.set({ selected: { stack: stackId, job: jobId } });
@@ -43,11 +45,6 @@ function select(stackId, jobId = newestJob(stackId)) {
   if (stackId) parts.set("stack", stackId);
   if (jobId) parts.set("job", jobId);
   history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname);
-}
-
-function newestJob(stackId) {
-  const jobs = state.get().jobs.filter((job) => job.stack === stackId && job.kind === "fuse");
-  return jobs.at(-1)?.id ?? null;
 }
 
 /** Say something to a screen reader, without a change on the page. */
@@ -114,10 +111,12 @@ function mountHead() {
     byId("welcome-title")?.focus();
   });
   mountTheme(byId("theme"));
-  document.querySelector(".skip").addEventListener("click", (event) => {
-    event.preventDefault(); // the address keeps what is selected
-    (app.stack() ? byId("fuse") : byId("welcome").querySelector("button")).focus();
+  mountSkip(byId("skip-to-stack"), () => {
+    if (!app.stack()) return byId("welcome").querySelector("button");
+    app.unfold("side");
+    return byId(byId("fuse").disabled ? "stack-title" : "fuse");
   });
+  mountSkip(byId("skip-to-picture"), () => app.viewer?.stage);
   state.on((now, before) => {
     if (now.connected !== before.connected || now.fault !== before.fault) {
       byId("offline").hidden = now.connected;
@@ -136,6 +135,14 @@ function mountHead() {
     }
     choice.value = now.selected.stack ?? "";
     document.title = app.stack() ? `${app.stack().name} · panfocus` : "panfocus";
+  });
+}
+
+/** A link past what comes before, for keys; `target()` gets the focus. */
+function mountSkip(link, target) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault(); // the address keeps what is selected
+    target()?.focus();
   });
 }
 
@@ -185,6 +192,8 @@ function mountStage() {
     if (byId("frames").parentElement !== room) room.append(byId("frames"));
     byId("viewer").hidden = !done;
     byId("tools").hidden = !done;
+    for (const part of ["side", "tools"]) byId(`fold-${part}`).hidden = !done;
+    byId("skip-to-picture").hidden = !done;
     byId("progress").hidden = Boolean(done);
     if (done && app.viewer && shown !== `${job.id} ${job.ended}`) {
       shown = `${job.id} ${job.ended}`;
@@ -212,6 +221,7 @@ async function mountModule(name, target, start) {
 mountHead();
 mountTabs();
 mountStage();
+mountRoom(byId("workspace"), app);
 mountWelcome(byId("welcome"), app);
 mountSettings(byId("settings"), app);
 mountFrames(byId("frames"), app);

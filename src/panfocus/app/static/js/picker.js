@@ -5,6 +5,14 @@ import { element, sizeText } from "./dom.js";
 export function openPicker(app) {
   const place = element("p", { class: "path", id: "picker-path" });
   const list = element("ul", { class: "picker-list" });
+  const tick = (text, on) =>
+    element("button", { type: "button", class: "plain small", onclick: () => tickAll(on) }, text);
+  const ticks = element(
+    "div",
+    { class: "row", role: "group", "aria-label": "Images to open", hidden: true },
+    tick("All", true),
+    tick("None", false),
+  );
   const open = element("button", { type: "button", class: "main", disabled: true, onclick: make }, "Open");
   const dialog = element(
     "dialog",
@@ -16,8 +24,10 @@ export function openPicker(app) {
         following();
       },
     },
-    element("h2", { id: "picker-title" }, "Open on this computer"),
+    // The focus waits here for the list: on Cancel, a quick Enter would close it all.
+    element("h2", { id: "picker-title", tabIndex: -1, autofocus: true }, "Open on this computer"),
     place,
+    ticks,
     list,
     element(
       "div",
@@ -33,8 +43,14 @@ export function openPicker(app) {
   const join = (name) => `${shown.path.replace(/\/$/, "")}/${name}`;
   const checked = () => [...list.querySelectorAll("input:checked")].map((box) => box.value);
 
+  function tickAll(on) {
+    for (const box of list.querySelectorAll("input")) box.checked = on;
+    count();
+  }
+
   function count() {
     const n = checked().length;
+    ticks.hidden = list.querySelector("input") === null;
     open.disabled = n === 0;
     open.textContent = n === 0 ? "Open" : `Open ${n} ${n === 1 ? "image" : "images"}`;
   }
@@ -87,7 +103,8 @@ export function openPicker(app) {
     );
     if (!list.children.length) list.append(element("li", { class: "quiet" }, "No folders or images here."));
     count();
-    list.querySelector("button, input")?.focus();
+    const entries = list.querySelectorAll("button, input");
+    (entries[up ? 1 : 0] ?? entries[0])?.focus(); // not on the way back, where there is something to choose
   }
 
   function start() {
@@ -101,6 +118,7 @@ export function openPicker(app) {
       : "The server is getting ready …";
     list.replaceChildren(...roots.map((root) => folderButton(root, root)));
     count();
+    list.querySelector("button")?.focus();
   }
 
   async function make() {
@@ -115,6 +133,7 @@ export function openPicker(app) {
       app.accept({ kind: "stack", stack });
       dialog.close();
       app.select(stack.id);
+      document.getElementById("stack-title").focus(); // the button that opened this is on the page before
     } catch (error) {
       place.textContent = error.message;
       open.disabled = false;

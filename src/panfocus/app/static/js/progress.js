@@ -1,9 +1,11 @@
 // The selected fusion while it waits or runs, with its growing decision map, and if it failed.
 import { element, secondsText, setLines, setText } from "./dom.js";
+import { checkFramesSaved } from "./frame_changes.js";
 
-const STAGES = {
+export const STAGES = {
   read: "Reading the frames",
   check: "Checking the frames",
+  compile: "Compiling, once after installing: about a minute",
   align: "Aligning the frames",
   resample: "Moving the frames into place",
   fuse: "Deciding what is sharp",
@@ -67,6 +69,11 @@ function createJobView(app) {
     { type: "button", class: "main", onclick: () => act(app, "again") },
     "Run again",
   );
+  const onWhat = element(
+    "p",
+    { class: "quiet" },
+    "“Run again” takes the settings of this fusion, and the frames as they are now.",
+  );
   const picture = createLivePicture(app);
   const said = element("ul", { class: "said" });
 
@@ -76,14 +83,16 @@ function createJobView(app) {
     setBar(bar, job);
     elapsed.show();
     setText(fault, job.error ?? "");
+    fault.classList.toggle("fault", job.state === "failed"); // what was cancelled is as it was wanted
     cancel.hidden = job.state !== "running" && job.state !== "queued";
     again.hidden = job.state !== "failed" && job.state !== "cancelled";
+    onWhat.hidden = again.hidden;
     picture.show(job);
     setLines(said, [...job.warnings, ...job.said]);
   }
 
   const buttons = element("div", { class: "row" }, cancel, again);
-  const parts = [title, stage, bar, elapsed.line, fault, buttons, picture.figure, said];
+  const parts = [title, stage, bar, elapsed.line, fault, buttons, onWhat, picture.figure, said];
   return { element: element("div", { class: "job" }, ...parts), show };
 }
 
@@ -170,6 +179,7 @@ export function setBar(bar, job) {
 
 export async function act(app, what, job = app.job()) {
   try {
+    if (what === "again") await checkFramesSaved();
     const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
     app.accept({ kind: "job", job: changed });
     if (what === "again") app.select(changed.stack, changed.id);

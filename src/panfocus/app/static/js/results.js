@@ -1,15 +1,17 @@
 // The fusions of the open stack, each to look at, to cancel or to delete.
-import { element, secondsText, setLines, setText } from "./dom.js";
+import { element, secondsText, setLines, setText, sizeText } from "./dom.js";
 import { act, setBar, WORDS } from "./progress.js";
+import { followSpace, spaceText } from "./space.js";
 
 /** The list of this stack's fusions, and a line for what runs in other stacks. */
 export function mount(root, app) {
   const list = element("ul", { class: "results" });
+  const space = element("p", { class: "quiet", id: "space" });
   const elsewhere = element("p", { class: "quiet" });
   const report = element("ul", { class: "warnings", "aria-label": "Said about this result" });
   const lines = element("ul", { class: "said" });
   const notes = element("details", { class: "more" }, element("summary", {}, "What was done"), lines);
-  root.append(element("h3", { id: "results-title" }, "Results"), list, report, notes, elsewhere);
+  root.append(element("h3", { id: "results-title" }, "Results"), list, space, report, notes, elsewhere);
 
   async function remove(job) {
     const strokes = job.retouch?.n_strokes ? ", its retouching too" : "";
@@ -52,11 +54,12 @@ export function mount(root, app) {
     return row;
   }
 
-  function drawRow(row, job, selected) {
+  function drawRow(row, job, selected, bytes) {
     const going = job.state === "running" || job.state === "queued";
     setText(row.name, job.name);
     const time = job.state === "done" && job.result?.seconds ? ` in ${secondsText(job.result.seconds)}` : "";
-    setText(row.facts, `${WORDS[job.state]}${time}`);
+    const size = job.state === "done" && bytes ? `, ${sizeText(bytes)}` : "";
+    setText(row.facts, `${WORDS[job.state]}${time}${size}`);
     row.open.setAttribute("aria-current", String(job.id === selected));
     setBar(row.bar, job);
     row.bar.setAttribute("aria-label", `Progress of fusion ${job.name}`);
@@ -66,8 +69,9 @@ export function mount(root, app) {
     row.remove.setAttribute("aria-label", `Delete fusion ${job.name}`);
   }
 
+  followSpace(app);
   app.state.on((now, before) => {
-    if (now.jobs === before.jobs && now.selected === before.selected) return;
+    if (now.jobs === before.jobs && now.selected === before.selected && now.space === before.space) return;
     const jobs = now.jobs.filter((job) => job.stack === now.selected.stack && job.kind === "fuse");
     for (const [id, row] of rows) {
       if (jobs.some((job) => job.id === id)) continue;
@@ -79,8 +83,9 @@ export function mount(root, app) {
         rows.set(job.id, newRow(job.id));
         list.append(rows.get(job.id).node);
       }
-      drawRow(rows.get(job.id), job, now.selected.job);
+      drawRow(rows.get(job.id), job, now.selected.job, now.space?.jobs[job.id]);
     }
+    setText(space, spaceText(now.space, jobs));
     const others = now.jobs.filter(
       (job) => (job.state === "running" || job.state === "queued") && !jobs.includes(job),
     );

@@ -15,6 +15,7 @@ const KEYS = [
   ["Ctrl + Z, Ctrl + Shift + Z", "undo, redo"],
   ["C", "a cursor for the arrow keys; Space paints there, Shift + Space paints a line from the last place"],
   ["Wheel, two fingers, + and -", "zoom; the middle button or the arrow keys move the picture"],
+  ["F, S, T", "on the picture: fill the screen, fold the frames and settings away, fold the tools away"],
 ];
 
 export function mount(panel, app) {

@@ -2,6 +2,8 @@
 import { element, fieldOf, setText } from "./dom.js";
 import { createEstimate } from "./estimate.js";
 import { formOf } from "./forms.js";
+import { checkFramesSaved } from "./frame_changes.js";
+import { jobToShow } from "./state.js";
 
 export function mount(root, app) {
   let fuseable = false;
@@ -30,6 +32,7 @@ export function mount(root, app) {
     const chosen = forms.chosen();
     forms.fill({ ...(given.method ? without(chosen, "settings", "dictionary") : chosen), ...given });
     forms.details.open = true;
+    app.unfold("side");
     app.announce("The settings are filled in.");
   };
 
@@ -41,8 +44,8 @@ export function mount(root, app) {
     fuseable = hindrance === null;
     drawButton();
     const frames = fuseable ? framesOf(app.stack()) : null;
-    if (!fuseable) estimate.say(hindrance);
-    else if (shownFrames !== frames) estimate.ask();
+    if (!fuseable || now.selected.stack !== before.selected.stack) estimate.say(hindrance ?? "");
+    if (fuseable && shownFrames !== frames) estimate.ask();
     shownFrames = frames;
   });
 }
@@ -63,8 +66,11 @@ function createFuseButton(root, app, forms) {
     if (posting) return;
     posting = true; // the button is not disabled meanwhile: it would lose the focus
     button.setAttribute("aria-busy", "true");
+    // As they are now: others may be chosen while changes of the frames are on their way.
+    const wanted = { stack: app.stack().id, options: structuredClone(forms.chosen()) };
     try {
-      const job = await app.api.post("/api/jobs", { stack: app.stack().id, options: forms.chosen() });
+      await checkFramesSaved();
+      const job = await app.api.post("/api/jobs", wanted);
       app.accept({ kind: "job", job });
       app.select(job.stack, job.id);
       app.announce("The fusion is on its way.");
@@ -170,7 +176,7 @@ function whyNotFuse(app) {
 
 /** What an estimate depends on, beside the options. */
 function framesOf(stack) {
-  return JSON.stringify([stack.id, stack.frames.map((frame) => [frame.name, frame.excluded])]);
+  return JSON.stringify([stack.id, stack.frames.map((frame) => [frame.key, frame.excluded])]);
 }
 
 function needsOtherOptions(now, before) {
@@ -181,9 +187,9 @@ function needsOtherOptions(now, before) {
   );
 }
 
-/** The options that the stack was last fused with, so that a reload or another tab shows the same. */
+/** The options of the fusion that a stack opens with, so that a reload or another tab shows the same. */
 function lastOptions({ jobs, selected }) {
-  return jobs.findLast((job) => job.stack === selected.stack && job.kind === "fuse")?.options ?? {};
+  return jobToShow(jobs, selected.stack)?.options ?? {};
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

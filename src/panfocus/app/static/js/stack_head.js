@@ -4,7 +4,7 @@ import { removeStack } from "./welcome.js";
 
 /** Name, warnings and what is being sent; gives the function that draws it. */
 export function mountStackHead(root, app) {
-  const title = element("h2", { id: "stack-title" });
+  const title = element("h2", { id: "stack-title", tabIndex: -1 });
   const source = element("p", { class: "quiet path" });
   const warnings = element("ul", { class: "warnings", "aria-label": "Warnings" });
   const sending = element("progress", { max: 1, "aria-label": "Files sent" });

@@ -43,6 +43,7 @@ export const EMPTY = {
   limits: {},
   selected: { stack: null, job: null },
   uploads: {},
+  space: null,
   tool: "look",
   connected: true,
   fault: "",
@@ -55,10 +56,31 @@ function withItem(list, item) {
   return at < 0 ? [...list, item] : list.with(at, item);
 }
 
+/** The fusion of a stack to begin with: one that runs or waits, else the newest result, else the newest of all. */
+export function jobToShow(jobs, stackId) {
+  const fusions = jobs.filter((job) => job.stack === stackId && job.kind === "fuse");
+  for (const state of ["running", "queued", "done"]) {
+    const found = fusions.findLast((job) => job.state === state);
+    if (found) return found;
+  }
+  return fusions.at(-1) ?? null;
+}
+
+/** The stack with other frames in the place of those with their keys; scores are told anew, as the best may be. */
+function withFrames(stack, changed) {
+  const fresh = new Map(changed.map((frame) => [frame.key, frame]));
+  const frames = stack.frames.map((frame) => fresh.get(frame.key) ?? frame);
+  const best = frames.reduce((most, { sharpness }) => Math.max(most, sharpness ?? 0), 0);
+  const scoreOf = ({ sharpness }) => (best && sharpness !== null ? sharpness / best : null);
+  return { ...stack, frames: frames.map((frame) => ({ ...frame, score: scoreOf(frame) })) };
+}
+
 /** Put one message of the server into the state. */
 export function applyEvent(state, message) {
   const { stacks, jobs } = state.get();
   if (message.kind === "stack") state.set({ stacks: withItem(stacks, message.stack) });
+  else if (message.kind === "frames")
+    state.set({ stacks: stacks.map((stack) => (stack.id === message.stack ? withFrames(stack, message.frames) : stack)) });
   else if (message.kind === "job") state.set({ jobs: withItem(jobs, message.job) });
   else if (message.kind === "dictionaries") state.set({ dictionaries: message.names });
   else if (message.kind === "gone") {

@@ -13,7 +13,8 @@ import { listen } from "./viewer/pointing.js";
 
 const HELP =
   "Picture. Arrow keys move the view, plus and minus zoom, 0 fits it, 1 shows its own pixels, " +
-  "C shows a cursor for the arrow keys, Enter looks at the place.";
+  "C shows a cursor for the arrow keys, Enter looks at the place, F fills the screen, " +
+  "S and T fold away what is beside the picture.";
 
 export function createViewer(room, app) {
   return new Viewer(room, app);

@@ -1,14 +1,13 @@
 /* What comes of a learning: its course, the dictionary to use or to save, and the command that learns the same. */
 
 import { copyButton, element, setText } from "../dom.js";
-import { act } from "../progress.js";
+import { act, STAGES } from "../progress.js";
 import { createCourse } from "./course.js";
 
 const STATES = {
   queued: "Waits for the job before it.",
   running: "Learning …",
   done: "Learned.",
-  cancelled: "Cancelled.",
 };
 
 export function createOutcome(app) {
@@ -32,8 +31,9 @@ export function createOutcome(app) {
     section.hidden = !job;
     if (!job) return;
     setText(title, job.name);
-    setText(said, job.error ?? STATES[job.state] ?? job.state);
-    said.classList.toggle("fault", Boolean(job.error));
+    const compiling = job.state === "running" && job.stage === "compile";
+    setText(said, compiling ? STAGES.compile : (job.error ?? STATES[job.state] ?? job.state));
+    said.classList.toggle("fault", job.state === "failed");
     cancel.hidden = !["queued", "running"].includes(job.state);
     use.hidden = job.state !== "done";
     course.draw(job);

@@ -1,7 +1,9 @@
 /* The bar above the picture (what is shown, what it is compared with, maps laid over, zoom) and the line below. */
 
 import { element, labelled, setText } from "../dom.js";
+import { fillScreen } from "../room.js";
 import { layersOf, nameOf, rivalsOf } from "./layers.js";
+import { createLegend } from "./legend.js";
 
 const ZOOMS = [
   ["Fit", "Fit the picture into the view (0)", (viewer) => viewer.fit()],
@@ -28,6 +30,12 @@ export function createControls(room, viewer) {
     viewer.cursor.show(!viewer.cursor.shown);
     if (viewer.cursor.shown) viewer.stage.focus();
   });
+  const screen = button("", "Full screen (F)", fillScreen);
+  screen.classList.add("whole-screen");
+  screen.hidden = !document.fullscreenEnabled;
+  document.addEventListener("fullscreenchange", () => {
+    screen.setAttribute("aria-pressed", String(document.fullscreenElement !== null));
+  });
   const zooms = ZOOMS.map(([text, help, act]) => button(text, help, () => act(viewer)));
   const bar = element(
     "div",
@@ -37,11 +45,12 @@ export function createControls(room, viewer) {
     labelled("As", how),
     labelled("Map over it", overlay),
     labelled("Strength", opacity),
-    element("div", { class: "group" }, ...zooms, cursor),
+    element("div", { class: "group" }, ...zooms, cursor, screen),
   );
   const line = element("p", { class: "viewer-line" });
+  const legend = createLegend(viewer);
   room.prepend(bar);
-  room.append(line);
+  room.append(element("div", { class: "viewer-foot" }, line, legend.element));
 
   function compare() {
     const reference = compared.value || null;
@@ -70,15 +79,15 @@ export function createControls(room, viewer) {
     const { shown } = viewer;
     const { job } = shown;
     bar.hidden = !job;
+    legend.update();
     if (!job) return;
     const { pictures, frames, maps } = layersOf(job);
     const named = (names) => names.map((name) => [name, nameOf(job, name)]);
-    const rivals = rivalsOf(job, viewer.app.state.get().jobs);
     fill(layer, named(pictures), { Frames: named(frames), Maps: named(maps) }, shown.layer);
     fill(
       compared,
       [["", "nothing"], ...named(pictures)],
-      { Frames: named(frames), "Other results": rivals.map((rival) => [`${rival.id}/fused`, rival.name]) },
+      { Frames: named(frames), "Other results": rivalsOf(job, viewer.app.state.get().jobs) },
       shown.compared ?? shown.beside ?? "",
     );
     if (shown.compared || shown.beside) how.value = shown.beside ? "beside" : "slider";
@@ -109,7 +118,7 @@ function fill(control, options, groups = {}, value = null) {
   const wanted = JSON.stringify([options, groups]);
   if (control.dataset.options !== wanted) {
     control.dataset.options = wanted;
-    const made = ([name, text]) => new Option(text, name);
+    const made = ([name, text, disabled = false]) => element("option", { value: name, disabled }, text);
     const filled = Object.entries(groups).filter(([, members]) => members.length);
     control.replaceChildren(
       ...options.map(made),

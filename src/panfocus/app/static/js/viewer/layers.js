@@ -28,17 +28,15 @@ export function nameOf(job, layer) {
   return `Frame ${Number(frame[1]) + 1}: ${job.result.names[frame[1]] ?? ""}`;
 }
 
-/* Other results of the stack that can be laid over this one, pixel on pixel. */
+/* Other results of the stack, as [reference, text, whether it cannot be compared]: pixels must lie on pixels. */
 export function rivalsOf(job, jobs) {
-  return jobs.filter(
-    (other) =>
-      other.id !== job.id &&
-      other.stack === job.stack &&
-      other.kind === "fuse" &&
-      other.state === "done" &&
-      other.result?.width === job.result.width &&
-      other.result?.height === job.result.height,
+  const others = jobs.filter(
+    ({ id, stack, kind, state }) => id !== job.id && stack === job.stack && kind === "fuse" && state === "done",
   );
+  return others.map(({ id, name, result: { width, height } }) => {
+    const unlike = width !== job.result.width || height !== job.result.height;
+    return [`${id}/fused`, unlike ? `${name} (other size: ${width} × ${height})` : name, unlike];
+  });
 }
 
 /* What references mean to a viewer, by the job that it shows. */

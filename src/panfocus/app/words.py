@@ -1,0 +1,76 @@
+"""Lines of the package in the page's words: what is an option of the command line is a control there."""
+
+import re
+
+# Options that the page has too, by the names of its controls.
+CONTROLS = {
+    "--align": "Align",
+    "--bits": "Bits per channel",
+    "--borders": "Borders",
+    "--confidence": "Confidence",
+    "--depth": "Depth",
+    "--depth-colour": "Depth in colours",
+    "--dictionary": "Dictionary",
+    "--exposure": "Exposure",
+    "--hot-pixels": "Hot pixels",
+    "--jpeg-quality": "Quality",
+    "--labels": "Labels",
+    "--max-memory": "Max memory",
+    "--method": "Method",
+    "--never-in-focus": "Places that are in focus in no frame",
+    "--refine": "Refine",
+    "--refine-strength": "Refine strength",
+    "--report": "Report of the fusion",
+    "--retouch": "Retouch",
+    "--set": "Settings",
+    "--slabs": "Slabs",
+    "--step": "Step",
+}
+# Those that it lacks, by the command that has them.
+COMMANDS = dict.fromkeys(
+    (
+        "--apply-output",
+        "--apply-to",
+        "--channel",
+        "--force",
+        "--from-report",
+        "--jpeg-subsampling",
+        "--output",
+        "--preview",
+        "--reference",
+        "--save-steps",
+        "--skip-bad",
+        "--sweep",
+        "--threads",
+        "--time",
+    ),
+    "panfocus fuse",
+) | {"--max-upload": "panfocus app"}
+MAKE_ROOM = "delete results or stacks that you no longer need"
+# Remedies that are another thing on the page.
+REMEDIES = {
+    "leave it out, as --skip-bad does,": "untick its “Use” to leave it out,",
+    "choose another by --reference,": "untick its “Use” to leave it out,",
+    "; leave it out, or use --skip-bad": "; untick its “Use” to leave it out",
+    ", --skip-bad leaves it out": "; untick its “Use” to leave it out",
+    ", or overwrite it with --force": "",
+    "make room, or use another folder": MAKE_ROOM,
+}
+OPTION = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*(?![\w-])")
+
+
+def on_page(line: str) -> str:
+    """Return a line as the page says it: with its controls for options, and its remedies."""
+    for said, there in REMEDIES.items():
+        line = line.replace(said, there)
+    return OPTION.sub(_named, line)
+
+
+def _named(found: re.Match[str]) -> str:
+    option = found[0]
+    if option in CONTROLS:
+        return f"“{CONTROLS[option]}”"
+    command = COMMANDS.get(option)
+    if command is None or found.string[: found.start()].endswith(f"{command} "):
+        return option
+    return f"{command} {option}"

@@ -1,0 +1,114 @@
+"""Room for the picture: what is beside it is folded away, and it fills the screen."""
+
+import pytest
+import small_stacks
+from app_server import wait
+from page_steps import FOR_LONG, Visit
+
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture(scope="module")
+def fused(serves):
+    """The address of a result."""
+    small_stacks.write(serves.root / "wasp")
+    stack = serves.client.post("/api/stacks", json={"folder": str(serves.root / "wasp")}).json()["id"]
+    wanted = {"stack": stack, "options": {"method": "pca", "align": "off"}}
+    job = serves.client.post("/api/jobs", json=wanted).json()["id"]
+    for _ in wait(FOR_LONG / 1000):
+        if any(each["id"] == job and each["state"] == "done" for each in serves.state()["jobs"]):
+            break
+    return f"{serves.address}#stack={stack}&job={job}"
+
+
+@pytest.fixture
+def visit(chromium, fused):
+    opened = Visit(chromium, fused)
+    opened.see_result()
+    yield opened
+    opened.close()
+    assert opened.complaints == []
+
+
+def width(page):
+    return page.locator(".stage").bounding_box()["width"]
+
+
+def test_what_is_beside_the_picture_is_folded_by_buttons_and_keys_and_stays_so(visit):
+    page = visit.page
+    narrow = width(page)
+    side = page.get_by_role("button", name="Frames and settings")
+    side.click()
+    expect(page.locator("#side")).to_be_hidden()
+    expect(side).to_have_attribute("aria-expanded", "false")
+    assert width(page) > narrow + 250
+    page.locator(".stage").focus()
+    page.keyboard.press("t")
+    expect(page.locator("#tools")).to_be_hidden()
+    visit.settle()
+    assert width(page) == 1280
+    page.reload()
+    visit.see_result()
+    expect(page.locator("#side")).to_be_hidden()
+    expect(page.locator("#tools")).to_be_hidden()
+    page.locator(".stage").focus()
+    page.keyboard.press("S")  # as with Caps Lock
+    page.get_by_role("button", name="Tools", exact=True).click()
+    expect(page.locator("#side")).to_be_visible()
+    expect(page.locator("#tools")).to_be_visible()
+    assert width(page) == narrow
+
+
+def test_letters_elsewhere_than_on_the_picture_fold_nothing(visit):
+    page = visit.page
+    page.get_by_role("tab", name="Look").focus()
+    page.keyboard.press("s")
+    page.keyboard.press("t")
+    expect(page.locator("#side")).to_be_visible()
+    expect(page.locator("#tools")).to_be_visible()
+
+
+def test_what_is_needed_is_unfolded(visit, serves):
+    page = visit.page
+    page.get_by_role("button", name="Frames and settings").click()
+    page.evaluate("() => panfocus.useOptions({ method: 'pca' })")
+    expect(page.locator("#side")).to_be_visible()
+    page.get_by_role("button", name="Frames and settings").click()
+    # Another stack has no picture yet: whatever is folded, there is the button that makes one.
+    page.evaluate("(id) => panfocus.select(id)", _another(serves))
+    expect(page.locator("#fuse")).to_be_visible()
+    expect(page.locator(".fold").locator("visible=true")).to_have_count(0)
+
+
+def _another(serves):
+    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "beetle")}).json()
+    return serves.seen(made["id"])["id"]
+
+
+def test_the_relief_stays_when_the_tools_are_folded(visit):
+    page = visit.page
+    visit.click("tab", "Relief")
+    expect(page.locator("#fold-tools")).to_be_hidden()
+    visit.click("tab", "Look")
+    page.locator("#fold-tools").click()
+    page.evaluate("() => panfocus.openTool('relief')")
+    expect(page.locator("#panel-relief")).to_be_visible()
+
+
+def test_the_picture_fills_the_screen_by_button_and_key(visit):
+    page = visit.page
+    visit.click("button", "Full screen (F)")
+    page.wait_for_function("() => document.fullscreenElement")
+    for part in (".top", "#side", "#tools"):
+        expect(page.locator(part)).to_be_hidden()
+    visit.settle()
+    room = page.evaluate("[innerWidth, innerHeight]")
+    area = page.locator("#viewer").bounding_box()
+    assert [area["width"], area["height"]] == room
+    page.locator(".stage").focus()
+    page.keyboard.press("f")
+    page.wait_for_function("() => !document.fullscreenElement")
+    expect(page.locator("#side")).to_be_visible()
+    expect(page.locator("#tools")).to_be_visible()

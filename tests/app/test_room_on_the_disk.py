@@ -1,0 +1,62 @@
+"""How much room results take on the disk, and what is said where there is none."""
+
+import shutil
+
+import pytest
+import small_stacks
+from app_server import wait
+from page_steps import FOR_LONG, Visit
+
+from panfocus.app import layers
+from panfocus.errors import FileError
+from panfocus.io.kept_arrays import KeptArrays
+
+MB = 1_000_000
+
+
+def fused(server, n=1):
+    """Return a stack and its results."""
+    small_stacks.write(server.root / "locust", size=(300, 400))
+    stack = server.client.post("/api/stacks", json={"folder": str(server.root / "locust")}).json()["id"]
+    wanted = {"stack": stack, "options": {"method": "pca", "align": "off"}}
+    jobs = [server.client.post("/api/jobs", json=wanted).json()["id"] for _ in range(n)]
+    for _ in wait(FOR_LONG / 1000):
+        if all(job["state"] == "done" for job in server.state()["jobs"] if job["id"] in jobs):
+            return stack, jobs
+    raise AssertionError("not done")
+
+
+def on_disk(server, job):
+    return sum(path.stat().st_size for path in (server.work / "jobs" / job).rglob("*") if path.is_file())
+
+
+def test_the_server_tells_what_each_result_takes(server):
+    _, (job,) = fused(server)
+    told = server.client.get("/api/space").json()
+    assert told["jobs"][job] == on_disk(server, job) > MB
+    assert told["free"] == pytest.approx(shutil.disk_usage(server.work).free, rel=0.1)
+
+
+def test_the_page_tells_what_results_take_together_and_less_when_one_is_deleted(chromium, serves):
+    from playwright.sync_api import expect
+
+    stack, jobs = fused(serves, n=2)
+    visit = Visit(chromium, f"{serves.address}#stack={stack}")
+    line = visit.page.locator("#space")
+    both = sum(on_disk(serves, job) for job in jobs) / MB
+    one = on_disk(serves, jobs[1]) / MB
+    expect(line).to_contain_text(f"On the disk {both:.1f} MB", timeout=20_000)
+    expect(line).to_contain_text("Delete results to make room")
+    expect(visit.page.locator(".results > li").nth(1)).to_contain_text(f", {one:.1f} MB")
+    visit.page.on("dialog", lambda dialog: dialog.accept())
+    visit.page.get_by_role("button", name="Delete fusion 1").click()
+    expect(line).to_contain_text(f"On the disk {one:.1f} MB", timeout=20_000)
+    assert visit.complaints == []
+    visit.close()
+
+
+def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):
+    full = shutil.disk_usage(tmp_path)._replace(free=10)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    with pytest.raises(FileError, match="0 MB are free; delete results or stacks that you no longer need"):
+        layers.check_room(KeptArrays(tmp_path), small_stacks.frames())

@@ -1,0 +1,76 @@
+"""The legend of maps: what their colours mean, below the picture."""
+
+import math
+
+import numpy as np
+import pytest
+from viewer_screen import box, chooser, screen
+
+from panfocus.io.ramp import ramp
+
+WITH_ALL_MAPS = """(depth) => {
+    const [first] = app.jobs;
+    const layers = ["fused", "labels", "depth", "confidence", "never_in_focus"];
+    app.said = null;
+    app.viewer.show({ ...first, id: "b", result: { ...first.result, layers, report: { depth } } });
+}"""
+
+
+def bar(page):
+    """Return the colours of the bar from its left to its right end, (width, 3)."""
+    area = box(page, ".legend .colours")
+    row = screen(page)[int(area["y"] + area["height"] / 2)]
+    return row[math.ceil(area["x"]) + 1 : int(area["x"] + area["width"]) - 1]  # without its edge
+
+
+@pytest.mark.parametrize("name", ["labels", "depth"])
+def test_the_bar_has_the_colours_that_frames_have_on_the_map(page, name):
+    legend = page.locator(".legend")
+    assert not legend.is_visible()
+    chooser(page, "Map over it").select_option(name)
+    assert legend.get_by_text("frame 1", exact=False).first.is_visible()
+    assert f"{name.title()}: dark violet is frame 1, yellow is frame 3" in legend.inner_text()
+    seen = bar(page)
+    wanted = ramp()[np.linspace(0, 255, len(seen)).round().astype(int)]
+    assert np.abs(seen - wanted).max() <= 12  # of 255: between its stops the bar is straight
+    page.wait_for_function(f"() => app.said?.startsWith('{name.title()}: dark violet is frame 1, yellow')")
+    chooser(page, "Map over it").select_option("")
+    assert not legend.is_visible()
+
+
+def test_depth_is_told_as_a_length_where_the_distance_of_frames_is_known(page):
+    page.evaluate(WITH_ALL_MAPS, {"step": 2.5, "unit": "um"})
+    chooser(page, "Map over it").select_option("depth")
+    assert "dark violet is frame 1 (0 µm), yellow is frame 3 (5 µm)" in page.locator(".legend").inner_text()
+
+
+def test_confidence_and_never_in_focus_have_their_colours(page):
+    page.evaluate(WITH_ALL_MAPS, {})
+    chooser(page, "Map over it").select_option("confidence")
+    assert "white is certain" in page.locator(".legend").inner_text()
+    seen = bar(page)
+    assert seen[0].max() <= 4 and seen[-1].min() >= 251
+    chooser(page, "Map over it").select_option("never_in_focus")
+    assert "in focus in no frame" in page.locator(".legend").inner_text()
+    assert (bar(page) == (255, 0, 128)).all()
+
+
+def test_a_map_that_is_shown_alone_has_its_legend_beside_that_of_the_one_over_it(page):
+    chooser(page, "Show").select_option("depth")
+    chooser(page, "Map over it").select_option("labels")
+    assert page.locator(".legend li").count() == 2
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_legend_covers_nothing(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    chooser(page, "Map over it").select_option("labels")
+    legend = box(page, ".legend")
+    for other in (box(page, part) for part in (".viewer-bar", ".stage", ".viewer-line")):
+        apart = (
+            legend["y"] >= other["y"] + other["height"]
+            or legend["y"] + legend["height"] <= other["y"]
+            or legend["x"] >= other["x"] + other["width"]
+        )
+        assert apart
+    assert legend["x"] >= 0 and legend["x"] + legend["width"] <= width
