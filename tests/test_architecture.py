@@ -19,6 +19,7 @@ BASE = (
     "errors",
     "stack",
     "_compile",
+    "_compile_notes",
     "_kernel_compose",
     "_kernel_filters",
     "_kernel_gray",
@@ -67,13 +68,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "show": {*BASE, "gray", "focus", "methods", "io.ramp", "io.files"},
     "job": {*BELOW_JOBS},
     "cluster": set(BASE),
+    "perform": {*BASE, "cluster"},
     **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},
 }
 for part in ("batch", "giant"):
-    MAY_IMPORT[part].add("cluster")
+    MAY_IMPORT[part] |= {"cluster", "perform"}
 for door in DOORS:
     MAY_IMPORT[door].add(COMPARE)
-MAY_IMPORT["cli"] |= {"reproduce", "app", "batch", "giant"}  # whose commands it holds
+MAY_IMPORT["cli"] |= {"reproduce", "app", "batch", "giant", "cluster"}  # whose commands it holds
 
 # A part's private modules are its own. Exceptions: (who, whose), and why.
 PRIVATE_EXCEPTIONS = {
