@@ -261,6 +261,25 @@ def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_
     expect(page.locator(".results > li")).to_contain_text("2. pca")
 
 
+def test_an_answer_that_comes_after_a_newer_event_changes_nothing(page, tmp_path):
+    def late(route):
+        answer = route.fetch()  # which says that the fusion still runs
+        expect(page.locator("#results li")).to_contain_text("cancelled")
+        route.fulfill(response=answer)
+
+    drop(page, small_stacks.write(tmp_path, n=3, size=(500, 700)))
+    page.locator("#settings-details > summary").click()
+    page.get_by_label("Method", exact=True).select_option("coupled")
+    page.locator("#fuse").click()
+    expect(page.locator("#results li")).to_contain_text("running")
+    page.route("**/cancel", late)
+    with page.expect_response("**/cancel") as answered:
+        page.get_by_role("button", name="Cancel fusion 1").click()
+    assert answered.value.json()["state"] == "running"
+    page.get_by_role("button", name="Delete fusion 1").click()
+    expect(page.locator(".results > li")).to_have_count(0)
+
+
 def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):
     small_stacks.write(tmp_path / "beetle")
     with running_server(tmp_path / "work", tmp_path, "--port", "0") as first:

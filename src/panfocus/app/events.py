@@ -1,6 +1,7 @@
 """Changes, told to every open page as server-sent events: of each object the last state, soon and always."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -12,6 +13,16 @@ from starlette.routing import Route
 
 SECONDS_BETWEEN = 0.2  # messages on one object
 SECONDS_OF_SILENCE = 15.0  # after which a comment keeps the connection alive
+
+_revisions = itertools.count(1)
+
+
+def numbered(view: dict[str, Any]) -> dict[str, Any]:
+    """Return what a page is told of an object, with a number: what is told later has a higher one.
+
+    Answers to requests and events come by different ways: an answer may arrive after an event that is newer.
+    """
+    return view | {"revision": next(_revisions)}
 
 
 class Events:

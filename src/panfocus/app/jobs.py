@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
+from panfocus.app.events import numbered
 from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT, STROKES
 from panfocus.app.tasks.learn import ATOMS
@@ -75,7 +76,7 @@ class Jobs:
 
     def public(self, job: Job) -> Job:
         """Return a job as pages see it."""
-        return {name: value for name, value in job.items() if name != "task"}
+        return numbered({name: value for name, value in job.items() if name != "task"})
 
     def add(
         self, *, stack: str, kind: str, name: str, options: Job, command: str, task: Job, **more: Any

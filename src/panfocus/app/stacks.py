@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from panfocus.app.answers import Refusal
-from panfocus.app.events import Events
+from panfocus.app.events import Events, numbered
 from panfocus.app.frame_choice import chosen, ordered
 from panfocus.app.stack_view import frame_view, stack_view
 from panfocus.app.store import Store, now
@@ -44,7 +44,7 @@ class Stacks:
 
     def public(self, stack: Stack) -> dict[str, Any]:
         """Return a stack as pages see it."""
-        return stack_view(stack, receiving=self._receiving.get(stack["id"], 0))
+        return numbered(stack_view(stack, receiving=self._receiving.get(stack["id"], 0)))
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of a stack in their order, without those left out by the user or unreadable."""
@@ -196,7 +196,7 @@ class Stacks:
             if stack["id"] not in self._store.stacks:
                 return None
             frames = [frame_view(frame) for frame in stack["frames"] if frame["key"] in keys]
-            return {"kind": "frames", "stack": stack["id"], "frames": frames}
+            return numbered({"kind": "frames", "stack": stack["id"], "frames": frames})
 
         self._events.tell_part("stack", stack["id"], key, latest)
 

@@ -50,10 +50,11 @@ export const EMPTY = {
   loaded: false,
 };
 
-/** The list with `item` in the place of the one with its id, or at the end. */
+/** The list with `item` in the place of the one with its id, or at the end; an older view of the same changes nothing. */
 function withItem(list, item) {
   const at = list.findIndex((other) => other.id === item.id);
-  return at < 0 ? [...list, item] : list.with(at, item);
+  if (at < 0) return [...list, item];
+  return item.revision < list[at].revision ? list : list.with(at, item);
 }
 
 /** The fusion of a stack to begin with: one that runs or waits, else the newest result, else the newest of all. */
@@ -67,12 +68,13 @@ export function jobToShow(jobs, stackId) {
 }
 
 /** The stack with other frames in the place of those with their keys; scores are told anew, as the best may be. */
-function withFrames(stack, changed) {
+function withFrames(stack, { frames: changed, revision }) {
+  if (revision < stack.revision) return stack;
   const fresh = new Map(changed.map((frame) => [frame.key, frame]));
   const frames = stack.frames.map((frame) => fresh.get(frame.key) ?? frame);
   const best = frames.reduce((most, { sharpness }) => Math.max(most, sharpness ?? 0), 0);
   const scoreOf = ({ sharpness }) => (best && sharpness !== null ? sharpness / best : null);
-  return { ...stack, frames: frames.map((frame) => ({ ...frame, score: scoreOf(frame) })) };
+  return { ...stack, revision, frames: frames.map((frame) => ({ ...frame, score: scoreOf(frame) })) };
 }
 
 /** Put one message of the server into the state. */
@@ -80,7 +82,7 @@ export function applyEvent(state, message) {
   const { stacks, jobs } = state.get();
   if (message.kind === "stack") state.set({ stacks: withItem(stacks, message.stack) });
   else if (message.kind === "frames")
-    state.set({ stacks: stacks.map((stack) => (stack.id === message.stack ? withFrames(stack, message.frames) : stack)) });
+    state.set({ stacks: stacks.map((stack) => (stack.id === message.stack ? withFrames(stack, message) : stack)) });
   else if (message.kind === "job") state.set({ jobs: withItem(jobs, message.job) });
   else if (message.kind === "dictionaries") state.set({ dictionaries: message.names });
   else if (message.kind === "gone") {
