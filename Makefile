@@ -10,7 +10,7 @@ demo: .venv/installed
 	$(BIN)/panfocus demo
 
 test: .venv/installed-all browser exiftool screen
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile  # two at a time: many wait for a browser or for processes
 
 lint: .venv/installed-all
 	$(BIN)/ruff check .
