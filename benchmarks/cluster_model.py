@@ -1,8 +1,8 @@
 """A model of the time that a cluster takes: to read, compute, write, schedule; its store, its client.
 
-    T = client + start + sum over stages of max( rounds * (read + compute + write) * crowding,
-                                                 tasks * per_task,
-                                                 bytes / bandwidth )
+    T = client + start * crowding + sum over stages of max( rounds * (read + compute + write) * crowding,
+                                                            tasks * per_task,
+                                                            bytes / bandwidth )
 
 `rounds` is tasks / workers, rounded up: tasks are alike. `crowding` is the workers for each core, if there
 are more workers than cores. The largest of the three says what limits a stage.
@@ -52,7 +52,7 @@ class Prediction:
 def predict(stages: Sequence[Stage], cluster: Cluster, *, client: float) -> Prediction:
     """Tell the time of stages, one after another, and of a client that works alone for so many seconds."""
     limits = [_limits(stage, cluster) for stage in stages]
-    seconds = client + cluster.start + sum(max(each.values()) for each in limits)
+    seconds = client + cluster.start * crowding(cluster) + sum(max(each.values()) for each in limits)
     longest = max(limits, key=lambda each: max(each.values()))
     busy = sum(stage.tasks * stage.seconds for stage in stages) * crowding(cluster)
     return Prediction(seconds, busy / (cluster.workers * seconds), max(longest, key=lambda k: longest[k]))

@@ -26,13 +26,14 @@ from panfocus._threads import available_cores
 
 WORKERS = (1, 2, 4)
 EMPTY = 2000  # tasks that do nothing
+TINY = 600, 2  # pixels a side and slices of a store that is all start
 
 
 @dataclass(frozen=True)
 class Sizes:
     """What is made for measuring."""
 
-    stacks: int = 32
+    stacks: int = 48
     frames: int = 10
     megapixels: float = 3.0
     large: float = 12.0  # megapixels of the one stack that costs are told of
@@ -68,6 +69,7 @@ def prepare(folder: Path, sizes: Sizes) -> None:
     for name, side, slices in (
         ("store", sizes.store, sizes.slices),
         ("part", sizes.part, sizes.deep),
+        ("tiny", *TINY),
     ):
         if not (folder / f"{name}.ome.zarr").exists():
             make(folder / f"{name}.ome.zarr", side, slices)
@@ -79,27 +81,28 @@ def batch_run(folder: Path, workers: int, stacks: str = "stacks") -> Run:
     return run_on_cluster(workers, "batch", folder / stacks, "-o", folder / "fused")
 
 
-def store_run(folder: Path, workers: int) -> Run:
-    """Fuse the store."""
+def store_run(folder: Path, workers: int, store: str = "store") -> Run:
+    """Fuse a store."""
     output = folder / "fused.ome.zarr"
     for path in (output, Path(f"{output}.part")):
         shutil.rmtree(path, ignore_errors=True)
-    return run_on_cluster(workers, "fuse", folder / "store.ome.zarr", "-o", output, "--max-memory", "1GB")
+    return run_on_cluster(workers, "fuse", folder / f"{store}.ome.zarr", "-o", output, "--max-memory", "1GB")
 
 
 def check(
     folder: Path, sizes: Sizes, stack: StackCost, store: StoreCost, per_task: float
 ) -> dict[str, dict[str, Any]]:
     """Run batches and stores on clusters of several sizes, and tell what the model says of each."""
-    # All that does not grow with the work: of the client, of a connection, of a worker's first task.
-    start = batch_run(folder, 1, "tiny").seconds
-    print(f"start: {start:.1f} s", flush=True)
-    told: dict[str, dict[str, Any]] = {"tiny": {"seconds": start}}
+    told: dict[str, dict[str, Any]] = {}
     batch_stages = (Stage(sizes.stacks, stack.read, stack.compute, stack.write),)
     for kind, run, stages, client in (
         ("batch", batch_run, batch_stages, 0.0),
         ("store", store_run, store.stages, store.client),
     ):
+        # All that does not grow with the work: of the client, of a connection, of a worker's first task.
+        start = run(folder, 1, "tiny").seconds
+        told[f"{kind}-tiny"] = {"seconds": start}
+        print(f"{kind}, start: {start:.1f} s", flush=True)
         for workers in WORKERS:
             found = run(folder, workers)
             cluster = Cluster(workers, available_cores(), per_task=per_task, start=start)

@@ -28,6 +28,8 @@ def test_start_and_client_come_on_top_and_lower_the_share():
     found = predict([STAGE, STAGE], Cluster(2, 2, start=3), client=7)
     assert found.seconds == pytest.approx(7 + 3 + 50 + 50)
     assert found.share == pytest.approx(100 / 110)
+    crowded = predict([STAGE], Cluster(4, 2, start=3), client=7)
+    assert crowded.seconds == pytest.approx(7 + 2 * 3 + 50)  # two workers load on each core
 
 
 @pytest.mark.parametrize(
