@@ -36,6 +36,24 @@ def test_a_rectangle_is_that_of_the_page(tmp_path, rng, layout, dtype):
     np.testing.assert_array_equal(frames[1, 60:61, 0:1], pixels[1, 60:61, 0:1])
 
 
+@pytest.mark.parametrize("colours", [(), (3,)], ids=["grey", "colour"])
+def test_tiles_of_jpeg_are_read_as_tifffile_reads_them(tmp_path, colours):
+    rows, cols = np.mgrid[:61, :83]
+    pixels = np.stack([np.uint8(rows + cols + 30 * k) for k in range(3)])
+    if colours:
+        pixels = np.stack([pixels, pixels[:, ::-1], pixels[:, :, ::-1]], axis=-1)
+    tifffile.imwrite(
+        tmp_path / "a.tif",
+        pixels,
+        tile=(32, 16),
+        compression="jpeg",
+        photometric="rgb" if colours else "minisblack",
+        metadata=None,
+    )
+    frames = read_giant(tmp_path / "a.tif").frames(0, range(3 if colours else 1))
+    np.testing.assert_array_equal(frames[:], tifffile.imread(tmp_path / "a.tif"))
+
+
 def test_axes_units_and_channels_are_those_of_ome(tmp_path, rng):
     pixels = rng.integers(0, 999, (2, 3, 4, 40, 50), np.uint16)
     tifffile.imwrite(
@@ -63,6 +81,63 @@ def test_axes_units_and_channels_are_those_of_ome(tmp_path, rng):
     frames = image.frames(1, [1, 3])
     np.testing.assert_array_equal(frames[2, 3:20, 7:50][..., 0], pixels[1, 2, 1, 3:20, 7:50])
     np.testing.assert_array_equal(frames[2, 3:20, 7:50][..., 1], pixels[1, 2, 3, 3:20, 7:50])
+
+
+def test_name_place_colours_and_units_of_ome_are_kept_each(tmp_path, rng):
+    tifffile.imwrite(
+        tmp_path / "a.ome.tif",
+        rng.integers(0, 999, (2, 3, 2, 40, 50), np.uint16),
+        photometric="minisblack",
+        metadata={
+            "axes": "TZCYX",
+            "Name": "wing & vein",
+            "PhysicalSizeX": 0.5,
+            "PhysicalSizeY": 0.25,
+            "PhysicalSizeZ": 500,
+            "PhysicalSizeZUnit": "nm",
+            "TimeIncrement": 250,
+            "TimeIncrementUnit": "µs",
+            "Channel": {"Name": ["DAPI", ""], "Color": [0x0000FFFF, -16711681]},
+            "Plane": {"PositionX": [7.5] * 12, "PositionXUnit": ["µm"] * 12}
+            | {"PositionY": [-2] * 12, "PositionYUnit": ["mm"] * 12},
+        },
+    )
+    image = read_tiled_tiff(tmp_path / "a.ome.tif")
+    assert image.name == "wing & vein"
+    assert [(axis.name, axis.unit, axis.scale, axis.translation) for axis in image.axes if axis.unit] == [
+        ("t", "microsecond", 250, 0),
+        ("z", "micrometer", 0.5, 0),
+        ("y", "micrometer", 0.25, -2000),
+        ("x", "micrometer", 0.5, 7.5),
+    ]
+    assert image.channel_names == ("DAPI", "")
+    # -16711681 is FF00FFFF without its sign: red and blue, opaque.
+    assert [channel["color"] for channel in image.omero["channels"]] == ["0000FF", "FF00FF"]
+
+
+def test_time_and_colours_of_imagej_are_kept(tmp_path, rng):
+    tables = [np.zeros((3, 256), np.uint8) for _ in range(2)]
+    tables[0][1] = tables[1][2] = np.arange(256)
+    tifffile.imwrite(
+        tmp_path / "a.tif",
+        rng.integers(0, 999, (2, 3, 2, 40, 50), np.uint16),
+        imagej=True,
+        metadata={"axes": "TZCYX", "finterval": 1.5, "mode": "composite", "LUTs": tables},
+    )
+    image = read_tiled_tiff(tmp_path / "a.tif")
+    assert (image.axis("t").scale, image.axis("t").unit) == (1.5, "second")
+    assert [channel["color"] for channel in image.omero["channels"]] == ["00FF00", "0000FF"]
+
+
+@pytest.mark.parametrize("samples", [3, 4])
+def test_channels_of_pages_in_colour_are_called_and_shown_by_their_colours(tmp_path, rng, samples):
+    pixels = rng.integers(0, 255, (3, 40, 50, samples), np.uint8)
+    extra = {"extrasamples": ["unassalpha"]} if samples == 4 else {}
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", metadata=None, **extra)
+    shown = read_tiled_tiff(tmp_path / "a.tif").omero["channels"]
+    told = [(channel["label"], channel["color"]) for channel in shown]
+    colours = [("red", "FF0000"), ("green", "00FF00"), ("blue", "0000FF"), ("alpha", "FFFFFF")]
+    assert told == colours[:samples]
 
 
 @pytest.mark.parametrize("layout", ["one strip", "packed tiles"])

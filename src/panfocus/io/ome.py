@@ -1,7 +1,8 @@
 """Axes and pixel sizes of microscopes' TIFFs: OME's XML and ImageJ's lines, read; OME's, written."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from xml.sax.saxutils import quoteattr, unescape
@@ -9,10 +10,12 @@ from xml.sax.saxutils import quoteattr, unescape
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
+from panfocus.io.units import converted
 from panfocus.stack import Acquisition
 
 _PIXEL_TYPES = {"uint8": "uint8", "uint16": "uint16", "float32": "float", "float64": "double"}
 _MICROMETRE = {"um", "micron", "microns", "micrometer", "\\u00b5m", "µm", "μm"}  # as ImageJ may write it
+_IMAGEJ_TIMES = {"sec": "s", "msec": "ms"}  # that OME writes otherwise
 _LARGEST_SIZE = 1 << 24  # of an axis; more is damage
 
 
@@ -26,6 +29,9 @@ class Layout:
     pages: Mapping[tuple[int, int, int], int]  # by slice, channel and time, from 0
     acquisition: Acquisition
     interval: tuple[float, str] | None = None  # from time point to time point, and its unit
+    name: str = ""  # of the image
+    colours: tuple[str, ...] = ()  # of the channels, RRGGBB; empty where none is told
+    origin: tuple[float, float] = (0.0, 0.0)  # where its first pixel lies: x and y, in the unit of the sizes
 
     def chosen(self, channel: int | None, time: int | None) -> "Layout":
         """Return one channel or all, at one time; both are counted from 1 here, as microscopists do."""
@@ -70,24 +76,59 @@ def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
             f"its description promises {sizes['C'] * sizes['Z'] * sizes['T']} pages, it has {n_pages}; "
             "if the others are in further files, save all in one"
         )
-    names = [
-        unescape(_attributes(channel).get("Name", ""), {"&quot;": '"', "&apos;": "'"})
-        for channel in re.findall(r"<(?:\w+:)?Channel\s[^>]*>", xml)
-    ]
-    names = (names + [""] * sizes["C"])[: sizes["C"]]
-    width, height, step = (_positive(pixels.get(f"PhysicalSize{axis}")) for axis in "XYZ")
-    units = {
-        _unit(pixels.get(f"PhysicalSize{axis}Unit", "µm"))
+    channels = [*map(_attributes, re.findall(r"<(?:\w+:)?Channel\s[^>]*>", xml))][: sizes["C"]]
+    channels += [{}] * (sizes["C"] - len(channels))
+    of_axes = {
+        axis.lower(): (size, _unit(pixels.get(f"PhysicalSize{axis}Unit", "µm")))
         for axis in "XYZ"
-        if f"PhysicalSize{axis}" in pixels
+        if (size := _positive(pixels.get(f"PhysicalSize{axis}")))
     }
-    acquisition = Acquisition(tuple(names))
-    if len(units) == 1:
-        acquisition = Acquisition(tuple(names), width, height, step, units.pop())
-    pages = _ome_pages(xml, pixels.get("DimensionOrder", "XYCZT"), sizes, n_pages)
+    acquisition = acquired([_text(channel.get("Name", "")) for channel in channels], of_axes)
     interval = _positive(pixels.get("TimeIncrement"))
-    passed = (interval, pixels.get("TimeIncrementUnit", "s")) if interval else None
-    return Layout(sizes["Z"], sizes["C"], sizes["T"], pages, acquisition, passed)
+    image = re.search(r"<(?:\w+:)?Image\s[^>]*>", xml)
+    return Layout(
+        sizes["Z"],
+        sizes["C"],
+        sizes["T"],
+        _ome_pages(xml, pixels.get("DimensionOrder", "XYCZT"), sizes, n_pages),
+        acquisition,
+        interval=(interval, _unit(pixels.get("TimeIncrementUnit", "s"))) if interval else None,
+        name=_text(_attributes(image[0]).get("Name", "")) if image else "",
+        colours=tuple(_colour(channel.get("Color", "")) for channel in channels),
+        origin=_origin(xml, acquisition),
+    )
+
+
+def acquired(channels: Sequence[str], sizes: Mapping[str, tuple[float, str]]) -> Acquisition:
+    """Tell names of channels and sizes of pixels, by axis and each with its unit, in one unit for all."""
+    known = Acquisition(tuple(channels))
+    if not sizes:
+        return known
+    unit = next(iter(sizes.values()))[1]
+    found = {axis: converted(size, of, unit) for axis, (size, of) in sizes.items()}
+    if None in found.values():
+        return known
+    return Acquisition(known.channels, found.get("x"), found.get("y"), found.get("z"), unit)
+
+
+def _origin(xml: str, acquisition: Acquisition) -> tuple[float, float]:
+    """Return where the first plane lies, if that is told in a unit of length; else it lies at 0."""
+    plane = re.search(r"<(?:\w+:)?Plane\s[^>]*>", xml)
+    said = _attributes(plane[0]) if plane and acquisition.pixel_width else {}
+    x, y = (
+        converted(
+            _number(said.get(f"Position{axis}")), _unit(said.get(f"Position{axis}Unit", "")), acquisition.unit
+        )
+        for axis in "XY"
+    )
+    return x or 0.0, y or 0.0
+
+
+def _colour(said: str) -> str:
+    """Return RRGGBB of a colour as OME has it, RGBA in 32 bits with a sign; nothing if it is none."""
+    if not re.fullmatch(r"-?\d{1,10}", said) or not -(1 << 31) <= int(said) < 1 << 31:
+        return ""
+    return int(said).to_bytes(4, signed=True)[:3].hex().upper()
 
 
 def _ome_pages(
@@ -143,7 +184,20 @@ def read_imagej(said: Mapping[str, Any], n_pages: int, pixels_per_unit: tuple[fl
         across, down = (1 / each for each in pixels_per_unit)
         step = _positive(str(said.get("spacing", "")))
         acquisition = Acquisition(("",) * channels, across, down, step, unit)
-    return Layout(slices, channels, times, pages, acquisition)
+    interval = _positive(str(said.get("finterval", "")))
+    passed = str(said.get("tunit", "s"))
+    tables = list(said.get("LUTs") or [])  # (3, 256) each: the last is the brightest
+    return Layout(
+        slices,
+        channels,
+        times,
+        pages,
+        acquisition,
+        interval=(interval, _IMAGEJ_TIMES.get(passed, passed)) if interval else None,
+        colours=tuple(bytes(table[:, -1]).hex().upper() for table in tables)
+        if len(tables) == channels
+        else (),
+    )
 
 
 def _attributes(element: str) -> dict[str, str]:
@@ -159,12 +213,20 @@ def _whole(said: str, *, least: int = 1) -> int:
     return int(said)
 
 
-def _positive(said: str | None) -> float | None:
+def _number(said: str | None) -> float:
     try:
         number = float(said or "")
     except ValueError:
-        return None
-    return number if 0 < number < float("inf") else None
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def _positive(said: str | None) -> float | None:
+    return max(0.0, _number(said)) or None
+
+
+def _text(said: str) -> str:
+    return unescape(said, {"&quot;": '"', "&apos;": "'"})
 
 
 def _unit(said: str) -> str:

@@ -13,20 +13,12 @@ from numpy.typing import NDArray
 
 from panfocus.errors import PanfocusError, needs_extra
 from panfocus.io._errors import errors_that_name
+from panfocus.io.ome import acquired
+from panfocus.io.units import of_ome
 from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
 ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
-# Units of length as NGFF names them, and as OME's XML does.
-OME_UNITS = {
-    "angstrom": "Å",
-    "nanometer": "nm",
-    "micrometer": "µm",
-    "millimeter": "mm",
-    "centimeter": "cm",
-    "meter": "m",
-    "inch": "in",
-}
 _DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # beside the chunks
 
 
@@ -92,13 +84,9 @@ class ZarrImage:
     @property
     def acquisition(self) -> Acquisition:
         """The same as a microscope's TIFF would tell it."""
-        sizes = {name: self.axis(name) for name in "xyz"}
-        units = {axis.unit for axis in sizes.values() if axis and axis.unit}
-        if len(units) != 1:
-            return Acquisition(self.channel_names)
-        width, height, step = (axis.scale if axis and axis.unit else None for axis in sizes.values())
-        unit = str(units.pop())
-        return Acquisition(self.channel_names, width, height, step, OME_UNITS.get(unit, unit))
+        axes = {name: axis for name in "xyz" if (axis := self.axis(name)) and axis.unit}
+        sizes = {name: (axis.scale, of_ome(str(axis.unit))) for name, axis in axes.items()}
+        return acquired(self.channel_names, sizes)
 
 
 class ZarrFrames(LazyFrames):

@@ -18,14 +18,15 @@ from panfocus.io._errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.files import Content
 from panfocus.io.ome import Layout
-from panfocus.io.ome_zarr import OME_UNITS, Axis, ZarrFrames, ZarrImage
+from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
 from panfocus.io.tiff_lzw import check_lzw
+from panfocus.io.units import is_time_of_ngff, of_ngff, of_ome
 from panfocus.stack import Acquisition
 
 TIFF_SUFFIXES = (".tif", ".tiff")
-_TIME_UNITS = {"millisecond": "ms", "second": "s", "minute": "min", "hour": "h"}  # of NGFF, of OME's XML
+_COLOURS = {"red": "FF0000", "green": "00FF00", "blue": "0000FF", "alpha": "FFFFFF"}  # of a page in colour
 _TILE_STEP = 16  # of which the sides of tiles are multiples
 _LARGEST_PART = 1 << 24  # pixels that are decoded at once
 _STRIP_ROWS = 256  # that count as a part of a file in strips
@@ -122,7 +123,6 @@ def read_tiled_tiff(path: Path) -> TiffImage:
         }
         axes = _axes(layout, [name for name in lengths if name in "zyx" or lengths[name] > 1])
         part = (pages[0].tilelength, pages[0].tilewidth) if pages[0].is_tiled else (_STRIP_ROWS, width)
-        names = [name for name in layout.acquisition.channels if name]
         return TiffImage(
             path=path,
             array="",
@@ -130,7 +130,8 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             shape=tuple(lengths[axis.name] for axis in axes),
             chunks=(*(1 for _ in axes[:-2]), *part),
             dtype=first.image.dtype,
-            omero=None if len(names) != lengths["c"] else _shown(names, first.image.dtype),
+            name=layout.name,
+            omero=_shown(layout, samples, first.image.dtype),
             pages=numbers,
             samples=samples,
         )
@@ -141,31 +142,42 @@ def read_giant(path: Path) -> ZarrImage:
     return read_tiled_tiff(path) if path.suffix.lower() in TIFF_SUFFIXES else read_ome_zarr(path)
 
 
-def _shown(names: list[str], dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Return names of channels as NGFF has them: with a colour, and the range that is shown."""
+def _shown(layout: Layout, samples: int, dtype: np.dtype[Any]) -> dict[str, Any] | None:
+    """Return how channels are called and shown, as NGFF has it; None if the file tells nothing of that."""
+    if layout.channels == 1 and samples in (3, 4):
+        told = [*_COLOURS.items()][:samples]
+    elif samples == 1:
+        told = [*zip(layout.acquisition.channels, layout.colours or [""] * layout.channels, strict=True)]
+    else:
+        told = []
+    if not any(name or colour for name, colour in told):
+        return None
     white = 1.0 if dtype.kind == "f" else int(np.iinfo(dtype).max)
     window = {"min": 0, "max": white, "start": 0, "end": white}
-    return {"channels": [{"label": name, "color": "FFFFFF", "window": window} for name in names]}
+    return {
+        "channels": [
+            {**({"label": name} if name else {}), "color": colour or "FFFFFF", "window": window}
+            for name, colour in told
+        ]
+    }
 
 
 def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
     told = layout.acquisition
-    unit = {ome: ngff for ngff, ome in OME_UNITS.items()}.get(told.unit, told.unit)
-    told_of = {
-        name: (unit, size)
-        for name, size in (("z", told.step), ("y", told.pixel_height), ("x", told.pixel_width))
-        if size
-    }
+    left, top = layout.origin
+    sizes = (("z", told.step, 0.0), ("y", told.pixel_height, top), ("x", told.pixel_width, left))
+    known = {name: Axis(name, of_ngff(told.unit), size, first) for name, size, first in sizes if size}
     if layout.interval:
-        between, passed = layout.interval
-        told_of["t"] = ({ome: ngff for ngff, ome in _TIME_UNITS.items()}.get(passed, passed), between)
-    return tuple(Axis(name, *told_of.get(name, ())) for name in names)
+        between, unit = layout.interval
+        known["t"] = Axis("t", of_ngff(unit), between)
+    return tuple(known.get(name, Axis(name)) for name in names)
 
 
 def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
     """Decode what a rectangle of a page needs."""
     rows, cols = spans
     file, samples = page.parent.filehandle, page.samplesperpixel
+    decode = page.decode  # made at first sight, for which tifffile may read in the file
     part = np.empty((len(rows), len(cols)), page.dtype)
     if page.is_contiguous:
         stored = page.dtype.newbyteorder(page.parent.byteorder)
@@ -185,7 +197,7 @@ def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
         index = j * across + i
         check_lzw(page, index)
         file.seek(page.dataoffsets[index])
-        pixels, _, _ = page.decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
+        pixels, _, _ = decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
         if pixels is None:
             raise FileError("cut off: pixels are missing")
         top, left = j * height, i * width
@@ -243,8 +255,8 @@ def _described(image: ZarrImage) -> dict[str, Any]:
         if size is not None:
             described |= {f"PhysicalSize{axis}": size, f"PhysicalSize{axis}Unit": told.unit}
     time = image.axis("t")
-    if time and time.unit in _TIME_UNITS:
-        described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": _TIME_UNITS[time.unit]}
+    if time and time.unit and is_time_of_ngff(time.unit):
+        described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": of_ome(time.unit)}
     if image.name:
         described["Name"] = image.name
     planes: dict[str, Any] = {}
@@ -253,7 +265,7 @@ def _described(image: ZarrImage) -> dict[str, Any]:
             position = f"Position{side.name.upper()}"
             planes[position] = side.translation
             if side.unit:
-                planes[f"{position}Unit"] = OME_UNITS.get(side.unit, side.unit)
+                planes[f"{position}Unit"] = of_ome(side.unit)
     if planes:
         n_planes = math.prod(image.shape[:-2])
         described["Plane"] = {name: [value] * n_planes for name, value in planes.items()}
