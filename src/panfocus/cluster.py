@@ -135,12 +135,14 @@ def connect(address: str) -> "Client":
     """Return a connection to a scheduler, or say why there is none."""
     try:
         from distributed import Client
+        from distributed.comm import resolve_address
     except ModuleNotFoundError as error:
         raise PanfocusError(needs_extra("--scheduler", "Dask", "dask")) from error
     # What it logs is for those who run clusters, and would stand between our lines.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
+        resolve_address(address)  # a client that is made for no address complains again when it is cleared away
         return Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:  # nobody there, or no address at all
         raise InputError(

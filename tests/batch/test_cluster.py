@@ -11,7 +11,7 @@ import time
 from contextlib import closing, contextmanager, suppress
 
 import pytest
-from stacks import check_complete, damage, n_finished, write_stacks
+from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import cluster
@@ -298,6 +298,16 @@ def test_a_wrong_address_is_told_before_anything_is_written(tmp_path, run, monke
     assert ran.code == 1
     assert "no Dask scheduler answers there" in ran.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["localhost", "nonsense://here"])
+def test_what_is_no_address_is_told_in_one_line_and_nothing_follows(tmp_path, command, address):
+    write_stacks(tmp_path / "data", ["a"])
+    process = command("batch", tmp_path / "data", "-o", tmp_path / "out", "--scheduler", address)
+    code, _, err = finish(process)
+    assert code == 1
+    assert err.startswith(f"panfocus: --scheduler {address}: no Dask scheduler answers there; ")
+    assert err.count("\n") == 1, err
 
 
 def test_a_worker_that_does_not_see_the_output_says_so(tmp_path):
