@@ -217,24 +217,91 @@ def test_progress_is_shown_and_a_fusion_ends_with_the_next_frame_once_it_is_canc
     wait_until(lambda: not WorkerBase._worker_set)  # no thread is left behind
 
 
-def test_a_widget_that_is_closed_ends_its_fusion_and_troubles_nobody(viewer, notified):
-    dock, widget = viewer.window.add_plugin_dock_widget("panfocus", "Fuse focus stack")
+@pytest.fixture
+def waiting(viewer):
+    """A widget in its dock whose fusion waits at a gate, and the gate."""
+    dock, widget = open_widget(viewer)
     gate = Gate()
     viewer.add_image(gate.frames, name="s", visible=False)
     gate.closed = True
     widget.fuse.native.click()
     wait_until(gate.reached.is_set)
-    closed = []
-    widget.native.destroyed.connect(lambda: closed.append(True))
-    viewer.window.remove_dock_widget(dock)
-    widget.native.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    assert closed
+    yield dock, widget, gate
     gate.opened.set()
-    workers = WorkerBase._worker_set
-    wait_until(lambda: not workers)
+    viewer.window.remove_dock_widget("all")
+
+
+def open_widget(viewer):
+    return viewer.window.add_plugin_dock_widget("panfocus", "Fuse focus stack")
+
+
+def pass_the_gate(gate):
+    gate.opened.set()
+    wait_until(lambda: not WorkerBase._worker_set)
+
+
+def test_a_widget_whose_dock_is_closed_ends_its_fusion_and_troubles_nobody(viewer, waiting, notified):
+    dock, widget, gate = waiting
+    dock.title.close_button.click()
+    pass_the_gate(gate)
+    choices = widget.frames.choices
     viewer.add_image(FRAMES, name="another")
     viewer.layers.selection = {viewer.layers[0]}
+    assert [layer.name for layer in viewer.layers] == ["s", "another"]
+    assert widget.frames.choices == choices  # it follows the viewer no more
+    assert notified() == []
+
+
+def test_a_widget_that_is_opened_after_another_was_closed_works(viewer, waiting):
+    dock, closed, gate = waiting
+    dock.title.close_button.click()
+    pass_the_gate(gate)
+    _, widget = open_widget(viewer)
+    assert widget is not closed
+    gate.closed = False
+    widget.fuse.native.click()
+    wait_until(lambda: not widget.running)
+    assert "s fused" in viewer.layers
+
+
+def test_a_widget_that_is_put_into_another_dock_works(viewer, waiting):
+    dock, widget, gate = waiting
+    dock.title.close_button.click()
+    pass_the_gate(gate)
+    viewer.add_image(FRAMES, name="another")
+    viewer.window.add_dock_widget(widget)
+    assert (widget.fuse.enabled, widget.said.value) == (True, "cancelled")
+    widget.frames.value = viewer.layers["another"]
+    widget.fuse.native.click()
+    wait_until(lambda: not widget.running)
+    assert "another fused" in viewer.layers
+
+
+def test_a_widget_that_is_hidden_goes_on_and_works_when_it_is_shown_again(viewer, waiting):
+    dock, widget, gate = waiting
+    dock.title.hide_button.click()
+    assert not dock.isVisible()
+    gate.closed = False
+    pass_the_gate(gate)
+    assert "s fused" in viewer.layers
+    viewer.add_image(FRAMES, name="another")
+    dock.show()
+    assert open_widget(viewer) == (dock, widget)
+    assert viewer.layers["another"] in widget.frames.choices
+    widget.fuse.native.click()
+    wait_until(lambda: not widget.running)
+    assert "s fused [1]" in viewer.layers
+
+
+def test_a_widget_that_is_destroyed_ends_its_fusion_and_troubles_nobody(viewer, waiting, notified):
+    dock, widget, gate = waiting
+    destroyed = []
+    widget.native.destroyed.connect(lambda: destroyed.append(True))
+    widget.native.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert destroyed
+    pass_the_gate(gate)
+    viewer.add_image(FRAMES, name="another")
     assert [layer.name for layer in viewer.layers] == ["s", "another"]
     assert notified() == []
 

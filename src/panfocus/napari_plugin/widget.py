@@ -64,7 +64,7 @@ class FusionWidget(Container[Any]):
         buttons = _flush(Container(widgets=[self.fuse, self.cancel], layout="horizontal", labels=False))
         super().__init__(widgets=[self._form, buttons, self.bar, self.said], labels=False)
         self.min_width = WIDTH
-        self.running = self._closed = False
+        self.running = self._following = self._destroyed = False
         self._with_axes: Image | None = None  # the layer whose axes are offered
         self._unwanted = threading.Event()
         self._at = ("", 0.0)
@@ -72,12 +72,12 @@ class FusionWidget(Container[Any]):
         self._timer.setInterval(REFRESH)
         self._timer.timeout.connect(self._show_progress)
         self.frames.changed.connect(self._choose_axes)
-        napari_viewer.layers.selection.events.changed.connect(self._choose_axes)
         self.method.changed.connect(self._method_chosen)
         self.fuse.changed.connect(self.start)
         self.cancel.changed.connect(self._cancel)
-        self.native.destroyed.connect(self._close)
-        self.reset_choices()
+        self.native_parent_changed.connect(self._moved)
+        self.native.destroyed.connect(self._gone)
+        self._follow()
 
     def start(self) -> None:
         """Begin to fuse, in a thread of its own."""
@@ -123,7 +123,7 @@ class FusionWidget(Container[Any]):
 
     def reset_choices(self, *_: Any) -> None:
         """Offer the layers that there are now; the first stack to appear is chosen."""
-        if self._closed:
+        if not self._following:  # napari goes on calling
             return
         had_stacks = len(self.frames.choices) > 1
         super().reset_choices()
@@ -212,7 +212,7 @@ class FusionWidget(Container[Any]):
             label.setMinimumWidth(LABEL_WIDTH)
 
     def _show_running(self, running: bool) -> None:
-        if self._closed:
+        if self._destroyed:
             return
         self.running = running
         self.fuse.enabled, self.cancel.enabled = not running, running
@@ -231,7 +231,7 @@ class FusionWidget(Container[Any]):
     def _show(self, outcome: Outcome | str | None, source: Source) -> None:
         from napari.layers import Layer
 
-        if self._closed:
+        if self._destroyed:
             return
         self._timer.stop()  # what is said now stays
         if outcome is None or self._unwanted.is_set():  # it may be cancelled after its last step
@@ -251,7 +251,7 @@ class FusionWidget(Container[Any]):
 
     def _fail(self, error: Exception) -> None:
         """Say that something is wrong with the program; napari shows where."""
-        if not self._closed:
+        if not self._destroyed:
             self._timer.stop()
             self._say(f"failed: {error or type(error).__name__}")
 
@@ -265,8 +265,27 @@ class FusionWidget(Container[Any]):
     def _cancel(self) -> None:
         self._unwanted.set()
 
-    def _close(self) -> None:
-        self._closed = True
+    def _moved(self, parent: Any) -> None:
+        """Stop where napari takes the widget out of a dock that is closed; go on in another dock.
+
+        A dock that is only hidden keeps the widget, and the fusion.
+        """
+        if parent is None:
+            self._leave()
+        else:
+            self._follow()
+
+    def _gone(self) -> None:
+        self._destroyed = True
+        self._leave()
+
+    def _follow(self) -> None:
+        self._following = True
+        self._viewer.layers.selection.events.changed.connect(self._choose_axes)
+        self.reset_choices()
+
+    def _leave(self) -> None:
+        self._following = False
         self._cancel()
         self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
         self._forget_axes()
