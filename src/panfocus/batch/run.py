@@ -142,12 +142,12 @@ def _performed(
         return
     if cluster:
         # Dask counts a thread for each task; who has more to give says so by --threads.
-        yield from perform(fuse_stack, _by_threads(tasks, 1), Workers(cluster), on_leaving=on_leaving)
+        yield from perform(fuse_stack, _shares(tasks, 1), Workers(cluster), on_leaving=on_leaving)
         return
     n_processes, memory = _processes_and_memory(processes, len(tasks))
     threads = max(1, available_cores() // n_processes)
     workers = Workers(processes=n_processes, threads=tasks[0].request.threads or threads)
-    shares = _by_threads(tasks, threads, memory=memory)
+    shares = _shares(tasks, threads, memory=memory)
     yield from perform(fuse_stack, shares, workers, on_leaving=on_leaving)
 
 
@@ -161,9 +161,7 @@ def _processes_and_memory(asked: int | None, n_tasks: int) -> tuple[int, int | N
     return n_processes, int(FREE_SHARE * free) // n_processes if free else None
 
 
-def _by_threads(
-    tasks: Sequence[Task], threads: int | None, *, memory: int | None = None
-) -> Iterator[tuple[Task]]:
+def _shares(tasks: Sequence[Task], threads: int, *, memory: int | None = None) -> Iterator[tuple[Task]]:
     """Yield tasks with their share of the machine, where nothing else was asked for."""
     for task in tasks:
         request = dataclasses.replace(
