@@ -142,7 +142,8 @@ def connect(address: str) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
-        resolve_address(address)  # a client that is made for no address complains again when it is cleared away
+        # A client that is made for what is no address complains once more when it is cleared away.
+        resolve_address(address)
         return Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:  # nobody there, or no address at all
         raise InputError(
