@@ -73,11 +73,44 @@ def test_what_is_removed_meanwhile_does_not_come_back(shelf, thing):
     async def run():
         saving = asyncio.create_task(shelf.save_soon(thing))
         await asyncio.sleep(0)
-        shelf.remove(thing["id"])
+        await shelf.remove(thing["id"])
         await saving
 
     asyncio.run(run())
     assert not shelf.folder(thing["id"]).exists()
+
+
+def test_others_are_kept_while_the_gigabytes_of_one_are_being_removed(shelf, thing, monkeypatch):
+    other = {"id": shelf.new_id(), "created": now(), "n": 0}
+    rmtree, may_remove = store.shutil.rmtree, threading.Event()
+
+    def slow(*arguments, **options):
+        assert may_remove.wait(10)
+        rmtree(*arguments, **options)
+
+    async def run():
+        removing = asyncio.create_task(shelf.remove(thing["id"]))
+        await asyncio.sleep(0.05)
+        assert not shelf.folder(thing["id"]).exists()  # nobody finds it any more
+        saving = asyncio.create_task(asyncio.to_thread(shelf.save, other, n=1))
+        try:
+            await asyncio.wait_for(asyncio.shield(saving), 5)
+        finally:
+            may_remove.set()
+            await asyncio.gather(removing, saving)
+
+    monkeypatch.setattr(store.shutil, "rmtree", slow)
+    asyncio.run(run())
+    assert kept(shelf, other) == 1
+
+
+def test_what_a_kill_has_left_of_a_removal_goes_at_the_next_start(shelf, thing, tmp_path, monkeypatch):
+    with monkeypatch.context() as killed:
+        killed.setattr(store.shutil, "rmtree", lambda *_, **__: None)
+        asyncio.run(shelf.remove(thing["id"]))
+    assert len(list(tmp_path.iterdir())) == 1
+    assert Shelf(tmp_path, "stack").all() == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_large_object_is_put_into_words_once_for_many_changes():

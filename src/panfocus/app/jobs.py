@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.events import numbered
+from panfocus.app.retouching import one_at_a_time
 from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT, STROKES
 from panfocus.app.tasks.learn import ATOMS
@@ -150,7 +151,8 @@ class Jobs:
             if self._worker:
                 self._worker.kill()
             await self._idle.wait()
-        await asyncio.to_thread(self._jobs.remove, name)  # gigabytes take their time
+        async with one_at_a_time(name):  # a stroke that is being saved would make its folder anew
+            await self._jobs.remove(name)
         self._app.events.tell({"kind": "gone", "id": name})
 
     async def _run_all(self) -> None:

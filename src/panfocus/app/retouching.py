@@ -127,6 +127,7 @@ async def _get(request: Request) -> Response:
         return retouching.strokes().plain()
 
     async with one_at_a_time(job["id"]):
+        job, _ = _found(request)  # others may have removed it while they were waited for
         plain = await asyncio.to_thread(look)
         plain["version"] = _version(job)
     return Answer(plain, background=BackgroundTask(retouching.warm_up))

@@ -158,7 +158,7 @@ class Stacks:
 
     async def remove(self, name: str) -> None:
         """Remove a stack; files that were opened in place stay."""
-        await asyncio.to_thread(self._store.stacks.remove, name)  # gigabytes take their time
+        await self._store.stacks.remove(name)
         self._events.tell({"kind": "gone", "id": name})
 
     def changed(self, stack: Stack, **changes: Any) -> None:

@@ -23,6 +23,7 @@ from panfocus.io.write import encode_json
 logger = logging.getLogger(__name__)
 
 _ID = re.compile(r"[0-9a-f]{16}")
+_GONE = ".gone-"  # before the name of a folder that is being removed
 
 
 def now() -> float:
@@ -38,10 +39,12 @@ class Shelf:
         self._folder = folder
         self._kind = kind
         self._objects: dict[str, dict[str, Any]] = {}
-        self._writing = threading.Lock()  # held by who writes or removes
+        self._writing = threading.Lock()  # held by who writes, or moves a folder away
         self._n_saves: Counter[str] = Counter()  # of each object, at once
         self._next: dict[str, asyncio.Task[None]] = {}  # to be saved soon
         self._turn = asyncio.Lock()
+        for left in folder.glob(f"{_GONE}*"):  # by a kill
+            shutil.rmtree(left, ignore_errors=True)
         found = [self._read(path) for path in folder.iterdir() if _ID.fullmatch(path.name)]
         for content in sorted((content for content in found if content), key=lambda each: each["created"]):
             self._objects[content["id"]] = content
@@ -116,11 +119,19 @@ class Shelf:
     def _write(self, name: str, text: bytes) -> None:
         write_files({self.folder(name) / f"{self._kind}.json": text}, force=True)
 
-    def remove(self, name: str) -> None:
-        """Remove an object and all that is in its folder."""
+    async def remove(self, name: str) -> None:
+        """Remove an object and all that is in its folder; before anything is waited for it is not found."""
+        place = self._take_away(name)
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)  # gigabytes take their time
+
+    def _take_away(self, name: str) -> Path:
+        """Take out an object, move its folder to where nobody writes, and return that place."""
+        place = self.folder(name)
         with self._writing:
             self._objects.pop(name, None)
-            shutil.rmtree(self.folder(name), ignore_errors=True)
+            with suppress(OSError):  # where files are open, on Windows, it is removed where it is
+                place = place.rename(self._folder / f"{_GONE}{name}")
+        return place
 
 
 def _bytes_in(folder: Path) -> int:
