@@ -255,7 +255,7 @@ def test_other_settings_begin_anew_and_say_so(tmp_path, channels):
     path, pixels = channels
     part = tmp_path / "out.ome.zarr.part"
     part.mkdir()
-    (part / "plan.json").write_text("{}")
+    (part / "plan.json").write_text('{"method": "another", "outputs": []}')
     (part / "done-fuse-0-0-0.json").write_text("{}")
     options = {"hot_pixels": "off", "exposure": "off", "channel": 2, "time": 2}
     fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=(listener := Quiet()), **options)

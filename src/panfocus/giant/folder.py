@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
 
 
+_PLAN = "plan.json"
+
+
 @dataclass(frozen=True)
 class Task:
     """Part of a stage's work, as workers are sent it: names and numbers."""
@@ -127,6 +130,26 @@ class RunFolder:
         path = self.path / f"{name}.json"
         return read_json(path) if path.exists() else None
 
+    def empty(self) -> None:
+        """Remove all but the lock and a plan of nothing: what a kill leaves beside it counts for nothing."""
+        from panfocus.io.lock import LOCK
+        from panfocus.io.whole_folders import remove_folder
+
+        self.keep("plan", {})
+        for entry in self.path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                remove_folder(entry)
+            elif entry.name not in (_PLAN, LOCK):
+                entry.unlink()
+
+    def remove(self) -> None:
+        """Remove the folder, when all has its place."""
+        from panfocus.io.whole_folders import remove_folder
+
+        self.empty()
+        (self.path / _PLAN).unlink()
+        remove_folder(self.path)
+
     def keep_array(self, name: str, array: Any) -> None:
         """Write an array."""
         from panfocus.io.kept_arrays import KeptArrays
@@ -147,7 +170,7 @@ def of_task(folder: str, plan_id: str) -> RunFolder:
     """Open the folder that a task names; a worker does so once."""
     from panfocus.io.files import read_json
 
-    found = RunFolder(Path(folder), read_json(Path(folder) / "plan.json"))
+    found = RunFolder(Path(folder), read_json(Path(folder) / _PLAN))
     if found.plan_id != plan_id:
         raise FileError(f"{folder}: another run has taken this folder; start that run again, or this one")
     return found
@@ -178,10 +201,10 @@ def _surveyed(folder: RunFolder, unit: int) -> tuple["FusionMethod", "Correction
 def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
     """Have the folder of a run to oneself: that of before, if it was for the same plan, or a new one."""
     from panfocus.io.files import make_folder
-    from panfocus.io.lock import locked
-    from panfocus.io.whole_folders import remove_folder
+    from panfocus.io.lock import LOCK, locked
 
-    if path.exists() and not (path / "plan.json").is_file() and any(path.iterdir()):
+    ours = any((path / name).is_file() for name in (_PLAN, LOCK))  # a kill may have left only the lock
+    if path.exists() and not ours and any(path.iterdir()):
         raise FileError(f"{path} is in the way, where the run keeps what it has done; remove it")
     make_folder(path)
     with locked(path):
@@ -190,9 +213,9 @@ def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
         made = [output for output in plan["outputs"] if folder.kept(f"made-{output}") is not None]
         if not all(folder.store(output).exists() for output in made):
             before = None  # it was ended while its stores were put in place
-        if before is not None and before != plan:
+        if before and before != plan:
             say(f"{path} is of another input, or other settings: begins anew")
         if before != plan:
-            remove_folder(path, but=(".panfocus.lock",))
+            folder.empty()
             folder.keep("plan", plan)
         yield folder

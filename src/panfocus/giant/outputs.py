@@ -39,7 +39,7 @@ def put_in_place(
     from panfocus.io.files import write_files
     from panfocus.io.ome_zarr_writer import remove_partial_chunks
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, tiff_of
-    from panfocus.io.whole_folders import move_folder, remove_folder
+    from panfocus.io.whole_folders import move_folder
 
     def move(*names: str) -> None:
         for name in names:
@@ -56,7 +56,7 @@ def put_in_place(
     stores = [name for name in names if name not in tiffs]
     write_files({outputs[name]: tiff_of(folder.store(name)) for name in tiffs}, force=force, ready=appear)
     move(*(name for name in stores if name == "image"))
-    remove_folder(folder.path)
+    folder.remove()
 
 
 def _new_image(folder: RunFolder, output: str) -> Any:

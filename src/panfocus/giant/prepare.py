@@ -38,8 +38,12 @@ class GiantJob:
     @property
     def folder(self) -> Path:
         """Where the run keeps what it has done."""
-        picture = self.outputs["image"].absolute()  # workers may be in another folder
-        return picture.with_name(f"{picture.name}.part")
+        return part_of(self.outputs["image"].absolute())  # workers may be in another folder
+
+
+def part_of(picture: Path) -> Path:
+    """Return the folder in which a picture is made."""
+    return picture.with_name(f"{picture.name}.part")
 
 
 def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
@@ -62,7 +66,7 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     plan = {
         **_origin(request, image, settings),
         "description": description_digest(image),
-        "state": state,
+        "state": state.digest,
         "decisions": decisions,
         "units": [[unit.time, list(unit.channels)] for unit in units],
         "size": [frames.shape[1], frames.shape[2]],
@@ -214,14 +218,21 @@ def _outputs(request: Request) -> dict[str, Path]:
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     files = request.outputs.files() | {"image": request.outputs.picture}
-    outputs = {kind: path for kind, path in files.items() if kind in ("image", *MAPS)}
+    # A store that is a link is made where that leads to: folders cannot be given the name of a link.
+    outputs = {
+        kind: path.resolve() if path.is_symlink() else path
+        for kind, path in files.items()
+        if kind in ("image", *MAPS)
+    }
     for path in outputs.values():
         if path.suffix.lower() not in (*ZARR_SUFFIXES, *TIFF_SUFFIXES):
             raise InputError(f"{path}: a store is fused to another; its name ends in .ome.zarr, or .ome.tif")
     places = [path.resolve() for path in files.values()]
+    taken = {*places, part_of(outputs["image"]).resolve()}
     for path, place in zip(files.values(), places, strict=True):
-        if places.count(place) > 1 or set(place.parents) & set(places):
+        if places.count(place) > 1 or set(place.parents) & taken:
             raise InputError(
-                f"{path}: two outputs have this name, or it lies in another; choose another name"
+                f"{path}: two outputs have this name, or it lies in another, or where that is made; "
+                "choose another name"
             )
     return outputs

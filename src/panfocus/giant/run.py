@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from panfocus._threads import available_cores
 from panfocus.cluster import connected
+from panfocus.errors import FileError
 from panfocus.giant.folder import RunFolder, Task, taken
 from panfocus.giant.outputs import create_stores, put_in_place
 from panfocus.giant.plan import HALVINGS, rectangles, searched_side, tile_side
@@ -36,6 +37,7 @@ def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None
         _survey(folder, stages)
         reports = _fused(folder, job, stages)
         _halve(folder, stages)
+        _check_unchanged(job)
         listener.progress("write", 0.0)
         put_in_place(folder, job.outputs, force=force, on_appearing=listener.finish)
     return {
@@ -47,6 +49,14 @@ def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None
         "stages": stages.done,
         "seconds": round(time.perf_counter() - started, 3),
     }
+
+
+def _check_unchanged(job: GiantJob) -> None:
+    """Refuse a result of two inputs: one whose files were changed meanwhile."""
+    from panfocus.io.ome_zarr import store_state
+
+    if store_state(job.image).digest != job.plan["state"]:
+        raise FileError(f"{job.image.path}: was changed while it was fused; the same command begins anew")
 
 
 def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, Any]]:

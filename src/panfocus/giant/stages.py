@@ -63,5 +63,5 @@ def tasks_of(
 
 
 def _given_up(task: Task, lost: Lost) -> PanfocusError:
-    remedy = "allow less with --max-memory, " if lost.times else ""
-    return PanfocusError(f"{task.name}: {lost.reason}; {remedy}the same command goes on from here")
+    remedy = "; with less --max-memory it begins anew" if lost.times else ""
+    return PanfocusError(f"{task.name}: {lost.reason}; the same command goes on from here{remedy}")

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_a
 
 ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
+_CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of files with pixels, in Zarr 2 and 3
 _DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # beside the chunks
 
 
@@ -194,21 +196,34 @@ def description_digest(image: ZarrImage) -> str:
     return found.hexdigest()
 
 
-def store_state(image: ZarrImage) -> list[int]:
-    """Return what changes when pixels do: number and bytes of their files, the time of the last."""
-    n, size, last = 0, 0, 0
+@dataclass(frozen=True)
+class StoreState:
+    """What changes when pixels do: how many files hold them, and a digest of their names, sizes and times."""
+
+    n_files: int
+    digest: str
+
+
+def store_state(image: ZarrImage) -> StoreState:
+    """Look at the files of an image's pixels, not into them."""
+    n, found = 0, 0
     with errors_that_name(image.path):
-        files = (image.path / image.array).rglob("*") if image.path.is_dir() else [image.path]
-        for path in files:  # millions of them, perhaps
-            if path.name not in _DESCRIPTIONS and path.is_file():
+        folder = image.path / image.array if image.path.is_dir() else image.path.parent
+        files = folder.rglob("*") if image.path.is_dir() else [image.path]
+        for path in files:  # millions of them, perhaps, in any order
+            name = path.relative_to(folder).as_posix()
+            if (path == image.path or _CHUNK.fullmatch(name)) and path.is_file():
                 told = path.stat()
-                n, size, last = n + 1, size + told.st_size, max(last, told.st_mtime_ns)
-    return [n, size, last]
+                of_file = hashlib.blake2b(
+                    f"{name} {told.st_size} {told.st_mtime_ns}".encode(), digest_size=16
+                )
+                n, found = n + 1, found ^ int.from_bytes(of_file.digest())
+    return StoreState(n, f"{found:032x}")
 
 
-def missing_chunks(image: ZarrImage, state: Sequence[int]) -> int:
+def missing_chunks(image: ZarrImage, state: StoreState) -> int:
     """Return how many of a store's chunks, or shards, have no file, and so count as the fill value."""
     if not image.stored:
         return 0
     whole = math.prod(-(-n // each) for n, each in zip(image.shape, image.stored, strict=True))
-    return max(0, whole - state[0])
+    return max(0, whole - state.n_files)

@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from panfocus.errors import FileError
@@ -43,13 +43,7 @@ def move_folder(source: Path, target: Path, *, force: bool) -> None:
             remove_folder(old)
 
 
-def remove_folder(path: Path, *, but: Collection[str] = ()) -> None:
-    """Remove a folder with all that is in it, but for files of these names."""
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that is in it."""
     with errors_that_name(path):
-        for entry in path.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            elif entry.name not in but:
-                entry.unlink()
-        if not but:
-            path.rmdir()
+        shutil.rmtree(path)

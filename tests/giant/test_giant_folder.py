@@ -1,0 +1,125 @@
+"""Where a run keeps what it has done, and where its stores go: after kills, changes and by way of links."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from giant_runs import Quiet, fuse_store, levels, request_for
+
+import panfocus as pf
+from panfocus.giant import run as whole_run
+from panfocus.giant.folder import RunFolder
+from panfocus.giant.prepare import prepare
+from panfocus.giant.run import run
+from panfocus.io.ome_zarr import missing_chunks, store_state
+from panfocus.io.ome_zarr_reader import read_ome_zarr
+
+zarr = pytest.importorskip("zarr")
+
+
+@pytest.fixture
+def small(tmp_path, slices):
+    """A store of plain chunks: another of the same size can take the place of each."""
+    pixels = slices[:, :150, :140]
+    zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(1, 64, 64), compressors=None)
+    return tmp_path / "in.zarr", pixels
+
+
+def fuse_again(path, out):
+    job = prepare(request_for(path, {"image": out}), decisions="shared", force=True)
+    return run(job, Quiet(), force=True, scheduler=None)
+
+
+def test_a_store_that_is_a_link_is_replaced_where_the_link_leads_to(tmp_path, small):
+    path, pixels = small
+    (tmp_path / "disk").mkdir()
+    link, target = tmp_path / "out.ome.zarr", tmp_path / "disk" / "old.ome.zarr"
+    link.symlink_to(target)  # which is not there yet
+    fuse_store(path, {"image": link})
+    np.testing.assert_array_equal(levels(target)[0], pf.fuse(pixels).image)
+    shutil.rmtree(target / "0")
+    fuse_again(path, link)
+    assert link.is_symlink()
+    assert sorted(each.name for each in (tmp_path / "disk").iterdir()) == ["old.ome.zarr"]
+    np.testing.assert_array_equal(levels(target)[0], pf.fuse(pixels).image)
+
+
+def test_no_output_lies_where_the_picture_is_made(tmp_path, small):
+    out = tmp_path / "out.ome.zarr"
+    (tmp_path / "out.ome.zarr.part").mkdir()
+    inside = {"image": out, "labels": tmp_path / "out.ome.zarr.part" / "labels.ome.zarr"}
+    with pytest.raises(pf.InputError, match=r"labels\.ome\.zarr: .* where that is made"):
+        fuse_store(small[0], inside)
+
+
+def test_a_folder_that_a_kill_has_left_with_its_lock_alone_is_taken(tmp_path, small):
+    path, pixels = small
+    part = tmp_path / "out.ome.zarr.part"
+    part.mkdir()
+    (part / ".panfocus.lock").touch()
+    fuse_store(path, {"image": tmp_path / "out.ome.zarr"})
+    np.testing.assert_array_equal(levels(tmp_path / "out.ome.zarr")[0], pf.fuse(pixels).image)
+    assert not part.exists()
+
+
+@pytest.mark.parametrize("left", ["made-image.json", "done-fuse-0-0-0.json", "image.ome.zarr"])
+def test_what_a_kill_leaves_of_a_folder_that_was_being_removed_counts_for_nothing(
+    tmp_path, small, left, monkeypatch
+):
+    path, pixels = small
+    out, part = tmp_path / "out.ome.zarr", tmp_path / "out.ome.zarr.part"
+    kept = tmp_path / "kept"
+
+    def killed(folder):
+        shutil.copytree(folder.path, kept)
+        empty(folder)
+        if (kept / left).exists():
+            (kept / left).rename(part / left)
+        else:
+            (part / left).mkdir()  # half of a store
+        raise KeyboardInterrupt
+
+    empty = RunFolder.empty
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fuse_store(path, {"image": out})
+    assert (part / left).exists()
+    fuse_again(path, out)
+    np.testing.assert_array_equal(levels(out)[0], pf.fuse(pixels).image)
+    assert not part.exists()
+
+
+def test_another_chunk_of_the_same_size_and_an_older_time_is_another_input(tmp_path, small):
+    path, _ = small
+    request = request_for(path, {"image": tmp_path / "out.ome.zarr"})
+    before = prepare(request, decisions="shared", force=False).plan
+    chunk = path / "c" / "1" / "0" / "0"
+    chunk.write_bytes(bytes(chunk.stat().st_size))
+    os.utime(chunk, (1e9, 1e9))
+    after = prepare(request, decisions="shared", force=False).plan
+    assert {name for name in before if before[name] != after[name]} == {"state"}
+
+
+def test_an_input_that_is_changed_while_it_is_fused_is_refused(tmp_path, small, monkeypatch):
+    path, _ = small
+    halve = whole_run._halve
+
+    def change_then_halve(*given):
+        (path / "c" / "1" / "0" / "0").unlink()
+        halve(*given)
+
+    monkeypatch.setattr(whole_run, "_halve", change_then_halve)
+    with pytest.raises(pf.FileError, match=r"in\.zarr: was changed while it was fused"):
+        fuse_store(path, {"image": tmp_path / "out.ome.zarr"})
+    assert not (tmp_path / "out.ome.zarr").exists()
+
+
+def test_files_that_are_no_chunks_hide_no_missing_one(small):
+    path, _ = small
+    (path / "c" / "1" / "0" / "0").unlink()
+    (path / "c" / "1" / "0" / ".DS_Store").touch()
+    (path / "notes.txt").touch()
+    image = read_ome_zarr(path)
+    assert missing_chunks(image, store_state(image)) == 1
