@@ -7,12 +7,13 @@ import shutil
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from panfocus.batch import find
-from panfocus.batch.run import _performed, batch_folder, plan, run_batch
+from panfocus.batch.run import _performed, batch_folder, finished_before, plan, run_batch
 from panfocus.batch.work import fuse_stack
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -30,6 +31,12 @@ def slowly(task):
     return outcome
 
 
+def planned(data, output, **settings):
+    request = Request(inputs=(), outputs=Outputs(), **settings)
+    stacks = find.by_folders(data, without=output).stacks
+    return plan(stacks, output, request, folder=data, file_format="png", maps=())
+
+
 def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatch):
     data, output = tmp_path / "data", tmp_path / "out"
     names = [f"well-{i:02}" for i in range(40)]
@@ -44,10 +51,7 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
         os.kill(killed[0], signal.SIGKILL)
 
     monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
-    request = Request(inputs=(), outputs=Outputs())
-    tasks = plan(
-        find.by_folders(data, without=output).stacks, output, request, folder=data, file_format="png", maps=()
-    )
+    tasks = planned(data, output)
     warned = []
     killer = threading.Thread(target=kill_in_the_middle)
     killer.start()
@@ -141,6 +145,43 @@ def test_other_settings_are_refused_where_results_are_and_made_by_force(fused, r
     ran = run("batch", data, "-o", output, "--maps", "labels", "--force", "--workers", 1)
     assert (ran.code, ran.err) == (0, "")
     assert "fused 3 stacks" in ran.out
+
+
+@pytest.mark.parametrize("at", ["fused.png", "report.json"])
+def test_a_run_by_force_that_is_killed_between_two_files_leaves_none_that_counts(
+    tmp_path, run, monkeypatch, at
+):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a"])
+    (before,) = planned(data, output)
+    with batch_folder(output, ["a"]):
+        run_batch([before], done=[], warn=pytest.fail, progress=lambda *_: None, processes=1)
+    (anew,) = planned(data, output, method="dwt")
+    replace = Path.replace
+
+    def killed(self, target):
+        replace(self, target)
+        if target.name == at:
+            raise SystemExit
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(Path, "replace", killed)
+        fuse_stack(anew)
+    assert finished_before([before], force=False) == []
+    assert finished_before([anew], force=False) == []
+    ran = run("batch", data, "-o", output)
+    assert (ran.code, ran.err) == (0, "")
+    check_complete(data, output, tmp_path, damaged=())
+
+
+def test_a_stack_that_cannot_be_fused_anew_keeps_its_result(fused, run):
+    data, output = fused
+    before = {path: path.read_bytes() for path in (output / "a").iterdir()}
+    damage(data / "a" / "b.png")
+    ran = run("batch", data, "-o", output, "--force", "--format", "tif")
+    assert ran.code == 1
+    assert f"{data / 'a' / 'b.png'}: cut off before its end" in ran.err
+    assert {path: path.read_bytes() for path in (output / "a").iterdir()} == before
 
 
 def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,12 +131,18 @@ def _check_worker(task: Task) -> None:
 
 
 def _fuse(task: Task) -> Outcome:
+    """Fuse a stack anew; the record of an older result goes before its files do, and the new one comes last.
+
+    So a record that is there tells of the files beside it, whatever ends the work and whenever.
+    """
     from panfocus.cluster import memory_of_task
+    from panfocus.io.files import write_files
+    from panfocus.io.write import encode_json
     from panfocus.job.allocator import freed_memory_kept
     from panfocus.job.run import run
 
     started = time.perf_counter()
-    heard = _Heard()
+    heard = _Heard(when_written=lambda: (task.folder / RECORD).unlink(missing_ok=True))
     made: list[Outcome] = []
     request = task.request
     if request.max_memory is None and (limit := memory_of_task()):
@@ -143,7 +150,6 @@ def _fuse(task: Task) -> Outcome:
 
     def beside(job: "Job", fusion: "Fusion") -> "dict[Path, Content]":
         from panfocus.io.png import encode_png
-        from panfocus.io.write import encode_json
         from panfocus.show.picture import shown
 
         files = [path.name for path in request.outputs.files(len(job.spans)).values()]
@@ -158,22 +164,24 @@ def _fuse(task: Task) -> Outcome:
             warnings=(*task.warnings, *heard.warnings, *fusion.stack.notices),
         )
         made.append(outcome)
-        record = {"fingerprint": task.fingerprint, "outcome": plain(outcome)}
-        return {
-            task.folder / THUMBNAIL: encode_png(shown(fusion.result.image, THUMBNAIL_SIDE)),
-            task.folder / RECORD: encode_json(record),
-        }
+        return {task.folder / THUMBNAIL: encode_png(shown(fusion.result.image, THUMBNAIL_SIDE))}
 
     with freed_memory_kept():
         run(request, heard, force=True, dry_run=False, beside=beside)
+    record = {"fingerprint": task.fingerprint, "outcome": plain(made[0])}
+    write_files({task.folder / RECORD: encode_json(record)}, force=True)
     return made[0]
 
 
 class _Heard:
-    """A listener that keeps warnings for the summary."""
+    """A listener that keeps warnings for the summary.
 
-    def __init__(self) -> None:
+    `when_written` is called when all files are written, under other names, and none has appeared.
+    """
+
+    def __init__(self, *, when_written: Callable[[], None]) -> None:
         self.warnings: list[str] = []
+        self._when_written = when_written
 
     def say(self, line: str) -> None:
         pass
@@ -185,4 +193,4 @@ class _Heard:
         pass
 
     def finish(self) -> None:
-        pass
+        self._when_written()
