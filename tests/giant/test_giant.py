@@ -199,6 +199,28 @@ def test_a_tiled_ome_tiff_is_written_too(tmp_path, channels):
         np.testing.assert_array_equal(found[t, c], pf.fuse(pixels[t, c], hot_pixels="off").image)
 
 
+def test_a_map_of_depth_tells_the_unit_of_its_values_in_stores_and_tiffs(tmp_path, channels):
+    path, _ = channels
+    outputs = {"image": tmp_path / "out.ome.zarr", "depth": tmp_path / "depth.ome.tif"}
+    fuse_store(path, outputs, decisions="each", step="3um", time=1)
+    with tifffile.TiffFile(outputs["depth"]) as tiff:
+        assert tiff.ome_metadata.count('Name="depth in um"') == 2
+
+
+def test_a_tiff_is_fused_to_a_tiff_by_tiles_with_all_its_times(tmp_path, slices, run):
+    pixels = np.stack([slices[:, :150, :140], slices[:, 150:300, :140]])
+    tifffile.imwrite(
+        tmp_path / "in.ome.tif", pixels, tile=(64, 64), photometric="minisblack", metadata={"axes": "TZYX"}
+    )
+    ran = run("fuse", tmp_path / "in.ome.tif", "-o", tmp_path / "out.ome.tif", "--decisions", "shared")
+    assert ran.code == 0, ran.err
+    with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
+        assert tiff.pages[0].is_tiled
+        found = tiff.asarray()
+    for fused, frames in zip(found, pixels, strict=True):
+        np.testing.assert_array_equal(fused, pf.fuse(frames).image)
+
+
 def test_a_tiled_tiff_is_fused_to_a_store(tmp_path, slices):
     part = slices[:, :150, :140]
     told = {"axes": "ZYX", "PhysicalSizeX": 500.0, "PhysicalSizeY": 500.0, "PhysicalSizeZ": 1000.0}

@@ -1,4 +1,4 @@
-"""`panfocus fuse` of an OME-Zarr store: tile by tile, by several workers."""
+"""`panfocus fuse` of an OME-Zarr store, or of a TIFF as one: tile by tile, by several workers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,12 @@ def is_store(request: Request) -> bool:
     from panfocus.io.ome_zarr_reader import is_zarr
 
     return any(map(is_zarr, inputs))
+
+
+def is_tiff_to_tiff(request: Request) -> bool:
+    """Tell whether one TIFF is to be fused to another, which can be done by tiles too."""
+    names = [*map(Path, request.inputs), *filter(None, [request.outputs.image])]
+    return len(names) == 2 and all(path.suffix.lower() in (".tif", ".tiff") for path in names)
 
 
 def fuse_store(

@@ -103,11 +103,17 @@ def fuse(
     bits: Bits = None,
     max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
     decisions: Annotated[
-        str, typer.Option(help="Channels of an OME-Zarr: by one decision, shared, or each by its own.")
-    ] = "shared",
+        str | None,
+        typer.Option(
+            help="Channels of an OME-Zarr: by one decision, shared (the default), or each by its own. "
+            "With it a TIFF is fused to a TIFF tile by tile."
+        ),
+    ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Fuse an OME-Zarr on the Dask cluster of this scheduler."),
+        typer.Option(
+            metavar="ADDRESS", help="Fuse a store, or a TIFF, by tiles on the Dask cluster of this."
+        ),
     ] = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
@@ -123,7 +129,7 @@ def fuse(
     The frames are focused at different depths, and aligned first. Nothing is overwritten without --force.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.cli._store import fuse_store, is_store
+        from panfocus.cli._store import fuse_store, is_store, is_tiff_to_tiff
         from panfocus.job.allocator import keep_freed_memory
         from panfocus.job.options import without_effect
         from panfocus.job.report import redone
@@ -176,11 +182,20 @@ def fuse(
             lines = without_effect(request)
         for line in lines:
             terminal.say(line)
-        if is_store(request):
+        by_tiles = bool(scheduler or decisions)
+        if is_store(request) or (by_tiles and is_tiff_to_tiff(request)):
             fuse_store(
-                request, terminal, decisions=decisions, scheduler=scheduler, force=force, dry_run=dry_run
+                request,
+                terminal,
+                decisions=decisions or "shared",
+                scheduler=scheduler,
+                force=force,
+                dry_run=dry_run,
             )
             return
-        if scheduler or decisions != "shared":
-            raise UsageError("--scheduler and --decisions are for OME-Zarr stores; leave them out")
+        if by_tiles:
+            raise UsageError(
+                "--scheduler and --decisions are for OME-Zarr stores, and for one TIFF fused to a TIFF; "
+                "leave them out"
+            )
         run(request, terminal, force=force, dry_run=dry_run)

@@ -72,8 +72,10 @@ def _new_image(folder: RunFolder, output: str) -> Any:
     if output == "never_in_focus":
         dtype = np.dtype(np.uint8)
     about = {"method": plan["method"], "decisions": plan["decisions"]}
+    omero = _shown(folder) if output == "image" else None
     if output == "depth":
         about["unit"] = plan["unit"]
+        omero = _named_by_unit(plan, image.length("z"), kept["c"] if "c" in names else 1)
     return NewImage(
         axes=axes,
         shape=shape,
@@ -82,9 +84,18 @@ def _new_image(folder: RunFolder, output: str) -> Any:
         n_levels=plan["levels"],
         centred=HALVED.get(output) != "nearest",
         name=image.name or output if output == "image" else output,
-        omero=_shown(folder) if output == "image" else None,
+        omero=omero,
         about=about,
     )
+
+
+def _named_by_unit(plan: Mapping[str, Any], n_slices: int, n_channels: int) -> Mapping[str, Any]:
+    """Name the channels of a map of depth by the unit of its values: TIFFs have no other place for it."""
+    farthest = (n_slices - 1) * plan["step"]
+    window = {"min": 0, "max": farthest, "start": 0, "end": farthest}
+    return {
+        "channels": [{"label": f"depth in {plan['unit']}", "color": "FFFFFF", "window": window}] * n_channels
+    }
 
 
 def _from_first(axis: "Axis", time: int) -> "Axis":

@@ -43,8 +43,8 @@ class Layout:
                 raise FileError(f"it has {count} {what}; {option} {number} is none of them")
         if self.times > 1 and time is None:
             raise FileError(
-                f"its pages are of {self.times} time points; choose one by --time N, or, if they are a focus "
-                "sweep, save them as slices"
+                f"its pages are of {self.times} time points; choose one by --time N, fuse each by "
+                "--decisions shared, or, if they are a focus sweep, save them as slices"
             )
         wanted = range(self.channels) if channel is None else [channel - 1]
         pages = {
