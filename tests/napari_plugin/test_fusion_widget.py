@@ -124,6 +124,24 @@ def test_axes_that_are_named_later_are_seen(viewer, widget):
     assert widget.focus_axis.choices == (0, 1)
 
 
+def test_a_stack_that_is_renamed_stays_chosen_with_its_axes(viewer, widget, fused):
+    stack = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
+    viewer.add_image(FRAMES[::-1], name="other")  # which is selected
+    widget.focus_axis.value = 0
+    stack.name = "r"
+    assert (widget.frames.value, widget.frames.current_choice) == (stack, "r")
+    assert widget.focus_axis.value == 0
+    assert "r fused" in fused()
+
+
+def test_after_the_chosen_stack_is_removed_the_selected_layers_are_chosen(viewer, widget):
+    stack = viewer.add_image(np.stack([FRAMES, FRAMES]), name="s")
+    viewer.add_image(FRAMES, name="other")
+    viewer.layers.remove(stack)
+    assert widget.frames.value == SELECTED
+    assert widget.focus_axis.choices == (0,)
+
+
 def test_the_sample_is_a_colour_stack(viewer, widget, fused):
     (layer,) = viewer.open_sample("panfocus", "sample")
     assert layer.rgb
@@ -294,7 +312,7 @@ def test_a_widget_that_is_hidden_goes_on_and_works_when_it_is_shown_again(viewer
 
 
 def test_a_widget_that_is_destroyed_ends_its_fusion_and_troubles_nobody(viewer, waiting, notified):
-    dock, widget, gate = waiting
+    _, widget, gate = waiting
     destroyed = []
     widget.native.destroyed.connect(lambda: destroyed.append(True))
     widget.native.deleteLater()

@@ -126,7 +126,7 @@ class FusionWidget(Container[Any]):
         if not self._following:  # napari goes on calling
             return
         had_stacks = len(self.frames.choices) > 1
-        super().reset_choices()
+        _renew(self.frames)
         if not had_stacks:
             self.frames.value = self.frames.choices[-1]
         self._choose_axes()
@@ -289,6 +289,15 @@ class FusionWidget(Container[Any]):
         self._cancel()
         self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
         self._forget_axes()
+
+
+def _renew(choice: ComboBox) -> None:
+    """Offer what there is now; what was chosen stays so, also by another name, which magicgui goes by."""
+    chosen = choice.value
+    with choice.changed.blocked():
+        choice.reset_choices()
+        if chosen in choice.choices:
+            choice.value = chosen
 
 
 def _flush(container: "Container[Any]") -> "Container[Any]":
