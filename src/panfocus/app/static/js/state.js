@@ -1,5 +1,6 @@
 // What the page knows: the server's state, kept up to date by its events, and what is selected here.
 import { get } from "./api.js";
+import { followStream } from "./stream.js";
 
 /** An observable value. Listeners get (now, before) after each change; `on` gives a function that ends it. */
 export function createState(first) {
@@ -97,7 +98,6 @@ export function applyEvent(state, message) {
  * Follow the server's events. After every (re)connection the whole state is read anew: nothing stays unknown.
  */
 export function followEvents(state) {
-  let source = null;
   let retry = 0;
   const readings = new Set(); // for each reading of the state the messages that came meanwhile, which are newer
 
@@ -124,23 +124,13 @@ export function followEvents(state) {
     }
   }
 
-  function connect() {
-    source = new EventSource("/api/events");
-    source.onopen = readAll;
-    source.onmessage = (event) => {
-      const message = JSON.parse(event.data);
+  followStream({
+    opened: readAll,
+    told(message) {
       for (const meanwhile of readings) meanwhile.push(message);
       applyEvent(state, message);
-    };
-    source.onerror = () => {
-      state.set({ connected: false, fault: "" });
-      if (source.readyState === EventSource.CLOSED) {
-        clearTimeout(retry); // an answer other than a stream: the browser does not try again, so we do
-        retry = setTimeout(connect, 2000);
-      }
-    };
-  }
-
-  connect();
+    },
+    lost: () => state.set({ connected: false, fault: "" }),
+  });
   return { readAll };
 }
