@@ -41,6 +41,19 @@ def test_one_click_saves_and_the_command_writes_the_same_bytes(page, tmp_path, m
     assert (tmp_path / "scarab-fused.tif").read_bytes() == (tmp_path / "saved.tif").read_bytes()
 
 
+def test_a_quality_that_a_format_does_not_have_hinders_nothing(page):
+    open_tool(page, "Export")
+    page.get_by_label("Format").select_option("jpg")
+    quality = page.get_by_label("Quality")
+    quality.fill("500")
+    page.get_by_role("button", name="Save picture").click()
+    expect(quality).to_be_focused()  # where it counts, it is refused
+    page.get_by_label("Format").select_option("png")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save picture").click()
+    assert saving.value.suggested_filename == "scarab-fused.png"
+
+
 def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     open_tool(page, "Learn")
     expect(page.get_by_role("button", name="Learn a dictionary")).to_be_disabled()

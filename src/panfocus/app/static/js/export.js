@@ -72,6 +72,7 @@ export function mount(panel, app) {
     const needs8 = is8Bit(format.control.value);
     bits.field.hidden = needs8;
     qualityField.hidden = !WITH_QUALITY.includes(format.control.value);
+    quality.disabled = qualityField.hidden; // else a wrong value that nobody sees would keep the form from being sent
     strokes.hidden = !job.retouch?.n_strokes;
     for (const { name, input, label } of ticks) {
       const there = ["image", "report"].includes(name) || job.result.layers.includes(name.replace("_colour", ""));
@@ -92,7 +93,8 @@ export function mount(panel, app) {
     const of = job;
     const ending = format.control.value;
     const depth = is8Bit(ending) && of.result.dtype !== "uint8" ? 8 : Number(bits.control.value) || null;
-    const wanted = { format: ending, bits: depth, quality: Number(quality.value) || 95, what: chosen() };
+    const given = quality.disabled ? 0 : Number(quality.value);
+    const wanted = { format: ending, bits: depth, quality: given || 95, what: chosen() };
     running.add(of.id);
     draw();
     try {
