@@ -54,6 +54,18 @@ def test_a_quality_that_a_format_does_not_have_hinders_nothing(page):
     assert saving.value.suggested_filename == "scarab-fused.png"
 
 
+def test_a_wrong_setting_that_is_folded_away_is_shown(page):
+    open_tool(page, "Learn")
+    drag(page, (10, 5), (70, 34))
+    page.get_by_text("Settings of learning").click()
+    rounds = page.locator("#panel-learn form").get_by_label("Rounds", exact=True)
+    rounds.fill("0")
+    page.get_by_text("Settings of learning").click()
+    expect(rounds).to_be_hidden()
+    page.get_by_role("button", name="Learn a dictionary").click()
+    expect(rounds).to_be_focused()
+
+
 def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     open_tool(page, "Learn")
     expect(page.get_by_role("button", name="Learn a dictionary")).to_be_disabled()

@@ -202,6 +202,14 @@ function mountStage() {
   });
 }
 
+/** Unfold what a wrong value is in: the browser tells of none that is not seen, and then nothing would happen. */
+function mountFaults() {
+  const unfold = ({ target }) => {
+    for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  };
+  document.addEventListener("invalid", unfold, true);
+}
+
 /** A panel's module; if it cannot be loaded the panel says so, and the rest of the page works. */
 async function mountModule(name, target, start) {
   try {
@@ -221,6 +229,7 @@ async function mountModule(name, target, start) {
 mountHead();
 mountTabs();
 mountStage();
+mountFaults();
 mountRoom(byId("workspace"), app);
 mountWelcome(byId("welcome"), app);
 mountSettings(byId("settings"), app);

@@ -59,7 +59,6 @@ function createFuseButton(root, app, forms) {
   async function start() {
     const wrong = root.querySelector(":invalid");
     if (wrong) {
-      forms.details.open = true;
       wrong.reportValidity();
       return;
     }
