@@ -207,3 +207,20 @@ FORGETS = """async (job) => {
 
 def test_strokes_of_a_deleted_job_are_forgotten_and_those_of_others_kept(page, job):
     assert page.evaluate(FORGETS, job)
+
+
+def test_keys_mean_nothing_on_the_page_behind_a_dialog(page, serves, job):
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    size = page.evaluate("() => panfocus.viewer.tool.size")
+    page.locator(".frame-picture").first.click()
+    page.get_by_role("dialog").wait_for()
+    for key in ("Control+z", "]", "s"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert page.evaluate("() => panfocus.viewer.tool.size") == size
+    wait_saved(page, 1)
+    page.keyboard.press("Control+z")  # now it is meant
+    wait_saved(page, 0)

@@ -70,6 +70,13 @@ export function copyButton(text, app, label = "Copy") {
   );
 }
 
+/** Listen to keys wherever the focus is, but not in a dialog: what is behind it shall not change unseen. */
+export function onPageKey(listener) {
+  document.addEventListener("keydown", (event) => {
+    if (!event.defaultPrevented && !document.querySelector("dialog[open]")) listener(event);
+  });
+}
+
 /** A control in its label. */
 export function labelled(text, control) {
   return element("label", {}, element("span", {}, text), control);

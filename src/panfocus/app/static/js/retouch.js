@@ -1,7 +1,7 @@
 /* Retouch: paint a place of the result from a frame of your choice. */
 
 import { get } from "./api.js";
-import { element, setText, toggleButton } from "./dom.js";
+import { element, onPageKey, setText, toggleButton } from "./dom.js";
 import { Brush } from "./retouch/brush.js";
 import { createBrushForm } from "./retouch/brush_form.js";
 import { createStrokeList } from "./retouch/stroke_list.js";
@@ -44,8 +44,8 @@ export function mount(panel, app) {
   app.state.on(follow);
   app.state.on((now, before) => now.jobs !== before.jobs && forgetOthers(now.jobs));
   viewer.on("changed", follow);
-  document.addEventListener("keydown", (event) => {
-    if (panel.hidden || !strokes || event.defaultPrevented || event.altKey) return;
+  onPageKey((event) => {
+    if (panel.hidden || !strokes || event.altKey) return;
     if (event.target.matches?.("input[type=text], input[type=number], select")) return; // keys of their own
     if (event.ctrlKey || event.metaKey ? onControlKey(event) : onPlainKey(event)) event.preventDefault();
   });

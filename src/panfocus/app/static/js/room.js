@@ -1,4 +1,5 @@
 // Room for the picture: the parts beside it are folded away, or it fills the screen.
+import { onPageKey } from "./dom.js";
 
 const KEPT = "panfocus-folded";
 const PARTS = { side: "S", tools: "T" }; // and the key of each
@@ -28,8 +29,8 @@ export function mountRoom(workspace, app) {
     }
   }
 
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  onPageKey((event) => {
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     // On the picture and the relief alone: letters mean other things elsewhere, to a voice they are words.
     if (event.target.getAttribute("role") !== "application") return;
     const key = event.key.toUpperCase(); // with Caps Lock too
