@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import httpx
@@ -68,6 +69,25 @@ def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
     assert list((server.work / "stacks" / name / "files").iterdir()) == []
     server.client.delete(f"/api/stacks/{name}").raise_for_status()
     assert (server.root / "small" / "frame-1.png").is_file()
+
+
+def test_a_change_that_comes_after_its_stack_was_deleted_is_refused(server):
+    stack = open_folder(server, server.root / "small")
+    came, may_come = threading.Event(), threading.Event()
+
+    def slow():
+        yield b'{"name"'
+        came.set()
+        assert may_come.wait(10)
+        yield b': "late"}'
+
+    with ThreadPoolExecutor() as tabs:
+        changing = tabs.submit(server.client.patch, f"/api/stacks/{stack}", content=slow())
+        assert came.wait(10)
+        server.client.delete(f"/api/stacks/{stack}").raise_for_status()
+        may_come.set()
+        assert changing.result().status_code == 404
+    assert stack not in [each["id"] for each in server.state()["stacks"]]
 
 
 def test_the_score_is_higher_for_a_sharper_frame(server, tmp_path):
@@ -242,7 +262,7 @@ def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp
     assert names_told[-1] == "99"
     assert len(told) < 100
     assert told[-1]["stack"].keys() == {
-        *("id", "name", "folder", "created", "frames", "warnings", "in_place", "receiving")
+        *("id", "name", "folder", "created", "frames", "warnings", "in_place", "receiving", "revision")
     }
 
 

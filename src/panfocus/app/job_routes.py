@@ -42,6 +42,7 @@ async def _again(request: Request) -> Answer:
     app, job = _job(request)
     if job["kind"] == "fuse":
         await app.stacks.look_again(app.store.stacks.get(job["stack"]))
+        app, job = _job(request)  # others may have removed it meanwhile
         run_again(app, job)
     else:
         app.jobs.again(job)

@@ -63,7 +63,10 @@ class Jobs:
     async def start(self) -> None:
         """Go on with what was queued; what was under way when the server ended has failed."""
         for job in self._jobs.all():
-            if job["state"] == "running":
+            # By its folder: a stack that is passed over, as it cannot be read, may be mended.
+            if not self._app.store.stacks.folder(job["stack"]).exists():
+                await self._jobs.remove(job["id"])  # nobody could see or delete it
+            elif job["state"] == "running":
                 self._end(job, "failed", error=STOPPED)
                 await asyncio.to_thread(_clear, self._jobs.folder(job["id"]))
         self._work.set()

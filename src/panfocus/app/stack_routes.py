@@ -58,8 +58,9 @@ async def _receive(request: Request) -> Answer:
 
 
 async def _change(request: Request) -> Answer:
-    app, stack = _stack(request)
-    app.stacks.change(stack, await json_body(request))
+    wanted = await json_body(request)
+    app, stack = _stack(request)  # others may have removed it while this came
+    app.stacks.change(stack, wanted)
     return Answer(app.stacks.public(stack))
 
 
@@ -71,10 +72,10 @@ async def _look_again(request: Request) -> Answer:
 
 async def _remove(request: Request) -> Response:
     app, stack = _stack(request)
+    await app.stacks.remove(stack["id"])  # at first: from now on no job of it can be added
     for job in app.store.jobs.all():
-        if job["stack"] == stack["id"]:
+        if job["stack"] == stack["id"] and job["id"] in app.store.jobs:  # others may have removed it
             await app.jobs.remove(job["id"])
-    await app.stacks.remove(stack["id"])
     return Response(status_code=204)
 
 

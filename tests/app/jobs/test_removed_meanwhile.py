@@ -1,10 +1,12 @@
 """What is deleted in one tab while another works with it leaves nothing behind."""
 
+import asyncio
+import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from job_steps import SIZE, job_of, wait
+from job_steps import SIZE, job_of, serving, stack_of, wait
 
 from panfocus.app.retouching import Retouching
 
@@ -33,3 +35,62 @@ def test_a_result_that_is_deleted_while_a_stroke_is_saved_leaves_no_folder(clien
         assert saving.result().status_code == 200
     assert not folder.exists()
     assert job["id"] not in [each["id"] for each in client.get("/api/state").json()["jobs"]]
+
+
+def jobs_of(client, stack):
+    return [job for job in client.get("/api/state").json()["jobs"] if job["stack"] == stack["id"]]
+
+
+def test_nothing_is_fused_of_a_stack_that_is_being_deleted(client, photos, monkeypatch):
+    stack = stack_of(client, photos / "small")
+    job_of(client, stack, align="off", method="pca")
+    jobs, told = client.app_state.jobs, []
+    remove = jobs.remove
+
+    async def meanwhile(name):
+        """Remove a job after another tab has pressed Fuse and Rename."""
+        wanted = {"stack": stack["id"], "options": {"align": "off", "method": "pca"}}
+        told.append(await asyncio.to_thread(client.post, "/api/jobs", json=wanted))
+        told.append(await asyncio.to_thread(client.patch, f"/api/stacks/{stack['id']}", json={"name": "x"}))
+        await remove(name)
+
+    monkeypatch.setattr(jobs, "remove", meanwhile)
+    assert client.delete(f"/api/stacks/{stack['id']}").status_code == 204
+    assert [answer.status_code for answer in told] == [404, 404]
+    assert jobs_of(client, stack) == []
+
+
+def test_a_stack_is_deleted_with_all_its_jobs_though_another_tab_deletes_one_of_them(
+    client, photos, monkeypatch
+):
+    stack = stack_of(client, photos / "small")
+    first, second, third = (job_of(client, stack, align="off", method="pca") for _ in range(3))
+    jobs = client.app_state.jobs
+    remove = jobs.remove
+
+    async def meanwhile(name):
+        await remove(name)
+        if name == first["id"]:
+            await remove(second["id"])
+
+    monkeypatch.setattr(jobs, "remove", meanwhile)
+    assert client.delete(f"/api/stacks/{stack['id']}").status_code == 204
+    assert jobs_of(client, stack) == []
+    assert not client.app_state.store.jobs.folder(third["id"]).exists()
+
+
+def test_jobs_whose_stack_is_gone_are_removed_at_the_start(tmp_path, photos):
+    work = tmp_path / "work"
+    with serving(work, photos) as client:
+        gone, damaged, whole = (stack_of(client, photos / "small") for _ in range(3))
+        jobs = [job_of(client, stack, align="off", method="pca") for stack in (gone, damaged, whole)]
+        for job in jobs:
+            wait(client, job, "done")
+    shutil.rmtree(work / "stacks" / gone["id"])
+    (work / "stacks" / damaged["id"] / "stack.json").write_text("{")  # is passed over; it may be mended
+    with serving(work, photos) as client:
+        assert [job["stack"] for job in client.get("/api/state").json()["jobs"]] == [
+            damaged["id"],
+            whole["id"],
+        ]
+        assert not (work / "jobs" / jobs[0]["id"]).exists()
