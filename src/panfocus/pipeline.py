@@ -69,7 +69,7 @@ def fuse(
         Most threads to use; by default every core. The result does not depend on it.
     max_memory : int, optional
         Most bytes to work with beside the frames and the result; by default as much as is quick. The result
-        does not depend on it.
+        does not depend on it. Of lazy arrays: for a tile, and Dask has as many at work as it has threads.
     maps : collection of str, optional
         Which maps to return, such as `("labels",)`; by default all that the method gives but `votes` and
         `log_odds`, which are as large as the frames. Those left out take no memory.

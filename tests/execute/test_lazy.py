@@ -56,6 +56,15 @@ def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
         assert lazy.report[said] == eager.report[said]
 
 
+def test_memory_and_threads_are_those_of_a_tile_whatever_this_process_has(frames, eager, monkeypatch):
+    array = da.from_array(frames, chunks=(1, 128, 128))
+    lazy = pf.fuse(array, max_memory=16_000_000)
+    assert lazy.report["threads"] == 1
+    assert lazy.report["measured"]["scale"] == eager.report["scale"]
+    monkeypatch.setattr("panfocus._threads.available_cores", lambda: 64)
+    assert pf.fuse(array, max_memory=16_000_000).image.chunks == lazy.image.chunks
+
+
 def test_a_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
     arrays = [da.from_array(frame, chunks=200) for frame in frames]
     arrays[1] = zarr.create_array(tmp_path / "frame.zarr", data=frames[1], chunks=(64, 64))

@@ -87,7 +87,10 @@ def run_lazily(
     max_memory: int | None,
     threads: int | None,
 ) -> FusionResult:
-    """Return a result of Dask arrays; only what the method has to know of all frames is computed now."""
+    """Return a result of Dask arrays; only what the method has to know of all frames is computed now.
+
+    `threads` and `max_memory` are those of a tile: how many are fused at once is up to Dask.
+    """
     da, delayed = _import_dask()
     if isinstance(method, Surveyor):
         method = method.survey(corrections.of(frames))
@@ -98,7 +101,9 @@ def run_lazily(
         )
     if maps is not None and (asked := set(maps) & set(layers_of(method))):
         raise InputError(f"{', '.join(sorted(asked))} of lazy arrays cannot be told; leave them out")
-    side = tile_side(method, frames, max_memory, halo=method.halo)
+    threads = threads or 1  # Dask has one for each core, as a rule
+    with limit_threads(threads):
+        side = tile_side(method, frames, max_memory, halo=method.halo)
     height, width = frames.shape[1:3]
     tiles = cover((height, width), side, method.halo)
     the_method = delayed(method)
@@ -107,7 +112,7 @@ def run_lazily(
     for tile in tiles:
         rows, cols = read_for(tile)
         given = frames.array[:, rows, cols] if is_dask else delayed(_read)(frames.array, rows, cols)
-        fused = delayed(_fused)(the_method, given, tile, corrections.within(rows, cols), threads or 1)
+        fused = delayed(_fused)(the_method, given, tile, corrections.within(rows, cols), threads)
         parts[tile.inner[0].start, tile.inner[1].start] = (tile, fused)
 
     def whole(name: str, dtype: np.dtype[Any], channels: tuple[int, ...] = ()) -> Any:
@@ -121,6 +126,7 @@ def run_lazily(
     return FusionResult(
         image=whole("image", frames.dtype, frames.shape[3:]),
         **{name: whole(name, map_dtype(name, len(frames))) for name in kept},
+        report={"threads": threads, "measured": getattr(method, "measured", {})},
     )
 
 
