@@ -184,6 +184,43 @@ def test_a_stack_that_cannot_be_fused_anew_keeps_its_result(fused, run):
     assert {path: path.read_bytes() for path in (output / "a").iterdir()} == before
 
 
+def test_files_of_an_older_result_do_not_stay_beside_a_newer_one(fused, run):
+    data, output = fused
+    (output / "a" / "notes.txt").write_text("mine")
+    ran = run("batch", data, "-o", output, "--format", "tif", "--maps", "depth", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    kept = ["batch.json", "depth.tif", "fused.tif", "report.json", "thumbnail.png"]
+    assert sorted(path.name for path in (output / "b").iterdir()) == kept
+    assert sorted(path.name for path in (output / "a").iterdir()) == sorted([*kept, "notes.txt"])
+
+
+def test_a_record_that_lists_files_of_others_has_none_of_them_removed(fused, run):
+    data, output = fused
+    record = output / "a" / "batch.json"
+    (output / "a" / "notes.txt").write_text("mine")
+    listed = json.loads(record.read_text())
+    listed["outcome"]["files"] += ["notes.txt", "../../data/b/a.png", "../b/fused.png"]
+    record.write_text(json.dumps(listed))
+    ran = run("batch", data, "-o", output, "--format", "tif", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert not (output / "a" / "fused.png").exists()
+    assert (output / "a" / "notes.txt").read_text() == "mine"
+    assert (data / "b" / "a.png").exists()
+
+
+def test_results_of_stacks_that_are_gone_are_named_and_stay(fused, run):
+    data, output = fused
+    arguments = ("batch", data, "-o", output, "--maps", "labels,depth")
+    said = "results of stacks that are not there, left alone: "
+    assert said not in run(*arguments).out
+    (data / "deep").rename(data / "shallow")
+    for _ in range(2):
+        ran = run(*arguments, "--workers", 1)
+        assert (ran.code, ran.err) == (0, "")
+        assert f"{said}deep/c\n" in ran.out
+    assert (output / "deep" / "c" / "fused.png").exists()
+
+
 def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):
     data, output = fused
     write_stacks(data, ["d"])

@@ -121,7 +121,7 @@ def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path
     stores = []
     for place, below, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
-        if real in seen or real == os.path.realpath(without) or (RECORD in files and _is_result(Path(place))):
+        if real in seen or real == os.path.realpath(without) or (RECORD in files and is_result(Path(place))):
             below.clear()
             continue
         seen.add(real)
@@ -138,7 +138,7 @@ def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path
         yield store.parent, [], [store]
 
 
-def _is_result(folder: Path) -> bool:
+def is_result(folder: Path) -> bool:
     """Tell whether the record in a folder is a batch's: other programs may have files of that name."""
     from panfocus.io.files import read_json
 

@@ -28,9 +28,14 @@ def checked_name(name: str) -> str:
     if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
         raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
     for part in path.parts:
-        if without_case(part) in _OWN or part.startswith(_UNFINISHED):
+        if is_own(part) or part.startswith(_UNFINISHED):
             raise InputError(f"{name!r} is no name for a stack: files of a batch are called {part}")
     return path.as_posix()
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a file may be a batch's, by its name."""
+    return without_case(name) in _OWN
 
 
 def check_distinct(names: Iterable[str], folder_of: Callable[[str], str]) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from panfocus._processes import FINISHING, Lost
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
-from panfocus.batch.names import MAPS, PICTURE, REPORT, SUMMARY, check_distinct, without_case
+from panfocus.batch.find import is_result
+from panfocus.batch.names import MAPS, PICTURE, RECORD, REPORT, SUMMARY, check_distinct, without_case
 from panfocus.batch.summary import Summary
 from panfocus.batch.work import Outcome, Task, fingerprint, fuse_stack, recorded
 from panfocus.cluster import Cluster
@@ -92,6 +93,20 @@ def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
             + "; choose another folder, or have them fused anew with --force"
         )
     return [record[1] for task, record in found if record[0] == task.fingerprint]
+
+
+def results_of_others(output: Path, tasks: Sequence[Task]) -> list[str]:
+    """Name the results of stacks that earlier runs have found, and this one has not."""
+    from panfocus.io.find import in_natural_order
+
+    known = {without_case(task.name) for task in tasks}  # a disk may tell no case, nor accents, apart
+    folders = (record.parent for record in output.rglob(RECORD))
+    others = [
+        folder
+        for folder in folders
+        if without_case(folder.relative_to(output).as_posix()) not in known and is_result(folder)
+    ]
+    return [folder.relative_to(output).as_posix() for folder in in_natural_order(others)]
 
 
 def run_batch(

@@ -6,13 +6,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from panfocus.batch.names import RECORD, SUMMARY, THUMBNAIL
+from panfocus.batch.names import RECORD, SUMMARY, THUMBNAIL, is_own
 from panfocus.errors import FileError, PanfocusError
 from panfocus.job.plain import plain, restored
 from panfocus.job.request import FREE, Request
@@ -142,8 +142,8 @@ def _fuse(task: Task) -> Outcome:
     from panfocus.job.run import run
 
     started = time.perf_counter()
-    heard = _Heard(when_written=lambda: (task.folder / RECORD).unlink(missing_ok=True))
     made: list[Outcome] = []
+    heard = _Heard(when_written=lambda: _remove_older(task.folder, but=made[0].files))
     request = task.request
     if request.max_memory is None and (limit := memory_of_task()):
         request = dataclasses.replace(request, max_memory=str(limit))
@@ -171,6 +171,27 @@ def _fuse(task: Task) -> Outcome:
     record = {"fingerprint": task.fingerprint, "outcome": plain(made[0])}
     write_files({task.folder / RECORD: encode_json(record)}, force=True)
     return made[0]
+
+
+def _remove_older(folder: Path, *, but: Collection[str]) -> None:
+    """Remove what the record of an older result lists, `but` what is about to be replaced, and the record.
+
+    In this order: should it be interrupted, the next run finds the list.
+    """
+    for name in _listed(folder):
+        if name not in but and is_own(name):  # a list may have been tampered with
+            (folder / name).unlink(missing_ok=True)
+    (folder / RECORD).unlink(missing_ok=True)
+
+
+def _listed(folder: Path) -> tuple[str, ...]:
+    from panfocus.io.files import read_json
+
+    try:
+        outcome: Outcome = restored(read_json(folder / RECORD)["outcome"], Outcome)
+    except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
+        return ()
+    return outcome.files
 
 
 class _Heard:

@@ -1,6 +1,7 @@
 """`panfocus batch`: every stack below a folder, fused with the same settings."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,7 @@ from panfocus.job.request import Request
 if TYPE_CHECKING:
     from panfocus.batch.find import Found
 
-MOST_NAMED = 3  # of images that belong to no stack
+MOST_NAMED = 3  # of things that are left alone
 
 
 def batch(
@@ -109,7 +110,14 @@ def batch(
     Started again, it goes on where it was. A stack that cannot be fused is told of; the others go on.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.batch.run import batch_folder, finished_before, outputs_of, plan, run_batch
+        from panfocus.batch.run import (
+            batch_folder,
+            finished_before,
+            outputs_of,
+            plan,
+            results_of_others,
+            run_batch,
+        )
         from panfocus.cluster import connected
         from panfocus.job.options import checked_options
 
@@ -160,6 +168,8 @@ def batch(
             done = finished_before(tasks, force=force)
             if done:
                 terminal.say(f"{len(done)} of them are fused already and stay as they are")
+            if others := results_of_others(output, tasks):
+                terminal.say(f"results of stacks that are not there, left alone: {_first(others)}")
             outcomes = run_batch(
                 tasks,
                 done=done,
@@ -209,9 +219,12 @@ def _tell(terminal: Console, found: "Found") -> None:
     n_files = sum(map(len, found.stacks.values()))
     terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}")
     if found.left:
-        named = ", ".join(str(path) for path in found.left[:MOST_NAMED])
-        more = f" and {len(found.left) - MOST_NAMED} more" if len(found.left) > MOST_NAMED else ""
-        terminal.say(f"in no stack, and left alone: {named}{more}")
+        terminal.say(f"in no stack, and left alone: {_first(found.left)}")
+
+
+def _first(things: Sequence[object]) -> str:
+    more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
+    return ", ".join(map(str, things[:MOST_NAMED])) + more
 
 
 def _count(number: int, thing: str) -> str:
