@@ -160,6 +160,30 @@ def test_two_tabs_that_paint_at_a_time_lose_no_stroke_and_undo_only_their_own(pa
     context.complaints.clear()  # the browser's own line about an answer of 409
 
 
+def test_undo_takes_back_what_was_painted_in_this_tab_alone(page, context, serves, job):
+    open_tool(page, "Retouch")
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    other = show(context.new_page(), serves, job)
+    open_tool(other, "Retouch")
+    wait_saved(other, 1)
+    set_brush(other, frame=1)
+    drag(other, (60, 20), (50, 30))
+    wait_saved(other, 2)
+    wait_saved(page, 2)
+    page.get_by_role("button", name="Undo").click()
+    wait_saved(page, 1)
+    assert [stroke["frame"] for stroke in strokes(serves, job)] == [1]
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    page.get_by_role("button", name="Redo").click()
+    wait_saved(page, 2)
+    assert sorted(stroke["frame"] for stroke in strokes(serves, job)) == [0, 1]
+    wait_saved(other, 2)
+    other.get_by_role("button", name="Undo").click()
+    wait_saved(other, 1)
+    assert [stroke["frame"] for stroke in strokes(serves, job)] == [0]
+
+
 def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))

@@ -18,6 +18,16 @@ export function merged(before, mine, theirs) {
   return [...addsOf(takenAway, theirs), ...added];
 }
 
+/* Whether two lists have the same strokes in the same order. */
+export function alike(one, other) {
+  return one.length === other.length && one.every((stroke, i) => nameOf(stroke) === nameOf(other[i]));
+}
+
+const names = new WeakMap(); // by stroke: each is in many lists, one for every step that can be taken back
+
 /* What makes a stroke this one; its gain is found by the server later. */
-const nameOf = ({ frame, points, radius, hardness, opacity }) =>
-  JSON.stringify([frame, points, radius, hardness, opacity]);
+function nameOf(stroke) {
+  const { frame, points, radius, hardness, opacity } = stroke;
+  if (!names.has(stroke)) names.set(stroke, JSON.stringify([frame, points, radius, hardness, opacity]));
+  return names.get(stroke);
+}

@@ -1,7 +1,7 @@
 /* The strokes of a job: what is painted, what was taken back, and their way to the server. */
 
 import { get, put } from "../api.js";
-import { addsOf, merged } from "./merge.js";
+import { addsOf, alike, merged } from "./merge.js";
 
 const RETRY = 3000; // ms until a server that did not answer is asked again
 const opened = new Map(); // by job: strokes that are on their way survive the choice of another job
@@ -32,6 +32,7 @@ class StrokeList {
   sending = null; // a promise while strokes are on their way
   #past = []; // lists as they were before each change
   #future = [];
+  #found = []; // strokes that were there when this tab first read them: undo goes back beyond them too
   #listeners = new Set();
 
   constructor(job, report) {
@@ -59,9 +60,11 @@ class StrokeList {
     try {
       const { strokes, version: read } = await get(this.path);
       if (this.sending || this.version !== version) return; // newer ones are known
-      if (this.loaded && !same(strokes, this.strokes)) this.#remember();
+      if (!this.loaded) this.#found = strokes;
+      this.strokes = strokes;
+      this.#rebase(strokes);
       this.#know(strokes, read);
-      Object.assign(this, { strokes, loaded: true });
+      this.loaded = true;
     } catch (error) {
       this.report(error);
       setTimeout(() => (this.version = Math.min(this.version, before)), RETRY);
@@ -70,7 +73,7 @@ class StrokeList {
   }
 
   get canUndo() {
-    return this.#past.length > 0 || this.strokes.length > 0;
+    return this.#past.length > 0 || this.#lastFound() >= 0;
   }
 
   get canRedo() {
@@ -90,7 +93,7 @@ class StrokeList {
   undo() {
     if (!this.canUndo) return;
     this.#future.push(this.strokes);
-    this.#show(this.#past.pop() ?? this.strokes.slice(0, -1)); // after a reload: the last stroke
+    this.#show(this.#past.pop() ?? this.strokes.toSpliced(this.#lastFound(), 1)); // after a reload
   }
 
   redo() {
@@ -117,6 +120,20 @@ class StrokeList {
   #remember() {
     this.#past.push(this.strokes);
     this.#future = [];
+  }
+
+  /* Where the last stroke is that was there before this tab, -1 if there is none: not one that another tab added. */
+  #lastFound() {
+    const added = new Set(addsOf(this.#found, this.strokes));
+    return this.strokes.findLastIndex((stroke) => !added.has(stroke));
+  }
+
+  /* The server has `theirs`, of another tab: undo and redo go on from there, and change what was painted here alone. */
+  #rebase(theirs) {
+    const rebased = (list) => merged(this.served, list, theirs);
+    const changes = (list, i, all) => !alike(list, all[i + 1] ?? this.strokes);
+    this.#past = this.#past.map(rebased).filter(changes);
+    this.#future = this.#future.map(rebased).filter(changes);
   }
 
   #know(served, version) {
@@ -162,13 +179,11 @@ class StrokeList {
     if (!there) return false;
     const theirs = there.strokes;
     const before = this.served;
-    const rebased = (list) => merged(before, list, theirs);
     // An answer may have been lost on its way: what is there more is then our own.
     if (addsOf(addsOf(before, theirs), addsOf(before, this.strokes)).length || addsOf(theirs, before).length)
       this.report("Another tab painted here too: its strokes are kept, and yours were added.");
-    this.strokes = rebased(this.strokes);
-    this.#past = this.#past.map(rebased); // undo takes back what was painted here, not there
-    this.#future = this.#future.map(rebased);
+    this.strokes = merged(before, this.strokes, theirs);
+    this.#rebase(theirs);
     this.#know(theirs, version);
     return true;
   }
@@ -190,5 +205,3 @@ class StrokeList {
     for (const listener of [...this.#listeners]) listener(this);
   }
 }
-
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
