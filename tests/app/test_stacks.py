@@ -55,6 +55,22 @@ def test_a_folder_with_a_link_that_leads_nowhere_is_refused_by_its_name(server, 
     assert target in answer.json()["error"]
 
 
+def test_links_in_a_folder_that_may_not_be_followed_are_left_out_and_named(server):
+    folder = server.root / "with links"
+    paths = small_stacks.write(folder)
+    (folder / "inside.png").symlink_to(server.root / "small" / "frame-1.png")
+    (folder / "gone.png").symlink_to(folder / "nothing.png")
+    (folder / "out.png").symlink_to(server.root.parent / "outside" / "secret.png")
+    listed = server.client.post("/api/folders", json={"path": str(folder)}).json()["files"]
+    answer = server.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
+    # As the picker offers it; a link is called like the file that it leads to.
+    assert [file["name"] for file in listed] == [*(path.name for path in paths), "inside.png"]
+    assert names(answer) == [*(path.name for path in paths), "frame-1.png"]
+    assert answer["warnings"] == [
+        f"left out in {folder}: gone.png, out.png (no files in the folders that panfocus app was started for)"
+    ]
+
+
 def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
     name = open_folder(server, server.root / "small")
     stack = server.seen(name)

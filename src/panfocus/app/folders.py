@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from panfocus.app.answers import Answer, Refusal, json_body
-from panfocus.io.find import INPUT_SUFFIXES, in_natural_order
+from panfocus.io.find import INPUT_SUFFIXES, find_inputs, in_natural_order
 
 _MOST_SHOWN = 300  # characters of a path, in a message
+_MOST_NAMED = 5  # files that are left out
 
 
 class Folders:
@@ -39,6 +40,34 @@ class Folders:
         except OSError as error:  # nothing is there, it may not be read, or no file can have such a name
             raise Refusal(404, f"{shown}: {error.strerror}") from None
         return place
+
+    def checked_file(self, given: object) -> Path:
+        """Return the file that a path leads to, or refuse a path that leads to none, or elsewhere."""
+        place = self.checked(given)
+        if not place.is_file():
+            raise Refusal(404, f"{place} is not a file")
+        return place
+
+    def images_in(self, given: object) -> tuple[Path, list[Path], list[str]]:
+        """Return a folder, its images, and lines on what is left out, such as links that lead elsewhere."""
+        folder = self.checked(given)
+        if not folder.is_dir():
+            raise Refusal(400, f"{folder} is not a folder")
+        lines: list[str] = []
+        images, refused, why = [], [], None
+        for path in find_inputs([folder], warn=lines.append):
+            try:
+                images.append(self.checked_file(str(path)))
+            except Refusal as refusal:
+                refused.append(path.name)
+                why = why or refusal
+        if why and not images:
+            raise why
+        if refused:
+            names = ", ".join(refused[:_MOST_NAMED]) + (", ..." if len(refused) > _MOST_NAMED else "")
+            started_for = "no files in the folders that panfocus app was started for"
+            lines.append(f"left out in {folder}: {names} ({started_for})")
+        return folder, images, lines
 
     def listing(self, given: object) -> dict[str, Any]:
         """Return what a folder holds: folders, and files that are images by their names."""

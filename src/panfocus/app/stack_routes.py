@@ -1,7 +1,5 @@
 """Routes of stacks."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -10,7 +8,6 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from panfocus.app.answers import Answer, Refusal, json_body, path_number
-from panfocus.io.find import find_inputs
 
 _KEPT_BY_BROWSERS = {"Cache-Control": "private, max-age=86400"}  # a key is never used again
 
@@ -26,29 +23,16 @@ async def _make(request: Request) -> Answer:
     wanted = await json_body(request)
     match wanted:
         case {"folder": given}:
-            folder = await run_in_threadpool(app.folders.checked, given)
-            if not folder.is_dir():
-                raise Refusal(400, f"{folder} is not a folder")
-            left_out: list[str] = []
-            inside = await run_in_threadpool(find_inputs, [folder], warn=left_out.append)
-            # A link in it may lead elsewhere.
-            paths = [await run_in_threadpool(app.folders.checked, str(path)) for path in inside]
-            _check_files(paths)
+            folder, paths, left_out = await run_in_threadpool(app.folders.images_in, given)
             stack = app.stacks.open_in_place(paths, folder, left_out)
         case {"files": [*given]}:
-            paths = [await run_in_threadpool(app.folders.checked, path) for path in given]
-            _check_files(paths)
+            paths = [await run_in_threadpool(app.folders.checked_file, path) for path in given]
             stack = app.stacks.open_in_place(paths, None)
         case {"name": str(name)}:
             stack = app.stacks.make(name.strip()[:200])
         case _:
             raise Refusal(400, "needed is a name, a folder or a list of files")
     return Answer(app.stacks.public(stack), 201)
-
-
-def _check_files(paths: Sequence[Path]) -> None:
-    if missing := next((path for path in paths if not path.is_file()), None):
-        raise Refusal(404, f"{missing} is not a file")
 
 
 async def _receive(request: Request) -> Answer:
