@@ -124,6 +124,46 @@ def test_axes_that_are_named_later_are_seen(viewer, widget):
     assert widget.focus_axis.choices == (0, 1)
 
 
+def test_axes_of_other_data_are_seen(viewer, widget, fused):
+    layer = viewer.add_image(np.stack([FRAMES, FRAMES]), name="s")
+    widget.focus_axis.value = 0
+    layer.data = np.stack([FRAMES] * 3)
+    assert (widget.focus_axis.value, widget.focus_axis.current_choice) == (0, "-4 (3)")  # still as chosen
+    layer.data = FRAMES
+    assert (widget.focus_axis.choices, widget.focus_axis.current_choice) == ((0,), "-3 (3)")
+    assert not widget.channel_axis.visible
+    np.testing.assert_array_equal(fused()["s fused"].data, pf.fuse(FRAMES).image)
+    layer.data = np.stack([FRAMES, FRAMES])
+    assert (widget.focus_axis.choices, widget.focus_axis.value) == ((0, 1), 1)
+    assert widget.channel_axis.visible
+
+
+def test_a_layer_is_offered_while_it_is_a_stack(viewer, widget):
+    layer = viewer.add_image(FRAMES[0], name="s")
+    assert widget.frames.choices == (SELECTED,)
+    layer.data = FRAMES
+    assert (widget.frames.choices, widget.frames.value) == ((SELECTED, layer), layer)
+    layer.data = FRAMES[0]
+    assert (widget.frames.choices, widget.frames.value) == ((SELECTED,), SELECTED)
+
+
+def test_layers_that_are_gone_are_not_listened_to_nor_any_by_a_closed_widget(viewer):
+    dock, widget = open_widget(viewer)
+    first, second = (viewer.add_image(FRAMES, name=name) for name in ("first", "second"))
+
+    def listens_to(layer):
+        callbacks = [callback for emitter in layer.events.emitters.values() for callback in emitter.callbacks]
+        return any(isinstance(callback, tuple) and callback[0]() is widget for callback in callbacks)
+
+    assert listens_to(first)
+    assert listens_to(second)
+    viewer.layers.remove(first)
+    assert not listens_to(first)
+    assert listens_to(second)
+    dock.title.close_button.click()
+    assert not listens_to(second)
+
+
 def test_a_stack_that_is_renamed_stays_chosen_with_its_axes(viewer, widget, fused):
     stack = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
     viewer.add_image(FRAMES[::-1], name="other")  # which is selected

@@ -1,6 +1,7 @@
 """The widget: which layers, how to fuse them; progress, cancel, and the result as layers."""
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from magicgui.widgets import ComboBox, Container, Label, ProgressBar, PushButton
@@ -65,7 +66,8 @@ class FusionWidget(Container[Any]):
         super().__init__(widgets=[self._form, buttons, self.bar, self.said], labels=False)
         self.min_width = WIDTH
         self.running = self._following = self._destroyed = False
-        self._with_axes: Image | None = None  # the layer whose axes are offered
+        self._followed: set[Image] = set()
+        self._offered: tuple[Image, tuple[str, ...]] | None = None  # the layer whose axes are, and these
         self._unwanted = threading.Event()
         self._at = ("", 0.0)
         self._timer = QTimer(self.native)
@@ -126,6 +128,7 @@ class FusionWidget(Container[Any]):
         if not self._following:  # napari goes on calling
             return
         had_stacks = len(self.frames.choices) > 1
+        self._follow_layers(set(self._images()))
         _renew(self.frames)
         if not had_stacks:
             self.frames.value = self.frames.choices[-1]
@@ -142,12 +145,15 @@ class FusionWidget(Container[Any]):
         return from_stacks(layers, self.focus_axis.value, channel_axis, self._position(layers[0]))
 
     def _layers(self) -> "list[Image]":
-        from napari.layers import Image
-
         if self.frames.value != SELECTED:
             return [self.frames.value]
         selected = self._viewer.layers.selection
-        return [layer for layer in self._viewer.layers if layer in selected and isinstance(layer, Image)]
+        return [layer for layer in self._images() if layer in selected]
+
+    def _images(self) -> "list[Image]":
+        from napari.layers import Image
+
+        return [layer for layer in self._viewer.layers if isinstance(layer, Image)]
 
     def _position(self, layer: "Image") -> list[int]:
         """Where the viewer's sliders stand, on the axes of a layer before its picture's."""
@@ -156,9 +162,7 @@ class FusionWidget(Container[Any]):
         return [min(max(round(float(at)), 0), length - 1) for at, length in leading]
 
     def _stacks(self, _: Any) -> list[Any]:
-        from napari.layers import Image
-
-        stacks = [layer for layer in self._viewer.layers if isinstance(layer, Image) and layer.ndim > 2]
+        stacks = [layer for layer in self._images() if layer.ndim > 2]
         return [(SELECTED, SELECTED), *((layer.name, layer) for layer in stacks)]
 
     def _axes(self, _: Any) -> list[Any]:
@@ -170,27 +174,18 @@ class FusionWidget(Container[Any]):
         return [(f"{label} ({length})", axis) for axis, (label, length) in enumerate(leading)]
 
     def _choose_axes(self) -> None:
-        """Offer the axes of another layer, and again when they are named."""
+        """Offer the axes of another layer, and again when there are others or they are named."""
         layer = next(iter(self._layers()), None)
-        if layer is self._with_axes:
-            return
-        self._forget_axes()
-        self._with_axes = layer
-        if layer is not None:
-            layer.events.axis_labels.connect(self._offer_axes)
-        self._offer_axes()
+        axes = None if layer is None else (layer, layer.axis_labels)
+        _renew(self.focus_axis)
+        _renew(self.channel_axis)
+        if axes != self._offered:
+            self._offered = axes
+            self._choose_likely_axes([] if layer is None else layer.axis_labels[: layer.ndim - 2])
 
-    def _forget_axes(self) -> None:
-        if self._with_axes is not None:
-            self._with_axes.events.axis_labels.disconnect(self._offer_axes)
-            self._with_axes = None
-
-    def _offer_axes(self) -> None:
+    def _choose_likely_axes(self, names: Sequence[str]) -> None:
         """Choose for the focus z, or the last; for channels c, or none."""
-        layer = self._with_axes
-        self.focus_axis.reset_choices()
-        self.channel_axis.reset_choices()
-        labels = [] if layer is None else [label.lower() for label in layer.axis_labels[: layer.ndim - 2]]
+        labels = [name.lower() for name in names]
         self.focus_axis.visible = bool(labels)
         self.channel_axis.visible = len(labels) > 1
         if labels:
@@ -288,13 +283,25 @@ class FusionWidget(Container[Any]):
         self._following = False
         self._cancel()
         self._viewer.layers.selection.events.changed.disconnect(self._choose_axes)
-        self._forget_axes()
+        self._follow_layers(set())
+        self._offered = None
+
+    def _follow_layers(self, layers: "set[Image]") -> None:
+        """Hear of other data, which may have other axes, and of other names of axes; of no other layers."""
+        for layer in self._followed - layers:
+            layer.events.data.disconnect(self.reset_choices)
+            layer.events.axis_labels.disconnect(self.reset_choices)
+        for layer in layers - self._followed:
+            layer.events.data.connect(self.reset_choices)
+            layer.events.axis_labels.connect(self.reset_choices)
+        self._followed = layers
 
 
 def _renew(choice: ComboBox) -> None:
     """Offer what there is now; what was chosen stays so, also by another name, which magicgui goes by."""
     chosen = choice.value
     with choice.changed.blocked():
+        choice.choices = ()  # else those that stay precede those that are new
         choice.reset_choices()
         if chosen in choice.choices:
             choice.value = chosen
