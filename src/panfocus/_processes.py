@@ -33,6 +33,9 @@ class Lost:
 
     times: int  # that a process died; 0: somebody has cancelled it
 
+    def __add__(self, other: "Lost") -> "Lost":
+        return Lost(self.times + other.times)
+
     @property
     def reason(self) -> str:
         """Why there is no result."""

@@ -44,12 +44,12 @@ class Cluster:
         Tasks are to be small, names and numbers: they go through the scheduler. One whose worker dies goes to
         another, as often as the scheduler allows (`allowed-failures`, 3 by default). It may only have waited
         on workers that others killed: at the end it is tried once more, alone, and is `Lost` if that fails
-        too. So is one that somebody has cancelled. If the connection to the scheduler is cut, what has no
-        result yet is given to it again when it is back. A task may so be begun while it is still under way:
-        the work has to see to that.
+        too, with the deaths of both times. So is one that somebody has cancelled. If the connection to the
+        scheduler is cut, what has no result yet is given to it again when it is back. A task may so be begun
+        while it is still under way: the work has to see to that.
         """
         waiting = enumerate(tasks)
-        suspects: dict[int, tuple[Any, ...]] = {}
+        suspects: dict[int, tuple[tuple[Any, ...], Lost]] = {}
         with closing(_Given(self, work)) as given:
             while True:
                 for i, task in islice(waiting, MOST_UNDER_WAY - len(given.tasks)):
@@ -58,12 +58,13 @@ class Cluster:
                     break
                 for i, task, result in given.finished():
                     if isinstance(result, Lost):
-                        suspects[i] = task
+                        suspects[i] = task, result
                     else:
                         yield i, result
-            for i, task in suspects.items():
+            for i, (task, before) in suspects.items():
                 given.begin(i, task)
-                yield from ((i, result) for _, _, result in given.finished())
+                for _, _, result in given.finished():
+                    yield i, before + result if isinstance(result, Lost) else result
 
     def submit(self, work: Callable[..., Any], task: tuple[Any, ...]) -> "Future[Any]":
         """Give a task to the workers, under a new key: begun again, it has not the result of before."""
@@ -135,7 +136,7 @@ def connect(address: str) -> "Client":
     """Return a connection to a scheduler, or say why there is none."""
     try:
         from distributed import Client
-        from distributed.comm import resolve_address
+        from distributed.comm.addressing import resolve_address
     except ModuleNotFoundError as error:
         raise PanfocusError(needs_extra("--scheduler", "Dask", "dask")) from error
     # What it logs is for those who run clusters, and would stand between our lines.

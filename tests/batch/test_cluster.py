@@ -89,6 +89,13 @@ def local_cluster(tmp_path_factory):
         yield started
 
 
+def planned(data, output):
+    """Return the tasks of a batch, with no settings."""
+    stacks = find.by_folders(data, without=output).stacks
+    like = Request(inputs=(), outputs=Outputs())
+    return plan(stacks, output, like, folder=data, file_format="png", maps=())
+
+
 def slowly(task):
     """Fuse a stack, so slowly that something can happen in the middle, and note that it was begun."""
     from panfocus.batch.work import fuse_stack
@@ -141,14 +148,11 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
 
     said, warned = [], []
     monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
-    found = find.by_folders(data, without=output)
-    tasks = plan(
-        found.stacks, output, Request(inputs=(), outputs=Outputs()), folder=data, file_format="png", maps=()
-    )
+    tasks = planned(data, output)
     address = f"tcp://127.0.0.1:{proxy.port}"
     with (
         cluster.connected(address, said.append) as connection,
-        batch_folder(output, found.stacks),
+        batch_folder(output, names),
         in_the_middle(output, happen),
     ):
         outcomes = run_batch(tasks, done=[], warn=warned.append, progress=lambda *_: None, cluster=connection)
@@ -209,11 +213,31 @@ def die(number):
 
 
 def test_a_task_that_kills_its_workers_is_lost_and_no_other(tmp_path):
+    """Dask gives it up when it was suspected more than three times, and it is tried twice."""
     with two_workers(tmp_path) as started:
         tasks = [(n,) for n in range(4)]
         found = performed(die, tasks, started.scheduler_address)
-    assert isinstance(found.pop(1), cluster.Lost)
-    assert found == {0: 0, 2: 4, 3: 6}
+    assert found == {0: 0, 1: cluster.Lost(2 * (3 + 1)), 2: 4, 3: 6}
+
+
+@pytest.mark.parametrize(
+    ("on_cluster", "remedy"),
+    [
+        (False, "try it again with fewer --workers, or with --max-memory"),
+        (True, "try it again with workers that have more memory, or with --max-memory"),
+    ],
+)
+def test_what_helps_a_lost_stack_depends_on_who_was_at_it(tmp_path, monkeypatch, on_cluster, remedy):
+    """`--scheduler` refuses `--workers`."""
+    write_stacks(tmp_path / "data", ["a"])
+    (task,) = planned(tmp_path / "data", tmp_path / "out")
+    monkeypatch.setattr("panfocus.batch.run.perform", lambda *_, **__: iter([(0, cluster.Lost(4))]))
+    with batch_folder(tmp_path / "out", ["a"]), fake_cluster():
+        connection = cluster.Cluster("tcp://far:8786", print) if on_cluster else None
+        (outcome,) = run_batch(
+            [task], done=[], warn=print, progress=lambda *_: None, cluster=connection, processes=1
+        )
+    assert outcome.error == f"4 worker processes died at it, perhaps for lack of memory; {remedy}"
 
 
 def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
@@ -314,15 +338,7 @@ def test_a_worker_that_does_not_see_the_output_says_so(tmp_path):
     from panfocus.batch.work import fuse_stack
 
     write_stacks(tmp_path / "data", ["a"])
-    found = find.by_folders(tmp_path / "data", without=tmp_path)
-    (task,) = plan(
-        found.stacks,
-        tmp_path / "out",
-        Request(inputs=(), outputs=Outputs()),
-        folder=tmp_path / "data",
-        file_format="png",
-        maps=(),
-    )
+    (task,) = planned(tmp_path / "data", tmp_path / "out")
     outcome = fuse_stack(task)
     assert isinstance(outcome, Outcome)
     assert "not seen from the worker" in outcome.error

@@ -135,7 +135,7 @@ def run_batch(
         show()
         with closing(_performed(left, cluster, processes, on_leaving=lambda: show(FINISHING))) as finished:
             for place, found in finished:
-                outcome = _lost(left[place], found) if isinstance(found, Lost) else found
+                outcome = _lost(left[place], found, cluster) if isinstance(found, Lost) else found
                 outcomes[outcome.name] = outcome
                 if outcome.error is not None:
                     warn(f"{outcome.name}: {outcome.error}")
@@ -187,8 +187,9 @@ def _shares(tasks: Sequence[Task], threads: int, *, memory: int | None = None) -
         yield (dataclasses.replace(task, request=request),)
 
 
-def _lost(task: Task, lost: Lost) -> Outcome:
+def _lost(task: Task, lost: Lost, cluster: Cluster | None) -> Outcome:
     remedy = "try it again"
     if lost.times:
-        remedy += " with fewer --workers, or with --max-memory"
+        workers = "workers that have more memory" if cluster else "fewer --workers"
+        remedy += f" with {workers}, or with --max-memory"
     return Outcome(name=task.name, error=f"{lost.reason}; {remedy}")
