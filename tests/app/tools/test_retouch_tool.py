@@ -184,6 +184,20 @@ def test_undo_takes_back_what_was_painted_in_this_tab_alone(page, context, serve
     assert [stroke["frame"] for stroke in strokes(serves, job)] == [0]
 
 
+def test_strokes_that_could_not_be_read_are_read_again(page, context):
+    refused = {"status": 500, "json": {"error": "the disk is asleep"}}
+    page.route("**/retouch", lambda route: route.fulfill(**refused), times=2)
+    page.get_by_role("tab", name="Retouch").click()
+    expect(page.get_by_text("could not be read. The page tries again")).to_be_visible()
+    expect(page.get_by_role("button", name="Brush")).to_be_disabled()
+    expect(page.get_by_role("button", name="Brush")).to_be_enabled(timeout=20_000)
+    expect(page.locator(".notice")).to_have_count(1)  # said once
+    drag(page, (30, 20), (40, 30))
+    wait_saved(page, 1)
+    assert len(context.complaints) == 2  # the browser's own lines about answers of 500
+    context.complaints.clear()
+
+
 def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))

@@ -92,7 +92,8 @@ export function mount(panel, app) {
     if (strokes?.loaded && !brush.isSet) follow();
     undo.disabled = !strokes?.canUndo;
     redo.disabled = !strokes?.canRedo;
-    setText(said, strokes?.sending ? "Saving …" : strokes?.strokes.length ? "All strokes are saved." : "");
+    painting.button.disabled = !strokes?.loaded; // what is painted is added to what there is
+    setText(said, wordsFor(strokes));
     list.draw(strokes, job);
     brush.keepPreviews(strokes?.strokes ?? []);
     if (!strokes || strokes.version <= shown) return;
@@ -133,6 +134,12 @@ export function mount(panel, app) {
       app.complain(error);
     }
   }
+}
+
+function wordsFor(strokes) {
+  if (!strokes?.loaded) return strokes?.failed ? "The strokes could not be read. The page tries again." : "";
+  if (strokes.sending) return "Saving …";
+  return strokes.strokes.length ? "All strokes are saved." : "";
 }
 
 function button(text, title, onclick) {

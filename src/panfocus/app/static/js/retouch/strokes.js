@@ -28,6 +28,7 @@ class StrokeList {
   served = []; // those that the server is known to have, of `servedVersion`
   servedVersion = 0;
   loaded = false;
+  failed = false; // to be read, the last time
   version = -1; // of what the server shows, or will have told in a moment; it only rises
   sending = null; // a promise while strokes are on their way
   #past = []; // lists as they were before each change
@@ -64,12 +65,20 @@ class StrokeList {
       this.strokes = strokes;
       this.#rebase(strokes);
       this.#know(strokes, read);
-      this.loaded = true;
+      Object.assign(this, { loaded: true, failed: false });
     } catch (error) {
-      this.report(error);
-      setTimeout(() => (this.version = Math.min(this.version, before)), RETRY);
+      if (!this.failed) this.report(error);
+      this.failed = true;
+      setTimeout(() => this.#loadAgain(version, before), RETRY);
     }
     this.#tell();
+  }
+
+  /* Unless newer ones were read meanwhile. Where nobody looks at them, they are read when somebody does. */
+  #loadAgain(version, before) {
+    if (this.version !== version) return;
+    this.version = before;
+    if (this.#listeners.size) this.load(version);
   }
 
   get canUndo() {
