@@ -44,9 +44,9 @@ class Cluster:
         Tasks are to be small, names and numbers: they go through the scheduler. One whose worker dies goes to
         another, as often as the scheduler allows (`allowed-failures`, 3 by default). It may only have waited
         on workers that others killed: at the end it is tried once more, alone, and is `Lost` if that fails
-        too, with the deaths of both times. So is one that somebody has cancelled. If the connection to the
-        scheduler is cut, what has no result yet is given to it again when it is back. A task may so be begun
-        while it is still under way: the work has to see to that.
+        too, with the deaths of both times. Those that somebody has cancelled are tried once more, too,
+        together. If the connection to the scheduler is cut, what has no result yet is given to it again when
+        it is back. A task may so be begun while it is still under way: the work has to see to that.
         """
         waiting = enumerate(tasks)
         suspects: dict[int, tuple[tuple[Any, ...], Lost]] = {}
@@ -61,10 +61,13 @@ class Cluster:
                         suspects[i] = task, result
                     else:
                         yield i, result
-            for i, (task, before) in suspects.items():
-                given.begin(i, task)
-                for _, _, result in given.finished():
-                    yield i, before + result if isinstance(result, Lost) else result
+            cancelled = [i for i, (_, lost) in suspects.items() if not lost.times]
+            for group in [cancelled, *([i] for i in suspects if i not in cancelled)]:
+                for i in group:
+                    given.begin(i, suspects[i][0])
+                while given.tasks:
+                    for i, _, result in given.finished():
+                        yield i, suspects[i][1] + result if isinstance(result, Lost) else result
 
     def submit(self, work: Callable[..., Any], task: tuple[Any, ...]) -> "Future[Any]":
         """Give a task to the workers, under a new key: begun again, it has not the result of before."""
@@ -180,8 +183,8 @@ class _Given(Generic[Result]):
     def _look(self) -> list[tuple[int, Result | Lost]]:
         statuses = {i: future.status for i, future in self._futures.items()}
         # Dask cancels all that is under way when it loses the scheduler, though it may be back already.
-        all_cancelled = len(statuses) > 1 and {*statuses.values()} == {"cancelled"}
-        if self._cluster.is_lost or all_cancelled:
+        cancelled = [self._futures[i] for i, status in statuses.items() if status == "cancelled"]
+        if self._cluster.is_lost or any(map(_is_lost, cancelled)):
             self._cluster.connect_again()
         if old := [i for i, future in self._futures.items() if not self._cluster.has_given(future)]:
             for i in old:
@@ -210,6 +213,15 @@ class _Given(Generic[Result]):
                 "its scheduler and workers need the same panfocus as is installed here"
             ) from error
         raise error
+
+
+def _is_lost(cancelled: "Future[Any]") -> bool:
+    """Whether Dask has cancelled something because it lost the scheduler, or that all it knew."""
+    try:
+        cancelled.result(timeout=SECONDS_TO_ANSWER)
+    except CancelledError as error:
+        return getattr(error, "reason", None) in {"scheduler-connection-lost", "scheduler-restart"}
+    return False
 
 
 def _work_and_tell(topic: str, work: Callable[..., Result], task: tuple[Any, ...]) -> Result:

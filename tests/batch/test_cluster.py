@@ -246,32 +246,32 @@ def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
     assert cluster.memory_of_task() is None  # here, where no worker is
 
 
-def hold(folder, number):
+def hold(folder, number, held):
     """Wait, the first time, until somebody has cancelled it."""
-    if number == 1 and not (folder / "cancelled").exists():
-        (folder / "begun").touch()
+    if number in held and not (folder / "cancelled").exists():
+        (folder / f"begun-{number}").touch()
         while not (folder / "cancelled").exists():
             time.sleep(0.02)
     return 2 * number
 
 
-def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(local_cluster, tmp_path):
+@pytest.mark.parametrize("held", [{1}, {0, 1}], ids=["one of two", "all"])
+def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(local_cluster, tmp_path, held):
     def cancel():
-        while not (tmp_path / "begun").exists():
+        while len(list(tmp_path.glob("begun-*"))) < len(held):
             time.sleep(0.02)
         with distributed.Client(local_cluster.scheduler_address, set_as_default=False) as other:
             tasks = local_cluster.scheduler.tasks.values()
-            (key,) = [
-                task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"
-            ]
-            other.cancel([distributed.Future(key, other)], force=True)
+            keys = [task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"]
+            assert len(keys) == len(held)
+            other.cancel([distributed.Future(key, other) for key in keys], force=True)
         (tmp_path / "cancelled").touch()
 
     said = []
     thread = threading.Thread(target=cancel)
     thread.start()
     with cluster.connected(local_cluster.scheduler_address, said.append) as connection:
-        found = dict(connection.perform(hold, [(tmp_path, n) for n in range(2)]))
+        found = dict(connection.perform(hold, [(tmp_path, n, held) for n in range(2)]))
     thread.join()
     assert (found, said) == ({0: 0, 1: 2}, [])
 
