@@ -138,8 +138,8 @@ def test_other_settings_are_refused_where_results_are_and_made_by_force(fused, r
     ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--set", "quality=fast")
     assert ran.code == 1
     assert ran.err == (
-        f"panfocus: {output / 'a'}: fused with other settings, by another version or from other files, "
-        "and so are 2 more; choose another folder, or have them fused anew with --force\n"
+        f"panfocus: {output / 'a'}: fused with other settings, and so are 2 more; "
+        "choose another folder, or have them fused anew with --force\n"
     )
     assert {path: path.read_bytes() for path in before} == before
     ran = run("batch", data, "-o", output, "--maps", "labels", "--force", "--workers", 1)
@@ -221,6 +221,43 @@ def test_results_of_stacks_that_are_gone_are_named_and_stay(fused, run):
     assert (output / "deep" / "c" / "fused.png").exists()
 
 
+def test_a_stack_whose_files_have_changed_stops_no_other(fused, run):
+    data, output = fused
+    before = (output / "a" / "batch.json").read_bytes()
+    os.utime(data / "a" / "a.png")
+    write_stacks(data, ["d"])
+    arguments = ("batch", data, "-o", output, "--maps", "labels,depth", "--workers", 1)
+    ran = run(*arguments)
+    assert ran.code == 1
+    assert "\n2 of them are fused already and stay as they are\n" in ran.out
+    assert "\nfused 1 stack\n" in ran.out
+    warning, failure = ran.err.splitlines()
+    changed = "its files have changed since it was fused; --force fuses it anew"
+    assert warning == f"panfocus: warning: a: {changed}"
+    assert failure.startswith("panfocus: 1 of 4 stacks failed, see ")
+    assert (output / "a" / "batch.json").read_bytes() == before
+    summary = json.loads((output / "summary.json").read_text())
+    assert summary["counts"] == {"done": 3, "failed": 1, "waiting": 0}
+    assert summary["stacks"][0]["error"] == changed
+    ran = run(*arguments, "--force")
+    assert (ran.code, ran.err) == (0, "")
+    assert "\n3 of them are fused already and stay as they are\n" in ran.out
+    assert "\nfused 1 stack\n" in ran.out
+
+
+@pytest.mark.parametrize("found", ["another record", {"version": "0.0", "settings": "", "inputs": ""}])
+def test_results_of_another_version_are_refused(fused, run, found):
+    data, output = fused
+    record = output / "a" / "batch.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"fingerprint": found}))
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
+    assert ran.code == 1
+    assert ran.err == (
+        f"panfocus: {output / 'a'}: fused by another version of panfocus; "
+        "choose another folder, or have them fused anew with --force\n"
+    )
+
+
 def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):
     data, output = fused
     write_stacks(data, ["d"])
@@ -255,7 +292,7 @@ def test_a_table_that_names_other_files_of_the_same_names_sizes_and_times_is_see
     table.write_text("stack,file\nx,two/a.png\nx,two/b.png\n")
     ran = run(*arguments)
     assert ran.code == 1
-    assert "from other files" in ran.err
+    assert "x: its files have changed since it was fused; --force fuses it anew" in ran.err
 
 
 @pytest.mark.parametrize(

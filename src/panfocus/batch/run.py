@@ -13,7 +13,7 @@ from panfocus._threads import available_cores
 from panfocus.batch.find import is_result
 from panfocus.batch.names import MAPS, PICTURE, RECORD, REPORT, SUMMARY, check_distinct, without_case
 from panfocus.batch.summary import Summary
-from panfocus.batch.work import Outcome, Task, fingerprint, fuse_stack, recorded
+from panfocus.batch.work import Fingerprint, Outcome, Task, fingerprint, fuse_stack, recorded
 from panfocus.cluster import Cluster
 from panfocus.errors import FileError
 from panfocus.job.outputs import Outputs
@@ -22,6 +22,7 @@ from panfocus.perform import Workers, perform
 
 LEAST_MEMORY = 1_000_000_000  # bytes, that a process should have: by default there are no more of them
 FREE_SHARE = 0.75  # of the free memory that all processes may take together
+CHANGED = "its files have changed since it was fused; --force fuses it anew"
 
 
 def plan(
@@ -83,16 +84,32 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 
 
 def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
-    """Return what an earlier run has left that counts; what it left of other origin is refused, or redone."""
-    found = [(task, record) for task in tasks if (record := recorded(task))]
-    other = [task for task, record in found if record[0] != task.fingerprint]
-    if other and not force:
+    """Return what an earlier run has left that counts, and failures of stacks whose files have changed since.
+
+    Results of other settings, or of another version, are refused: they would be mixed. By `force` all that
+    is of other origin is left to be redone.
+    """
+    found = [(task, *record) for task in tasks if (record := recorded(task))]
+    if force:
+        return [outcome for task, origin, outcome in found if origin == task.fingerprint]
+    others = [(task, why) for task, origin, _ in found if (why := _other_origin(origin, task.fingerprint))]
+    if others:
+        (first, why), *more = others
         raise FileError(
-            f"{other[0].folder}: fused with other settings, by another version or from other files"
-            + (f", and so are {len(other) - 1} more" if len(other) > 1 else "")
+            f"{first.folder}: fused {why}"
+            + (f", and so are {len(more)} more" if more else "")
             + "; choose another folder, or have them fused anew with --force"
         )
-    return [record[1] for task, record in found if record[0] == task.fingerprint]
+    return [
+        outcome if origin == task.fingerprint else Outcome(name=task.name, error=CHANGED)
+        for task, origin, outcome in found
+    ]
+
+
+def _other_origin(found: Fingerprint, wanted: Fingerprint) -> str | None:
+    if found.version != wanted.version:
+        return "by another version of panfocus"
+    return "with other settings" if found.settings != wanted.settings else None
 
 
 def results_of_others(output: Path, tasks: Sequence[Task]) -> list[str]:
@@ -118,7 +135,7 @@ def run_batch(
     cluster: Cluster | None = None,
     processes: int | None = None,
 ) -> list[Outcome]:
-    """Fuse all stacks that are not `done`, and return what came of each, in order.
+    """Fuse all stacks that are not `done`, for better or worse, and return what came of each, in order.
 
     On a cluster, or by so many processes here; by default as many as cores and memory allow. The summary is
     there from the beginning and follows what happens. Failures are told by `warn` and stop nothing.
@@ -130,6 +147,12 @@ def run_batch(
     def show(stage: str = "fuse") -> None:
         progress(stage, len(outcomes) / len(tasks))
 
+    def tell(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            warn(f"{outcome.name}: {outcome.error}")
+
+    for outcome in done:
+        tell(outcome)
     try:
         summary.write(outcomes)
         show()
@@ -137,8 +160,7 @@ def run_batch(
             for place, found in finished:
                 outcome = _lost(left[place], found, cluster) if isinstance(found, Lost) else found
                 outcomes[outcome.name] = outcome
-                if outcome.error is not None:
-                    warn(f"{outcome.name}: {outcome.error}")
+                tell(outcome)
                 show()
                 summary.write_now_and_then(outcomes)
     finally:

@@ -26,13 +26,22 @@ THUMBNAIL_SIDE = 240  # pixels
 
 
 @dataclass(frozen=True)
+class Fingerprint:
+    """All that a result depends on, in parts: which of them differs tells what is to be done."""
+
+    version: str
+    settings: str  # digest
+    inputs: str  # digest
+
+
+@dataclass(frozen=True)
 class Task:
     """A stack to be fused: the names of its files, where its results go, and with which settings."""
 
     name: str
     output: Path  # folder of the batch
     request: Request
-    fingerprint: str  # of all that the results depend on
+    fingerprint: Fingerprint
     version: str  # of the panfocus that asks
     warnings: tuple[str, ...] = ()  # what is known before it is begun
 
@@ -57,18 +66,21 @@ class Outcome:
     kept: bool = False  # was there from an earlier run
 
 
-def fingerprint(request: Request, version: str, folder: Path) -> str:
-    """Digest settings, version, and names, sizes and times of the files: contents would take hours.
+def fingerprint(request: Request, version: str, folder: Path) -> Fingerprint:
+    """Digest settings, and names, sizes and times of the files: contents would take hours.
 
     Names are those below the folder of all stacks, which may be moved.
     """
     settings = {name: value for name, value in plain(request).items() if name not in FREE}
-    files = [(os.path.relpath(name, folder), *_size_and_time(Path(name))) for name in request.inputs]
     if request.dictionary:
-        files.append((request.dictionary.name, *_size_and_time(request.dictionary)))
+        settings["dictionary"] = [request.dictionary.name, *_size_and_time(request.dictionary)]
     outputs = {kind: path.name for kind, path in request.outputs.files().items()}
-    origin = [version, settings, outputs, files]
-    return hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()
+    files = [(os.path.relpath(name, folder), *_size_and_time(Path(name))) for name in request.inputs]
+    return Fingerprint(version, _digest([settings, outputs]), _digest(files))
+
+
+def _digest(data: object) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _size_and_time(path: Path) -> tuple[int, int] | tuple[()]:
@@ -79,19 +91,28 @@ def _size_and_time(path: Path) -> tuple[int, int] | tuple[()]:
     return found.st_size, found.st_mtime_ns
 
 
-def recorded(task: Task) -> tuple[str, Outcome] | None:
+def recorded(task: Task) -> tuple[Fingerprint, Outcome] | None:
     """Return the fingerprint and outcome of a result that is there, whole."""
+    record = _record_in(task.folder)
+    if not record or not all((task.folder / name).is_file() for name in record[1].files):
+        return None
+    # The name too: on a disk that ignores case the folder may have had another.
+    return record[0], dataclasses.replace(record[1], name=task.name, kept=True)
+
+
+def _record_in(folder: Path) -> tuple[Fingerprint, Outcome] | None:
     from panfocus.io.files import read_json
 
     try:
-        record = read_json(task.folder / RECORD)
+        record = read_json(folder / RECORD)
         outcome: Outcome = restored(record["outcome"], Outcome)
-        found = str(record["fingerprint"])
+        found = record["fingerprint"]
     except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
         return None
-    if not all((task.folder / name).is_file() for name in outcome.files):
-        return None
-    return found, dataclasses.replace(outcome, kept=True)
+    try:
+        return restored(found, Fingerprint), outcome
+    except (TypeError, ValueError):  # of a version that kept something else
+        return Fingerprint("", "", ""), outcome
 
 
 def fuse_stack(task: Task) -> Outcome:
@@ -168,7 +189,7 @@ def _fuse(task: Task) -> Outcome:
 
     with freed_memory_kept():
         run(request, heard, force=True, dry_run=False, beside=beside)
-    record = {"fingerprint": task.fingerprint, "outcome": plain(made[0])}
+    record = {"fingerprint": plain(task.fingerprint), "outcome": plain(made[0])}
     write_files({task.folder / RECORD: encode_json(record)}, force=True)
     return made[0]
 
@@ -178,20 +199,11 @@ def _remove_older(folder: Path, *, but: Collection[str]) -> None:
 
     In this order: should it be interrupted, the next run finds the list.
     """
-    for name in _listed(folder):
+    record = _record_in(folder)
+    for name in record[1].files if record else ():
         if name not in but and is_own(name):  # a list may have been tampered with
             (folder / name).unlink(missing_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-
-
-def _listed(folder: Path) -> tuple[str, ...]:
-    from panfocus.io.files import read_json
-
-    try:
-        outcome: Outcome = restored(read_json(folder / RECORD)["outcome"], Outcome)
-    except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
-        return ()
-    return outcome.files
 
 
 class _Heard:

@@ -165,14 +165,14 @@ def batch(
             batch_folder(output, found.stacks),
             kept_when_interrupted(output),
         ):
-            done = finished_before(tasks, force=force)
-            if done:
-                terminal.say(f"{len(done)} of them are fused already and stay as they are")
+            known = finished_before(tasks, force=force)
+            if n_done := sum(outcome.error is None for outcome in known):
+                terminal.say(f"{n_done} of them are fused already and stay as they are")
             if others := results_of_others(output, tasks):
                 terminal.say(f"results of stacks that are not there, left alone: {_first(others)}")
             outcomes = run_batch(
                 tasks,
-                done=done,
+                done=known,
                 warn=terminal.warn,
                 progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
                 cluster=cluster,
@@ -181,7 +181,7 @@ def batch(
         failed = [outcome for outcome in outcomes if outcome.error is not None]
         if remarked := sum(bool(outcome.warnings) for outcome in outcomes):
             terminal.say(f"there are remarks on {_count(remarked, 'stack')}, see {output / 'index.html'}")
-        terminal.say(f"fused {_count(len(outcomes) - len(failed) - len(done), 'stack')}")
+        terminal.say(f"fused {_count(len(outcomes) - len(failed) - n_done, 'stack')}")
         terminal.say(f"wrote {output / 'index.html'}, summary.csv and summary.json beside it")
         if failed:
             raise PanfocusError(
