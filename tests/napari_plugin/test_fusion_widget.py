@@ -49,6 +49,23 @@ def test_selected_flat_layers_are_frames_in_their_order(viewer, widget, fused):
     np.testing.assert_array_equal(layers["f0 labels"].data, pf.fuse(FRAMES).labels + 1)
 
 
+def test_selected_layers_can_be_fused_again(viewer, widget, fused):
+    for k, frame in enumerate(FRAMES):
+        viewer.add_image(frame, name=f"f{k}")
+    viewer.layers.selection = frames = set(viewer.layers)
+    first = fused()["f0 fused"]
+    assert viewer.layers.selection == frames
+    np.testing.assert_array_equal(fused()["f0 fused [1]"].data, first.data)
+
+
+def test_axes_of_selected_stacks_stay_as_chosen_after_a_fusion(viewer, widget, fused):
+    stack = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
+    widget.frames.value = SELECTED
+    widget.focus_axis.value = 0
+    assert "s fused" in fused()
+    assert (viewer.layers.selection.active, widget.focus_axis.value) == (stack, 0)
+
+
 def test_a_lazy_stack_is_read_slice_by_slice_each_once_and_gives_the_same_bits(viewer, widget, fused):
     at_once, most, reads = 0, 0, []
     lock = threading.Lock()

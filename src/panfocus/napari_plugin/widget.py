@@ -17,7 +17,7 @@ from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
 
 if TYPE_CHECKING:
     import napari
-    from napari.layers import Image
+    from napari.layers import Image, Layer
 
 SELECTED, NO_AXIS = "selected layers", -1  # as values: magicgui takes None for no choice at all
 WIDTH, LABEL_WIDTH = 300, 105  # pixels, that names of layers, and of all settings, can be read in
@@ -175,6 +175,8 @@ class FusionWidget(Container[Any]):
 
     def _choose_axes(self) -> None:
         """Offer the axes of another layer, and again when there are others or they are named."""
+        if not self._following:
+            return
         layer = next(iter(self._layers()), None)
         axes = None if layer is None else (layer, layer.axis_labels)
         _renew(self.focus_axis)
@@ -234,10 +236,21 @@ class FusionWidget(Container[Any]):
         elif isinstance(outcome, str):
             self._refuse(outcome)
         else:
-            layers = [Layer.create(*data) for data in layers_of(outcome, source)]
+            self._add([Layer.create(*data) for data in layers_of(outcome, source)])
+            self._say("\n".join((*outcome.said, *source.notices)))
+
+    def _add(self, layers: "Sequence[Layer]") -> None:
+        """Add layers; napari selects them, but selected layers that were fused stay so, to be fused again."""
+        selected = set(self._viewer.layers.selection)
+        self._following = False  # else the axes of layers that are selected meanwhile would be chosen
+        try:
             for layer in layers:
                 self._viewer.add_layer(layer)
-            self._say("\n".join((*outcome.said, *source.notices)))
+            if self.frames.value == SELECTED:
+                self._viewer.layers.selection = selected
+        finally:
+            self._following = True
+        self.reset_choices()
 
     def _say(self, text: str) -> None:
         self.said.value = text
