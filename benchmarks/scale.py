@@ -11,7 +11,7 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,14 +90,14 @@ def store_run(folder: Path, workers: int, store: str = "store") -> Run:
 
 
 def check(
-    folder: Path, sizes: Sizes, stack: StackCost, store: StoreCost, per_task: float
+    folder: Path, sizes: Sizes, stack: StackCost, store: StoreCost, per_task: Mapping[str, float]
 ) -> dict[str, dict[str, Any]]:
     """Run batches and stores on clusters of several sizes, and tell what the model says of each."""
     told: dict[str, dict[str, Any]] = {}
     batch_stages = (Stage(sizes.stacks, stack.read, stack.compute, stack.write),)
-    for kind, run, stages, client in (
-        ("batch", batch_run, batch_stages, 0.0),
-        ("store", store_run, store.stages, store.client),
+    for kind, run, stages, client, each in (
+        ("batch", batch_run, batch_stages, 0.0, per_task["task"]),
+        ("store", store_run, store.stages, store.client, per_task["tile"]),
     ):
         # All that does not grow with the work: of the client, of a connection, of a worker's first task.
         start = run(folder, 1, "tiny").seconds
@@ -105,7 +105,7 @@ def check(
         print(f"{kind}, start: {start:.1f} s", flush=True)
         for workers in WORKERS:
             found = run(folder, workers)
-            cluster = Cluster(workers, available_cores(), per_task=per_task, start=start)
+            cluster = Cluster(workers, available_cores(), per_task=each, start=start)
             predicted = predict(stages, cluster, client=client)
             told[f"{kind}-{workers}"] = {
                 **dataclasses.asdict(found),
@@ -118,7 +118,7 @@ def check(
                 f"at work {found.share(workers):.1%}, predicted {predicted.share:.1%}, "
                 f"processor {found.processor / workers / found.seconds:.1%}; {found.tasks} tasks; "
                 f"peaks {[round(peak / 1e6) for peak in found.peaks]} MB; "
-                f"stages { {name: round(each, 1) for name, each in found.stages.items()} }",
+                f"stages { {name: round(took, 1) for name, took in found.stages.items()} }",
                 flush=True,
             )
     return told
@@ -149,10 +149,10 @@ def main(words: Sequence[str] | None = None) -> None:
     figures = {
         "costs": {name: dataclasses.asdict(cost) for name, cost in costs.items()},
         "per_task": per_task,
-        "runs": check(given.folder, sizes, stack, store, per_task["tile"]),
+        "runs": check(given.folder, sizes, stack, store, per_task),
     }
     (given.folder / "figures.json").write_text(json.dumps(figures, indent=2) + "\n")
-    forecast.show(large, part, per_task["tile"])
+    forecast.show(large, part, per_task["task"], per_task["tile"])
 
 
 if __name__ == "__main__":
