@@ -104,6 +104,15 @@ def states(visit, frames):
     yield "learn"
 
 
+def asked_before_leaving(page):
+    """Wait until the browser asks whether the page shall be left, and stay."""
+    page.mouse.click(1, 1)  # it asks nobody who has done nothing
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.evaluate("() => void setTimeout(() => location.reload())")
+    return asked.value.type == "beforeunload"
+
+
 class Visit:
     """A user at the page: what is done is counted, what goes wrong is heard."""
 

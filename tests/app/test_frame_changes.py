@@ -4,7 +4,7 @@ import re
 
 import pytest
 import small_stacks
-from page_steps import Visit
+from page_steps import Visit, asked_before_leaving
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -131,3 +131,20 @@ def test_an_estimate_is_of_the_frames_as_they_will_be(visit):
     command = page.locator("#settings .command")
     expect(command).to_contain_text("--align off")
     assert frames_in(command.inner_text()) == ["frame-2", "frame-3"]
+
+
+def test_the_browser_asks_before_a_change_is_lost(visit):
+    untick(visit, "frame-1")
+    change = next_held(visit)
+    assert asked_before_leaving(visit.page)
+    change.continue_()
+    expect(visit.page.locator(".frame.out")).to_have_count(1)
+
+
+def test_the_browser_asks_before_files_are_lost_that_are_being_sent(visit, tmp_path):
+    held = []
+    visit.page.route("**/files/*", lambda route: held.extend([route]))
+    visit.drop(small_stacks.write(tmp_path / "more", n=2), "#welcome")
+    visit.page.get_by_text("0 of 2 files sent").wait_for()
+    assert asked_before_leaving(visit.page)
+    expect(visit.page.get_by_text("0 of 2 files sent")).to_be_visible()

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from page_steps import asked_before_leaving
 from tool_screen import (
     HEIGHT,
     LOADED,
@@ -196,6 +197,23 @@ def test_strokes_that_could_not_be_read_are_read_again(page, context):
     wait_saved(page, 1)
     assert len(context.complaints) == 2  # the browser's own lines about answers of 500
     context.complaints.clear()
+
+
+def test_the_browser_asks_before_strokes_are_lost(page, serves, job):
+    held = []
+    open_tool(page, "Retouch")
+    page.route("**/retouch", lambda route: held.extend([route]))
+    with page.expect_request("**/retouch"):
+        drag(page, (30, 20), (40, 30))
+    assert asked_before_leaving(page)
+    held.pop().continue_()
+    wait_saved(page, 1)
+    page.unroute("**/retouch")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.reload()
+    page.wait_for_function(LOADED)
+    assert asked == []
 
 
 def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):

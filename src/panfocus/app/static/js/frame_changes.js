@@ -1,6 +1,8 @@
 // Changes of frames on their way to the server: one after the other, each of what the one before has left, as keys
 // are pressed quickly.
 
+import { guard } from "./leaving.js";
+
 let last = Promise.resolve(true);
 let nRefused = 0;
 
@@ -10,7 +12,7 @@ let nRefused = 0;
  */
 export function changeFrames(app, bodyFor) {
   const { id } = app.stack(); // another may be open when its turn comes
-  last = last.then(() => send(app, id, bodyFor));
+  last = guard(last.then(() => send(app, id, bodyFor)));
   return last;
 }
 

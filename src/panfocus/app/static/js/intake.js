@@ -1,5 +1,6 @@
 // Files on their way to the server: out of a drop or a file chooser, in natural order, one after another.
 import { element, sizeText } from "./dom.js";
+import { guard } from "./leaving.js";
 
 const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
@@ -50,7 +51,11 @@ function isImage(file, endings) {
 }
 
 /** Send files to a stack, or to a new one that is made for them. Tells of what was left out and why. */
-export async function sendFiles(app, found, stackId = null) {
+export function sendFiles(app, found, stackId = null) {
+  return guard(send(app, found, stackId)); // what is chosen here is known to this page alone
+}
+
+async function send(app, found, stackId) {
   await app.loaded;
   const { endings, file_bytes: most } = app.state.get().limits;
   const images = found.files.filter((file) => isImage(file, endings));

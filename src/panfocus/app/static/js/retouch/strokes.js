@@ -1,6 +1,7 @@
 /* The strokes of a job: what is painted, what was taken back, and their way to the server. */
 
 import { get, put } from "../api.js";
+import { guard } from "../leaving.js";
 import { addsOf, alike, merged } from "./merge.js";
 
 const RETRY = 3000; // ms until a server that did not answer is asked again
@@ -151,7 +152,7 @@ class StrokeList {
 
   #show(strokes) {
     this.strokes = strokes;
-    this.sending ??= this.#send().finally(() => {
+    this.sending ??= guard(this.#send()).finally(() => {
       this.sending = null;
       this.#tell();
     });
