@@ -344,6 +344,25 @@ def test_a_link_that_leads_nowhere_is_an_error_of_its_stack_or_left_out(tmp_path
     assert any("c.png" in line for line in stack["warnings"])
 
 
+def test_a_stack_of_a_bad_name_fails_and_the_others_are_fused(tmp_path, run):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a", "b\x1b[2J", "c"])
+    why = "no name for a stack: it has a control character (U+001B) in it; rename it"
+    for dry in (("--dry-run",), ()):
+        ran = run("batch", data, "-o", output, "--workers", 1, *dry)
+        assert ran.err.splitlines()[0] == rf"panfocus: warning: b\x1b[2J: {why}"
+    assert ran.code == 1
+    assert "\nfused 2 stacks\n" in ran.out
+    assert "1 of 3 stacks failed" in ran.err
+    stacks = json.loads((output / "summary.json").read_text())["stacks"]
+    assert [(stack["stack"], stack["error"]) for stack in stacks] == [
+        ("a", None),
+        ("c", None),
+        ("b\x1b[2J", why),
+    ]
+    assert sorted(path.name for path in output.iterdir() if path.is_dir()) == ["a", "c"]
+
+
 def test_a_folder_with_files_of_others_is_refused(tmp_path, run):
     write_stacks(tmp_path / "data", ["a"])
     (tmp_path / "out").mkdir()

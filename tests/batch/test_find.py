@@ -160,8 +160,8 @@ def test_a_table_may_have_empty_rows_and_cells_of_several_lines(tmp_path):
     [
         (("A", "A/"), "the results of the stacks 'A' and 'A/' would go to one folder; give one"),
         (("A//B", "A/B"), "the results of the stacks 'A//B' and 'A/B' would go to one folder"),
-        (("A", "A/fused.png"), "'A/fused.png' is no name for a stack: files of a batch are called fused.png"),
-        (("A", "A/Labels.png/B"), "files of a batch are called Labels.png"),
+        (("A/fused.png",), "'A/fused.png' is no name for a stack: files of a batch are called fused.png"),
+        (("A/Labels.png/B",), "files of a batch are called Labels.png"),
         (("index.html",), "files of a batch are called index.html"),
         (("summary.json",), "files of a batch are called summary.json"),
         ((".panfocus.lock",), r"files of a batch are called .panfocus.lock"),
@@ -172,6 +172,29 @@ def test_stacks_are_refused_whose_results_would_replace_others(tmp_path, names, 
     table.write_text("".join(["stack,file\n", *(f"{name},{i}.tif\n" for i, name in enumerate(names))]))
     with pytest.raises(InputError, match=re.escape(complaint)):
         find.by_table(tmp_path, table)
+
+
+@pytest.mark.parametrize("name", ["a\u00a0b", "a\u3000b", "\U0001f468\u200d\U0001f52c", "a\\b", "a: b?"])
+def test_a_name_that_a_folder_can_have_is_one(tmp_path, name):
+    touch(tmp_path, f"{name}/1.png", f"{name}/2.png")
+    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a\nb", "it has a control character (U+000A) in it; rename it"),
+        ("a\x85b", "it has a control character (U+0085) in it"),
+        ("a\udcffb", "it has a byte that is not UTF-8 (U+DCFF) in it"),
+        ("A/fused.png", "files of a batch are called fused.png"),
+    ],
+)
+def test_a_stack_of_a_bad_name_is_set_apart_and_refuses_no_other(tmp_path, name, reason):
+    touch(tmp_path, "A/1.png", "A/2.png", f"{name}/1.png", f"{name}/2.png", f"{name}/3.bmp")
+    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    assert list(found.stacks) == ["A"]
+    assert list(found.unnamed) == [name]
+    assert found.unnamed[name].startswith(f"no name for a stack: {reason}")
 
 
 def test_a_slash_at_the_end_of_a_name_is_left_out(tmp_path):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from panfocus.batch.names import RECORD, check_distinct, checked_name
+from panfocus.batch.names import RECORD, check_distinct, checked_name, why_no_name
 from panfocus.errors import FileError, InputError
 
 STORE = ".zarr"  # how the name of a store ends
@@ -20,6 +20,7 @@ class Found:
     stacks: dict[str, tuple[Path, ...]]
     left: tuple[Path, ...] = ()
     unread: dict[str, str] = field(default_factory=dict)  # what is said of pictures that stacks do without
+    unnamed: dict[str, str] = field(default_factory=dict)  # why others, by their names, can have no results
 
 
 def by_folders(folder: Path, *, without: Path) -> Found:
@@ -150,16 +151,21 @@ def is_result(folder: Path) -> bool:
 
 
 def _checked(found: Found, none: str) -> Found:
-    """Refuse names that cannot be those of folders, each for itself, and that there is no stack at all."""
+    """Set stacks apart whose names no folder can have; refuse two of one folder, and that there is none."""
     left = found.left
     if not found.stacks and left and all(path.name.lower().endswith(STORE) for path in left):
         raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
     if not found.stacks:
         named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
         raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
-    check_distinct(found.stacks, checked_name)
+    unnamed = {name: reason for name in found.stacks if (reason := why_no_name(name))}
+    named = [name for name in found.stacks if name not in unnamed]
+    if not named:
+        checked_name(next(iter(unnamed)))
+    check_distinct(named, checked_name)
     return replace(
         found,
-        stacks={checked_name(name): files for name, files in found.stacks.items()},
-        unread={checked_name(name): line for name, line in found.unread.items()},
+        stacks={checked_name(name): found.stacks[name] for name in named},
+        unread={checked_name(name): found.unread[name] for name in named if name in found.unread},
+        unnamed=unnamed,
     )

@@ -1,5 +1,6 @@
 """What the files of a batch are called, and which stacks can have a folder of their name beside them."""
 
+import os
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -19,18 +20,32 @@ MAPS = {
 }
 _PICTURES = {f"{PICTURE}.{suffix}" for suffix in ("png", "tif", "tiff", "jpg", "jpeg", "webp")}
 _OWN = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
+_BAD_KINDS = {"Cc": "a control character", "Cs": "a byte that is not UTF-8"}  # by Unicode's categories
+_NOT_ON_WINDOWS = '\\:*?"<>|'  # some of them lead out of a folder
 _UNFINISHED = ".panfocus"  # how the names of locks begin, and of files that are being written
 
 
 def checked_name(name: str) -> str:
     """Return the name of a stack as that of a folder, A for A/; refuse what cannot be one."""
+    if reason := why_no_name(name):
+        raise InputError(f"{name!r} is {reason}")
+    return PurePosixPath(name).as_posix()
+
+
+def why_no_name(name: str) -> str | None:
+    """Say why the results of a stack cannot go to a folder of its name; None if they can."""
     path = PurePosixPath(name)
-    if path.is_absolute() or {"..", "."} & {*name.split("/")} or not name.isprintable() or "\\" in name:
-        raise InputError(f"{name!r} is no name for a stack: its results go to a folder of that name")
+    if path.is_absolute() or {"..", "."} & {*name.split("/")} or not path.parts:
+        return "no name for a stack: its results go to a folder of that name, below that of the batch"
+    for character in name:
+        if said := _BAD_KINDS.get(unicodedata.category(character)):
+            return f"no name for a stack: it has {said} (U+{ord(character):04X}) in it; rename it"
+        if os.name == "nt" and character in _NOT_ON_WINDOWS:
+            return f"no name for a stack: Windows has no folders with {character} in their names; rename it"
     for part in path.parts:
         if is_own(part) or part.startswith(_UNFINISHED):
-            raise InputError(f"{name!r} is no name for a stack: files of a batch are called {part}")
-    return path.as_posix()
+            return f"no name for a stack: files of a batch are called {part}"
+    return None
 
 
 def is_own(name: str) -> bool:

@@ -138,14 +138,16 @@ def run_batch(
     """Fuse all stacks that are not `done`, for better or worse, and return what came of each, in order.
 
     On a cluster, or by so many processes here; by default as many as cores and memory allow. The summary is
-    there from the beginning and follows what happens. Failures are told by `warn` and stop nothing.
+    there from the beginning and follows what happens. Failures are told by `warn` and stop nothing. What is
+    done and has no task comes last.
     """
     outcomes = {outcome.name: outcome for outcome in done}
     left = [task for task in tasks if task.name not in outcomes]
-    summary = Summary(tasks[0].output, [task.name for task in tasks])
+    names = list(dict.fromkeys([*(task.name for task in tasks), *outcomes]))
+    summary = Summary(tasks[0].output, names)
 
     def show(stage: str = "fuse") -> None:
-        progress(stage, len(outcomes) / len(tasks))
+        progress(stage, len(outcomes) / len(names))
 
     def tell(outcome: Outcome) -> None:
         if outcome.error is not None:
@@ -165,7 +167,7 @@ def run_batch(
                 summary.write_now_and_then(outcomes)
     finally:
         summary.write(outcomes)
-    return [outcomes[task.name] for task in tasks]
+    return [outcomes[name] for name in names]
 
 
 def _performed(

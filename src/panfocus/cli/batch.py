@@ -118,6 +118,7 @@ def batch(
             results_of_others,
             run_batch,
         )
+        from panfocus.batch.work import Outcome
         from panfocus.cluster import connected
         from panfocus.job.options import checked_options
 
@@ -155,10 +156,13 @@ def batch(
             maps=wanted,
             unread=found.unread,
         )
+        n_stacks = len(found.stacks) + len(found.unnamed)
         _tell(terminal, found)
         if dry_run:
             for task in tasks:
                 terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
+            for name, reason in found.unnamed.items():
+                terminal.warn(f"{name}: {reason}")
             return
         with (
             connected(scheduler, terminal.say) as cluster,
@@ -166,6 +170,7 @@ def batch(
             kept_when_interrupted(output),
         ):
             known = finished_before(tasks, force=force)
+            known += [Outcome(name=name, error=reason) for name, reason in found.unnamed.items()]
             if n_done := sum(outcome.error is None for outcome in known):
                 terminal.say(f"{n_done} of them are fused already and stay as they are")
             if others := results_of_others(output, tasks):
@@ -174,7 +179,7 @@ def batch(
                 tasks,
                 done=known,
                 warn=terminal.warn,
-                progress=lambda stage, share: terminal.progress(stage, share, of=len(tasks)),
+                progress=lambda stage, share: terminal.progress(stage, share, of=n_stacks),
                 cluster=cluster,
                 processes=workers,
             )
