@@ -22,8 +22,8 @@ class FakeClient:
         return SimpleNamespace(client=self, status="finished", result=lambda timeout: work(*task))
 
     def subscribe_topic(self, topic, handler): ...
-    def scheduler_info(self):
-        return {"workers": {"tcp://here": {}}}
+    def nthreads(self, callback_timeout):
+        return {"tcp://here": 1}
 
     def cancel(self, futures): ...
     def close(self, timeout): ...

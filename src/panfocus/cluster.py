@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.05  # at what the workers have finished
+SECONDS_BETWEEN_CALLS = 2.0  # in which the scheduler is asked which workers there are
 SECONDS_TO_ANSWER = 10.0  # that a scheduler has
 SECONDS_LOST = 300.0  # for which a scheduler that does not answer any more is tried again
 MOST_UNDER_WAY = 1000  # tasks that the scheduler holds at once; it may ask for workers by their number
@@ -34,7 +35,8 @@ class Cluster:
         self._compiling = Relay("on the workers: ")
         self._topic = f"panfocus-{secrets.token_hex(8)}"  # under which workers tell of their compiling
         self._client = self._connected()
-        self._tell_if_no_workers()
+        self._crew = _Crew(address, say)
+        self._crew.look(self._client)
 
     def perform(
         self, work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
@@ -85,6 +87,11 @@ class Cluster:
         with suppress(Exception):  # a connection that is gone
             self._client.cancel(list(futures))
 
+    def look_at_workers(self) -> None:
+        """See now and then which there are."""
+        if not self.is_lost:
+            self._crew.look_now_and_then(self._client)
+
     @property
     def is_lost(self) -> bool:
         """Whether the connection is."""
@@ -107,7 +114,7 @@ class Cluster:
                     ) from error
                 time.sleep(1)
         self._say("connected again; the work goes on")
-        self._tell_if_no_workers()
+        self._crew.look(self._client)
 
     def close(self) -> None:
         """End the connection."""
@@ -118,11 +125,6 @@ class Cluster:
         client = connect(self.address)
         client.subscribe_topic(self._topic, lambda event: self._compiling.tell(event[1]))
         return client
-
-    def _tell_if_no_workers(self) -> None:
-        """Say why nothing happens: the workers of a scheduler that ended have ended with it."""
-        if not self._client.scheduler_info()["workers"]:
-            self._say(f"the scheduler at {self.address} has no workers yet; waiting for them")
 
 
 @contextmanager
@@ -156,6 +158,37 @@ def connect(address: str) -> "Client":
         ) from error
 
 
+class _Crew:
+    """The workers that a scheduler has; `say` is told why nothing happens when there are none."""
+
+    def __init__(self, address: str, say: Callable[[str], None]) -> None:
+        self._address = address
+        self._say = say
+        self._threads: dict[str, int] = {}  # of each worker, by its address
+        self._had_some = False
+        self._waits = False
+        self._next_look = 0.0
+
+    def look_now_and_then(self, client: "Client") -> None:
+        if time.monotonic() > self._next_look:
+            self.look(client)
+
+    def look(self, client: "Client") -> None:
+        with suppress(Exception):  # a connection that is gone, of which the client will know soon
+            self._threads = client.nthreads(callback_timeout=SECONDS_TO_ANSWER)
+        self._tell_if_none()
+        self._next_look = time.monotonic() + SECONDS_BETWEEN_CALLS
+
+    def _tell_if_none(self) -> None:
+        waited, self._waits = self._waits, not self._threads
+        if self._waits and not waited:
+            since = "any more" if self._had_some else "yet"
+            self._say(f"the scheduler at {self._address} has no workers {since}; waiting for them")
+        elif waited and not self._waits:
+            self._say("there are workers; the work goes on")
+        self._had_some |= not self._waits
+
+
 class _Given(Generic[Result]):
     """Tasks that were given to the workers and have no result yet."""
 
@@ -181,6 +214,7 @@ class _Given(Generic[Result]):
         self._cluster.cancel(self._futures.values())
 
     def _look(self) -> list[tuple[int, Result | Lost]]:
+        self._cluster.look_at_workers()
         statuses = {i: future.status for i, future in self._futures.items()}
         # Dask cancels all that is under way when it loses the scheduler, though it may be back already.
         cancelled = [self._futures[i] for i, status in statuses.items() if status == "cancelled"]

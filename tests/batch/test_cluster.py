@@ -276,6 +276,35 @@ def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(lo
     assert (found, said) == ({0: 0, 1: 2}, [])
 
 
+def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_BETWEEN_CALLS", 0.1)
+    said = []
+
+    def go_and_come_back():
+        while len(list(tmp_path.glob("begun-*"))) < 2:
+            time.sleep(0.02)
+        started.scale(0)
+        deadline = time.monotonic() + 60
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (tmp_path / "cancelled").touch()
+        time.sleep(0.5)  # some more looks
+        started.scale(2)
+
+    with two_workers(tmp_path) as started:
+        address = started.scheduler_address
+        thread = threading.Thread(target=go_and_come_back)
+        thread.start()
+        with cluster.connected(address, said.append) as connection:
+            found = dict(connection.perform(hold, [(tmp_path, n, {0, 1}) for n in range(2)]))
+        thread.join()
+    assert found == {0: 0, 1: 2}
+    assert said == [
+        f"the scheduler at {address} has no workers any more; waiting for them",
+        "there are workers; the work goes on",
+    ]
+
+
 def compile_something(number):
     logging.getLogger("panfocus._compile").info("compiling for this machine")
     return number
