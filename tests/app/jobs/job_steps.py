@@ -37,6 +37,11 @@ def seen(client, job):
     return next(each for each in client.get("/api/state").json()["jobs"] if each["id"] == job["id"])
 
 
+def all_told(client, kind):
+    """Return what pages are told of all stacks or jobs, but for the number that each telling has."""
+    return [each | {"revision": None} for each in client.get("/api/state").json()[kind]]
+
+
 def wait(client, job, *states, seconds=FOR_LONG):
     until = time.monotonic() + seconds
     while (now := seen(client, job))["state"] not in states:

@@ -5,7 +5,7 @@ import shutil
 import time
 
 import pytest
-from job_steps import FOR_LONG, SIZE, job_of, stack_of, wait
+from job_steps import FOR_LONG, SIZE, all_told, job_of, stack_of, wait
 
 
 def test_a_fusion_that_cannot_be_done_says_why(client, small):
@@ -25,7 +25,7 @@ def test_a_fusion_that_cannot_be_done_says_why(client, small):
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '"\\ud800"', '["\\udfff"]'])
 def test_what_cannot_be_written_as_json_is_refused_and_kept_nowhere(client, small, value):
-    before = client.get("/api/state").json()
+    before = [all_told(client, kind) for kind in ("jobs", "stacks")]
     for method, path, body in (
         ("POST", "/api/jobs", f'{{"stack": "{small["id"]}", "options": {{"refine_strength": {value}}}}}'),
         ("POST", "/api/stacks", f'{{"name": {value}}}'),
@@ -34,8 +34,7 @@ def test_what_cannot_be_written_as_json_is_refused_and_kept_nowhere(client, smal
         answer = client.request(method, path, content=body)
         assert answer.status_code == 400
         assert answer.json()["error"].endswith("finite numbers and whole characters")
-    after = client.get("/api/state").json()
-    assert (after["jobs"], after["stacks"]) == (before["jobs"], before["stacks"])
+    assert [all_told(client, kind) for kind in ("jobs", "stacks")] == before
 
 
 def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
@@ -90,9 +89,9 @@ def test_a_fusion_of_fewer_than_two_usable_frames_is_refused_in_the_pages_words(
     while (states := frame_states(client, stack)) != ["ready", "bad"]:
         assert time.monotonic() < until, states
         time.sleep(0.05)
-    before = client.get("/api/state").json()["jobs"]
+    before = all_told(client, "jobs")
     for each in (stack, client.post("/api/stacks", json={"name": "empty"}).json()):
         answer = client.post("/api/jobs", json={"stack": each["id"], "options": {}})
         assert (answer.status_code, answer.json()) == (409, {"error": words})
         client.delete(f"/api/stacks/{each['id']}").raise_for_status()
-    assert client.get("/api/state").json()["jobs"] == before
+    assert all_told(client, "jobs") == before

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from job_steps import job_of, stack_of, wait
+from job_steps import all_told, job_of, stack_of, wait
 
 from panfocus.cli import main
 
@@ -74,12 +74,12 @@ def region(**changed):
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(client, small, changed, said):
-    before = client.get("/api/state").json()["jobs"]
+    before = all_told(client, "jobs")
     learn = {"stack": small["id"], "name": "mine", "regions": [region()]} | changed
     answer = client.post("/api/jobs", json={"learn": learn})
     assert answer.status_code == 400
     assert said in answer.json()["error"]
-    assert client.get("/api/state").json()["jobs"] == before
+    assert all_told(client, "jobs") == before
 
 
 @pytest.mark.parametrize(
