@@ -41,10 +41,11 @@ def test_lines_lose_the_folders_of_files_and_keep_other_paths(tmp_path):
     files = [
         store.stacks.folder(name) / "files" / "a b.png",
         store.jobs.folder(name) / "exports" / "fused.tif",
+        store.jobs.folder(name) / "exports" / "0123456789abcdef" / "again.tif",
         store.dictionaries / "mine.npz",
     ]
-    line = "{}, {} and {} are not alike".format(*files)
-    assert store.as_known(line) == "a b.png, fused.tif and mine.npz are not alike"
+    line = "{}, {}, {} and {} are not alike".format(*files)
+    assert store.as_known(line) == "a b.png, fused.tif, again.tif and mine.npz are not alike"
     for path in (
         store.jobs.folder(name) / "arrays" / "fused",
         tmp_path / "stacks" / name / "files" / "a.png",

@@ -36,6 +36,8 @@ HOSTILE = [
     "path",
     [
         "/api/jobs/{job}/exports/{name}",
+        "/api/jobs/{job}/exports/{name}/job.json",
+        "/api/jobs/{job}/exports/0123456789abcdef/{name}",
         "/api/jobs/{job}/tiles/{name}/0/0_0",
         "/api/jobs/{job}/crop/{name}?row=1&col=1&size=16",
         "/api/jobs/{name}/live.png",

@@ -1,9 +1,14 @@
-"""Exports: files made of a job's results, to be downloaded, and the command that writes the same."""
+"""Exports: files made of a job's results, to be downloaded, and the command that writes the same.
+
+Each export has a folder of its own: another one may have files of the same names.
+"""
 
 import dataclasses
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import shutil
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,8 +22,9 @@ from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
 from panfocus.app.retouching import one_at_a_time
+from panfocus.app.store import ID, new_name
 from panfocus.app.tasks.fuse import STROKES
-from panfocus.io.files import read_text, write_files
+from panfocus.io.files import make_folder, read_text, write_files
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
 from panfocus.job.plain import plain, restored
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
 FORMATS = ("tif", "png", "jpg", "webp")
 MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
 WHAT = ("image", *MAPS, "report", "retouch")
+SECONDS_KEPT = (
+    600.0  # that an export can be downloaded at least; the newest of a job as long as that is there
+)
 _EXPORTED_STROKES = "exported-strokes.json"
 _WITH_ALL_VALUES = ("confidence", "depth")  # as floats in a TIFF, else with 16 bits
 
@@ -80,14 +89,16 @@ async def _export(request: Request) -> Answer:
     done: requests.Request = restored(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)
     async with app.jobs.exporting:
-        _check_done(job)  # others were waited for
+        _check_done(app.store.jobs.get(job["id"]))  # others were waited for
         async with _strokes_of_now(app, job) as strokes:
             if strokes:
                 shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
             elif what == ["retouch"]:
                 raise Refusal(409, "this picture is not retouched: there are no strokes to export")
-            told = await _written(app, job, shown, strokes, picture="image" in what)
-    base = f"/api/jobs/{job['id']}/exports/"
+            with _new_folder(app, job) as into:
+                told = await _written(app, job, shown, strokes, into, picture="image" in what)
+            await run_in_threadpool(_remove_older, into)
+    base = f"/api/jobs/{job['id']}/exports/{into.name}/"
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
     said = [app.store.as_known(line) for line in told["said"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])
@@ -97,6 +108,27 @@ async def _export(request: Request) -> Answer:
 def _check_done(job: dict[str, Any]) -> None:
     if job["kind"] != "fuse" or job["state"] != "done":
         raise Refusal(409, "this job has no result that could be exported")
+
+
+@contextmanager
+def _new_folder(app: "App", job: dict[str, Any]) -> Iterator[Path]:
+    """Have a folder for an export, which goes if that fails; there is none for a job that was removed."""
+    app.store.jobs.get(job["id"])
+    folder = app.store.jobs.folder(job["id"]) / EXPORTS / new_name()
+    make_folder(folder)
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _remove_older(newest: Path) -> None:
+    """Remove the exports of a job that nobody downloads any more."""
+    for path in newest.parent.glob("*"):
+        with suppress(OSError):  # the job is being removed
+            if path != newest and time.time() - path.stat().st_mtime >= SECONDS_KEPT:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()  # files: of earlier versions
 
 
 @asynccontextmanager
@@ -117,14 +149,19 @@ async def _strokes_of_now(app: "App", job: dict[str, Any]) -> AsyncIterator[Path
 
 
 async def _written(
-    app: "App", job: dict[str, Any], shown: requests.Request, strokes: Path | None, *, picture: bool
+    app: "App",
+    job: dict[str, Any],
+    shown: requests.Request,
+    strokes: Path | None,
+    into: Path,
+    *,
+    picture: bool,
 ) -> dict[str, Any]:
-    """Have files written in a process of its own; `shown` names them, without a folder."""
-    folder = app.store.jobs.folder(job["id"])
-    placed = dataclasses.replace(shown, outputs=_placed(shown.outputs, folder / EXPORTS), retouch=strokes)
+    """Have files written into a folder, by a process of its own; `shown` names them, without the folder."""
+    placed = dataclasses.replace(shown, outputs=_placed(shown.outputs, into), retouch=strokes)
     task = {
         "task": "export",
-        "folder": str(folder),
+        "folder": str(app.store.jobs.folder(job["id"])),
         "request": plain(placed),
         "shown": plain(shown),
         "picture": picture,
@@ -140,14 +177,23 @@ async def _download(request: Request) -> FileResponse:
     app, name = request.app.state.app, request.path_params["name"]
     job = app.store.jobs.get(request.path_params["id"])
     folder = app.store.jobs.folder(job["id"]) / EXPORTS
-    there = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    if "export" in request.path_params:
+        folder /= _export_name(request.path_params["export"])
+    there = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
     for path in there:
         if path.name == name:
             return FileResponse(path, filename=name)
     raise Refusal(404, f"there is no file {name[:100]} of this job")
 
 
+def _export_name(given: str) -> str:
+    if not ID.fullmatch(given):
+        raise Refusal(404, f"there is no export {given[:40]}")
+    return given
+
+
 routes = [
     Route("/api/jobs/{id}/export", _export, methods=["POST"]),
-    Route("/api/jobs/{id}/exports/{name}", _download),
+    Route("/api/jobs/{id}/exports/{export}/{name}", _download),
+    Route("/api/jobs/{id}/exports/{name}", _download),  # of what was learned
 ]

@@ -22,8 +22,13 @@ from panfocus.io.write import encode_json
 
 logger = logging.getLogger(__name__)
 
-_ID = re.compile(r"[0-9a-f]{16}")
+ID = re.compile(r"[0-9a-f]{16}")
 _GONE = ".gone-"  # before the name of a folder that is being removed
+
+
+def new_name() -> str:
+    """Return a name for a folder that no other has."""
+    return secrets.token_hex(8)
 
 
 def now() -> float:
@@ -45,7 +50,7 @@ class Shelf:
         self._turn = asyncio.Lock()
         for left in folder.glob(f"{_GONE}*"):  # by a kill
             shutil.rmtree(left, ignore_errors=True)
-        found = [self._read(path) for path in folder.iterdir() if _ID.fullmatch(path.name)]
+        found = [self._read(path) for path in folder.iterdir() if ID.fullmatch(path.name)]
         for content in sorted((content for content in found if content), key=lambda each: each["created"]):
             self._objects[content["id"]] = content
 
@@ -61,7 +66,7 @@ class Shelf:
 
     def new_id(self) -> str:
         """Return a name that no other object has, and make its folder."""
-        name = secrets.token_hex(8)
+        name = new_name()
         make_folder(self._folder / name)
         return name
 
@@ -84,7 +89,7 @@ class Shelf:
 
     def folder(self, name: str) -> Path:
         """Return the folder of an object."""
-        if not _ID.fullmatch(name):
+        if not ID.fullmatch(name):
             raise Refusal(404, f"there is no {self._kind} {name[:40]}")
         return self._folder / name
 
@@ -153,7 +158,7 @@ class Store:
         self.jobs = Shelf(work / "jobs", "job")
         self.dictionaries = work / "dictionaries"
         make_folder(self.dictionaries)
-        folders = rf"stacks/{_ID.pattern}/files|jobs/{_ID.pattern}/exports|dictionaries"
+        folders = rf"stacks/{ID.pattern}/files|jobs/{ID.pattern}/exports(?:/{ID.pattern})?|dictionaries"
         self._kept_in = re.compile(rf"{re.escape(str(work))}/(?:{folders})/".replace("/", r"[/\\]"))
 
     def as_known(self, text: str) -> str:

@@ -6,6 +6,7 @@ import sys
 import pytest
 from job_steps import SIZE, job_of, wait
 
+from panfocus.app import exports
 from panfocus.cli import main
 
 
@@ -61,6 +62,38 @@ def test_retouching_is_exported_as_its_command_does_it(client, small, tmp_path, 
     assert picture == (folder / told["files"][0]["name"]).read_bytes()
 
 
+def exported(client, job, **wanted):
+    answer = client.post(f"/api/jobs/{job['id']}/export", json={"format": "tif", **wanted})
+    (file,) = answer.raise_for_status().json()["files"]
+    return file
+
+
+def test_two_exports_of_one_name_are_two_files_until_the_older_is_of_no_more_use(
+    client, plain_job, monkeypatch
+):
+    first, second = (exported(client, plain_job, bits=bits) for bits in (8, 16))
+    assert first["name"] == second["name"]
+    for file in (first, second):  # as the page does, some of them a moment later
+        assert len(client.get(file["url"]).content) == file["bytes"]
+    assert first["bytes"] < second["bytes"]
+
+    monkeypatch.setattr(exports, "SECONDS_KEPT", 0)
+    third = exported(client, plain_job, bits=8)
+    assert [client.get(file["url"]).status_code for file in (first, second, third)] == [404, 404, 200]
+    folder = client.app_state.store.jobs.folder(plain_job["id"]) / "exports"
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_an_export_that_fails_leaves_the_last_one_and_nothing_of_its_own(client, plain_job, monkeypatch):
+    monkeypatch.setattr(exports, "SECONDS_KEPT", 0)
+    file = exported(client, plain_job)
+    answer = client.post(f"/api/jobs/{plain_job['id']}/export", json={"format": "webp"})
+    assert answer.status_code == 400
+    assert client.get(file["url"]).status_code == 200
+    folder = client.app_state.store.jobs.folder(plain_job["id"]) / "exports"
+    assert len(list(folder.iterdir())) == 1
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
@@ -78,6 +111,8 @@ def test_an_export_that_cannot_be_is_refused_in_one_line(client, plain_job, want
     assert said in answer.json()["error"]
 
 
-@pytest.mark.parametrize("name", ["..%2Fjob.json", "%2E%2E/job.json", "job.json", "none"])
+@pytest.mark.parametrize(
+    "name", ["..%2Fjob.json", "%2E%2E/job.json", "job.json", "none", "%2E%2E/none", "none/none"]
+)
 def test_nothing_but_exports_is_downloaded(client, plain_job, name):
     assert client.get(f"/api/jobs/{plain_job['id']}/exports/{name}").status_code == 404
