@@ -216,6 +216,24 @@ def test_the_browser_asks_before_strokes_are_lost(page, serves, job):
     assert asked == []
 
 
+def test_a_frame_that_is_picked_late_is_not_that_of_another_result(page, context, job):
+    held = []
+    open_tool(page, "Retouch")
+    page.route("**/place?*", lambda route: held.extend([route]))
+    page.get_by_role("button", name="Pick the sharpest by a click").click()
+    with page.expect_request("**/place?*"):
+        page.mouse.click(*point(page, 45, 60))  # where frame 2 is sharp
+    other = job | {"id": "fedcba9876543210", "created": job["created"] + 1}  # which the server does not know
+    page.evaluate("(job) => panfocus.accept({ kind: 'job', job })", other)
+    page.evaluate("({ stack, id }) => panfocus.select(stack, id)", other)
+    page.wait_for_function("(id) => panfocus.viewer.job().id === id", arg=other["id"])
+    with page.expect_response("**/place?*"):
+        held.pop().continue_()
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("radio", name="Frame 1: frame-1.png")).to_be_checked()
+    context.complaints.clear()  # of the pictures that are not there
+
+
 def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))

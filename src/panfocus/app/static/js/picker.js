@@ -39,6 +39,7 @@ export function openPicker(app) {
   document.body.append(dialog);
   dialog.showModal();
   let shown = null;
+  let asking = null; // for a folder; the answer that counts is that to the last click
 
   const join = (name) => `${shown.path.replace(/\/$/, "")}/${name}`;
   const checked = () => [...list.querySelectorAll("input:checked")].map((box) => box.value);
@@ -64,9 +65,12 @@ export function openPicker(app) {
   }
 
   async function go(path) {
+    asking?.abort();
+    asking = new AbortController();
     try {
-      shown = await app.api.post("/api/folders", { path });
+      shown = await app.api.post("/api/folders", { path }, asking.signal);
     } catch (error) {
+      if (error.name === "AbortError") return;
       place.textContent = error.message;
       return;
     }
@@ -108,6 +112,7 @@ export function openPicker(app) {
   }
 
   function start() {
+    asking?.abort();
     const { roots } = app.state.get();
     if (roots.length === 1) {
       go(roots[0]);
@@ -131,6 +136,7 @@ export function openPicker(app) {
         all ? { folder: shown.path } : { files: names.map(join) },
       );
       app.accept({ kind: "stack", stack });
+      if (!dialog.open) return; // cancelled meanwhile: it is among the earlier stacks
       dialog.close();
       app.select(stack.id);
       document.getElementById("stack-title").focus(); // the button that opened this is on the page before

@@ -182,7 +182,7 @@ export async function act(app, what, job = app.job()) {
     if (what === "again") await checkFramesSaved();
     const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
     app.accept({ kind: "job", job: changed });
-    if (what === "again") app.select(changed.stack, changed.id);
+    if (what === "again" && app.stack()?.id === changed.stack) app.select(changed.stack, changed.id);
   } catch (error) {
     app.complain(error);
   }

@@ -121,11 +121,13 @@ export function mount(panel, app) {
 
   /* Choose the frame that is sharpest at a place. */
   async function pick({ row, col }) {
-    const { width, height } = job.result;
+    const of = job;
+    const { width, height } = of.result;
     const place = { row: Math.round(row), col: Math.round(col) };
     if (place.row < 0 || place.col < 0 || place.row >= height || place.col >= width) return;
     try {
-      const { frames } = await get(`/api/jobs/${job.id}/place?row=${place.row}&col=${place.col}`);
+      const { frames } = await get(`/api/jobs/${of.id}/place?row=${place.row}&col=${place.col}`);
+      if (job?.id !== of.id) return; // another result is painted on by now
       const sharpness = frames.map((frame) => frame.sharpness);
       const frame = sharpness.indexOf(Math.max(...sharpness));
       brush.set({ frame, picking: false });

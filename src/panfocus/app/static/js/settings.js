@@ -71,7 +71,7 @@ function createFuseButton(root, app, forms) {
       await checkFramesSaved();
       const job = await app.api.post("/api/jobs", wanted);
       app.accept({ kind: "job", job });
-      app.select(job.stack, job.id);
+      if (app.stack()?.id === job.stack) app.select(job.stack, job.id); // else something else is looked at by now
       app.announce("The fusion is on its way.");
     } catch (error) {
       app.complain(error);

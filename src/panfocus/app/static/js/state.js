@@ -78,15 +78,20 @@ function withFrames(stack, { frames: changed, revision }) {
   return { ...stack, revision, frames: frames.map((frame) => ({ ...frame, score: scoreOf(frame) })) };
 }
 
+const gone = new Set(); // ids of what was deleted: an answer that comes late shall not bring it back
+
 /** Put one message of the server into the state. */
 export function applyEvent(state, message) {
   const { stacks, jobs } = state.get();
+  const { id, stack } = message[message.kind] ?? {};
+  if (gone.has(id) || gone.has(stack)) return;
   if (message.kind === "stack") state.set({ stacks: withItem(stacks, message.stack) });
   else if (message.kind === "frames")
     state.set({ stacks: stacks.map((stack) => (stack.id === message.stack ? withFrames(stack, message) : stack)) });
   else if (message.kind === "job") state.set({ jobs: withItem(jobs, message.job) });
   else if (message.kind === "dictionaries") state.set({ dictionaries: message.names });
   else if (message.kind === "gone") {
+    gone.add(message.id);
     state.set({
       stacks: stacks.filter((stack) => stack.id !== message.id),
       jobs: jobs.filter((job) => job.id !== message.id && job.stack !== message.id),
