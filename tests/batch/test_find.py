@@ -1,5 +1,6 @@
 """Which files are which stack."""
 
+import os
 import re
 from pathlib import Path
 
@@ -85,7 +86,36 @@ def test_a_file_of_another_program_that_is_called_like_a_record_hides_no_stack(t
 def test_a_link_back_to_a_folder_above_ends(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png")
     (tmp_path / "a" / "back").symlink_to(tmp_path)
-    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    assert list(found.stacks) == ["a"]
+    assert found.again == (tmp_path / "a" / "back",)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_folder_and_links_to_it_are_one_stack_by_the_name_of_the_folder(tmp_path, monkeypatch, turned):
+    """In whatever order the disk has them."""
+    data = tmp_path / "data"
+    touch(tmp_path, "data/m/deep/1.png", "data/m/deep/2.png", "elsewhere/1.png", "elsewhere/2.png")
+    for name in ("a", "z"):
+        (data / name).symlink_to(data / "m" / "deep")
+    for name in ("link10", "link9"):
+        (data / name).symlink_to(tmp_path / "elsewhere")
+    (data / "results").symlink_to(tmp_path / "out")
+    touch(tmp_path, "out/x/1.png", "out/x/2.png")
+    walk = os.walk
+
+    def in_some_order(top, **options):
+        for place, below, files in walk(top, **options):
+            below.sort(reverse=turned)
+            yield place, below, files
+
+    monkeypatch.setattr("os.walk", in_some_order)
+    found = find.by_folders(data, without=tmp_path / "out")
+    assert names_of(found, data) == {
+        "link9": ["link9/1.png", "link9/2.png"],
+        "m/deep": ["m/deep/1.png", "m/deep/2.png"],
+    }
+    assert found.again == (data / "a", data / "link10", data / "z")
 
 
 def test_a_pattern_fits_the_whole_path_and_names_the_stack(tmp_path):

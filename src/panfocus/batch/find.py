@@ -21,6 +21,7 @@ class Found:
     left: tuple[Path, ...] = ()
     unread: dict[str, str] = field(default_factory=dict)  # what is said of pictures that stacks do without
     unnamed: dict[str, str] = field(default_factory=dict)  # why others, by their names, can have no results
+    again: tuple[Path, ...] = ()  # folders that links lead to and that are there by another name
 
 
 def by_folders(folder: Path, *, without: Path) -> Found:
@@ -28,7 +29,8 @@ def by_folders(folder: Path, *, without: Path) -> Found:
     from panfocus.io.find import left_out
 
     stacks, left, unread = {}, [], {}
-    for below, images, others in _images_below(folder, without):
+    tree = _tree(folder, without)
+    for below, images, others in _images_in(tree):
         if below == folder or len(images) < 2:
             left += [*images, *others]
             continue
@@ -37,7 +39,7 @@ def by_folders(folder: Path, *, without: Path) -> Found:
         if others:
             unread[name] = left_out(others, below)
     none = f"{folder}: no folder below it holds two or more images of a stack"
-    return _checked(Found(stacks, tuple(left), unread), none)
+    return _checked(Found(stacks, tuple(left), unread, again=tuple(tree.again)), none)
 
 
 def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
@@ -56,7 +58,8 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
     stacks: defaultdict[str, list[Path]] = defaultdict(list)
     unread: defaultdict[str, list[Path]] = defaultdict(list)
     left = []
-    for _, images, others in _images_below(folder, without):
+    tree = _tree(folder, without)
+    for _, images, others in _images_in(tree):
         for paths, of_stacks in ((images, stacks), (others, unread)):
             for path in paths:
                 match = matcher.fullmatch(path.relative_to(folder).as_posix())
@@ -69,6 +72,7 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
         {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()},
         tuple(left),
         {name: left_out(unread[name], folder) for name in stacks if name in unread},
+        again=tuple(tree.again),
     )
     return _checked(found, f"--pattern {pattern}: no image below {folder} has such a path")
 
@@ -79,7 +83,8 @@ def by_files(folder: Path, *, without: Path) -> Found:
 
     several: list[Path] = []
     left: list[Path] = []
-    for _, images, others in _images_below(folder, without):
+    tree = _tree(folder, without)
+    for _, images, others in _images_in(tree):
         left += others
         for path in images:
             try:
@@ -93,7 +98,8 @@ def by_files(folder: Path, *, without: Path) -> Found:
     for path, name in zip(several, names, strict=True):
         short = name.with_suffix("").as_posix()  # unless another stack has that name
         stacks[name.as_posix() if short in stacks or short in whole else short] = (path,)
-    return _checked(Found(stacks, tuple(left)), f"{folder}: no file below it has several pages")
+    found = Found(stacks, tuple(left), again=tuple(tree.again))
+    return _checked(found, f"{folder}: no file below it has several pages")
 
 
 def by_table(folder: Path, table: Path) -> Found:
@@ -107,35 +113,66 @@ def by_table(folder: Path, table: Path) -> Found:
     return _checked(Found(stacks), f"{table}: no stack in it")
 
 
-def _images_below(folder: Path, without: Path) -> Iterator[tuple[Path, list[Path], list[Path]]]:
-    """Yield folders, their images, and pictures that are not read; results of batches are passed over.
+@dataclass(frozen=True)
+class _Tree:
+    """Folders with the names of their files, stores, and folders that are there by another name."""
 
-    All are in natural order. Links that lead nowhere count as images: whoever opens them says so. A store is
-    one thing, to be told of: batches do not fuse it, and it may have a million files.
+    places: dict[Path, list[str]] = field(default_factory=dict)
+    stores: list[Path] = field(default_factory=list)
+    again: list[Path] = field(default_factory=list)
+
+
+def _tree(folder: Path, without: Path) -> _Tree:
+    """Look through a folder and where its links lead; hidden folders and results of batches are passed over.
+
+    All folders come before all links, each in natural order: what is there twice has the same name each time.
     """
-    from panfocus.io.find import INPUT_SUFFIXES, in_natural_order, unread_pictures
+    from panfocus.io.find import in_natural_order
 
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")
-    seen = set()
-    places: dict[Path, list[str]] = {}
-    stores = []
-    for place, below, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(place)
-        if real in seen or real == os.path.realpath(without) or (RECORD in files and is_result(Path(place))):
-            below.clear()
-            continue
-        seen.add(real)
-        stores += [Path(place, name) for name in below if name.lower().endswith(STORE)]
-        below[:] = [name for name in below if not (name.startswith(".") or name.lower().endswith(STORE))]
-        places[Path(place)] = [name for name in files if not name.startswith(".")]
-    for path in in_natural_order(places):
-        visible = in_natural_order(path / name for name in places[path])
+    tree = _Tree()
+    results = os.path.realpath(without)
+    seen: set[str] = set()
+    starts = [folder]
+    while starts:
+        links: list[Path] = []
+        for start in in_natural_order(starts):
+            for place, below, files in os.walk(start):
+                path, real = Path(place), os.path.realpath(place)
+                if real in seen:
+                    tree.again.append(path)
+                if real in seen or real == results or (RECORD in files and is_result(path)):
+                    below.clear()
+                    continue
+                seen.add(real)
+                tree.stores.extend(path / name for name in below if name.lower().endswith(STORE))
+                below[:] = [name for name in below if not _passed_over(name)]
+                links += [path / name for name in below if (path / name).is_symlink()]
+                tree.places[path] = [name for name in files if not name.startswith(".")]
+        starts = links
+    return tree
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or name.lower().endswith(STORE)
+
+
+def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
+    """Yield folders, their images, and pictures that are not read, all in natural order.
+
+    Links that lead nowhere count as images: whoever opens them says so. A store is one thing, to be told of:
+    batches do not fuse it, and it may have a million files.
+    """
+    from panfocus.io.find import INPUT_SUFFIXES, in_natural_order, unread_pictures
+
+    for path in in_natural_order(tree.places):
+        visible = in_natural_order(path / name for name in tree.places[path])
         images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]
         others = unread_pictures(visible)
         if images or others:
             yield path, images, others
-    for store in in_natural_order(stores):
+    for store in in_natural_order(tree.stores):
         yield store.parent, [], [store]
 
 
@@ -159,13 +196,13 @@ def _checked(found: Found, none: str) -> Found:
         named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
         raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
     unnamed = {name: reason for name in found.stacks if (reason := why_no_name(name))}
-    named = [name for name in found.stacks if name not in unnamed]
-    if not named:
+    good = [name for name in found.stacks if name not in unnamed]
+    if not good:
         checked_name(next(iter(unnamed)))
-    check_distinct(named, checked_name)
+    check_distinct(good, checked_name)
     return replace(
         found,
-        stacks={checked_name(name): found.stacks[name] for name in named},
-        unread={checked_name(name): found.unread[name] for name in named if name in found.unread},
+        stacks={checked_name(name): found.stacks[name] for name in good},
+        unread={checked_name(name): found.unread[name] for name in good if name in found.unread},
         unnamed=unnamed,
     )

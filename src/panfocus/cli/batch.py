@@ -225,6 +225,8 @@ def _tell(terminal: Console, found: "Found") -> None:
     terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}")
     if found.left:
         terminal.say(f"in no stack, and left alone: {_first(found.left)}")
+    if found.again:
+        terminal.say(f"links to what is there by another name, passed over: {_first(found.again)}")
 
 
 def _first(things: Sequence[object]) -> str:
