@@ -56,6 +56,7 @@ def viewer(shown_viewer):
     yield shown_viewer
     shown_viewer.dims.ndisplay = 2
     shown_viewer.layers.clear()
+    shown_viewer.dims.order = (0, 1)
 
 
 @pytest.fixture

@@ -133,6 +133,36 @@ def test_the_time_point_is_where_the_slider_stands(viewer, widget, fused):
     assert widget.said.value.splitlines()[-1] == "only t = 1 (of 0 to 1), where its slider stands"
 
 
+def stack_with_channels_behind_z(viewer):
+    units = ("s", "um", "pixel", "um", "um")
+    data = np.stack([np.stack([FRAMES, FRAMES], axis=1)] * 2)
+    return viewer.add_image(data, name="s", axis_labels=tuple("tzcyx"), scale=(1, 40, 1, 1, 1), units=units)
+
+
+def test_the_3d_view_shows_the_surface_along_the_focus_axis_also_if_channels_are_behind_it(
+    viewer, widget, fused
+):
+    stack = stack_with_channels_behind_z(viewer)
+    dims, ranges, units = viewer.dims, viewer.dims.range, viewer.dims.units
+    surface = fused()["s surface (µm)"]
+    assert dims.displayed == (3, 4)  # the flat view is as it was
+    assert (dims.range, dims.units) == (ranges, units)
+    dims.ndisplay = 3
+    assert [dims.axis_labels[axis] for axis in dims.displayed] == ["z", "y", "x"]
+    stack.visible = viewer.layers["s channel 0 fused"].visible = False
+    viewer.layers["s channel 1 fused"].visible = False
+    black = viewer.screenshot(flash=False)[..., :3].any(axis=-1).mean()
+    surface.visible = True
+    assert viewer.screenshot(flash=False)[..., :3].any(axis=-1).mean() > black + 0.01
+
+
+def test_axes_that_the_user_has_rolled_stay_so(viewer, widget, fused):
+    stack_with_channels_behind_z(viewer)
+    viewer.dims.order = rolled = (4, 0, 1, 2, 3)
+    fused()
+    assert viewer.dims.order == rolled
+
+
 def test_axes_that_are_named_later_are_seen(viewer, widget):
     layer = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
     assert (widget.focus_axis.value, widget.channel_axis.value) == (1, NO_AXIS)

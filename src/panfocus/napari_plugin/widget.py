@@ -237,6 +237,8 @@ class FusionWidget(Container[Any]):
             self._refuse(outcome)
         else:
             self._add([Layer.create(*data) for data in layers_of(outcome, source)])
+            if outcome.result.depth is not None and source.focus_axis is not None:
+                self._show_in_3d(source.channels[0].layer, source.focus_axis)
             self._say("\n".join((*outcome.said, *source.notices)))
 
     def _add(self, layers: "Sequence[Layer]") -> None:
@@ -251,6 +253,18 @@ class FusionWidget(Container[Any]):
         finally:
             self._following = True
         self.reset_choices()
+
+    def _show_in_3d(self, layer: "Image", focus_axis: int) -> None:
+        """Move the focus axis next to the picture's: those three are what the 3-D view shows.
+
+        A surface without the axes between, such as channels, would lie along these: napari counts axes from
+        the last, and would mix their units and lengthen their sliders.
+        """
+        dims = self._viewer.dims
+        focus = dims.ndim - layer.ndim + focus_axis
+        *others, rows, cols = dims.order
+        if {rows, cols} == {dims.ndim - 2, dims.ndim - 1}:  # else the user looks from another side
+            dims.order = (*(axis for axis in others if axis != focus), focus, rows, cols)
 
     def _say(self, text: str) -> None:
         self.said.value = text
