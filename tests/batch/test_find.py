@@ -143,6 +143,7 @@ def test_a_table_names_stacks_and_orders_their_files(tmp_path):
     [
         ("", "first line with the columns"),
         ("name,file\nx,a.tif\n", "first line with the columns"),
+        ("stack,file,File\nx,a.tif,b.tif\n", "first line with the columns stack and file, once each"),
         ("stack,file,order\nx,a.tif,last\n", "line 2 has an order that is no number"),
         ("stack,file,order\nx,a.tif,nan\n", "line 2 has an order"),
         ("stack,file,order\nx,a.tif\n", "line 2 has an order"),
@@ -168,6 +169,23 @@ def test_a_wrong_table_is_one_line(tmp_path, text, complaint):
 def test_a_table_may_have_semicolons_or_tabs_between_its_columns(tmp_path, text):
     (tmp_path / "table.csv").write_text(text)
     assert names_of(find.by_table(tmp_path, tmp_path / "table.csv"), tmp_path) == {"x": ["a.tif", "b.tif"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8"])
+def test_a_table_is_read_as_spreadsheets_write_it(tmp_path, encoding):
+    text = "\ufeffStack\tFILE\tOrder\r\nGrün\tb.tif\t2\r\nGrün\ta.tif\t1\r\n"
+    (tmp_path / "table.csv").write_bytes(text.encode(encoding))
+    found = find.by_table(tmp_path, tmp_path / "table.csv")
+    assert names_of(found, tmp_path) == {"Grün": ["a.tif", "b.tif"]}
+
+
+@pytest.mark.parametrize(
+    "data", ["stack,file\nGrün,a.tif\n".encode("latin-1"), "\ufeffstack,file\n".encode("utf-16-le")[:-1]]
+)
+def test_a_table_in_another_encoding_says_how_to_save_it(tmp_path, data):
+    (tmp_path / "table.csv").write_bytes(data)
+    with pytest.raises(FileError, match=r"table\.csv: not UTF-8; save it as CSV UTF-8$"):
+        find.by_table(tmp_path, tmp_path / "table.csv")
 
 
 def test_blanks_around_a_name_make_no_other_stack(tmp_path):

@@ -41,15 +41,17 @@ def read_table(path: Path) -> dict[str, list[Path]]:
 
 
 def _rows(path: Path) -> Iterator[_Row]:
-    from panfocus.io.files import read_text
+    from panfocus.io.table_text import read_table_text
 
-    text = read_text(path).removeprefix("\ufeff")
+    text = read_table_text(path)
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     # Read as one text: a cell in quotation marks may hold several lines.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    columns = [name.strip() for name in next(reader, [])]
-    if not {"stack", "file"} <= {*columns}:
-        raise FileError(f"{path}: needed is a first line with the columns stack, file and maybe order")
+    columns = [name.strip().casefold() for name in next(reader, [])]
+    if not columns.count("stack") == columns.count("file") == 1:
+        raise FileError(
+            f"{path}: needed is a first line with the columns stack and file, once each, and maybe order"
+        )
     for padded in reader:
         cells = [cell.strip() for cell in padded]  # a blank behind a name is a slip, not another stack
         if not any(cells):  # spreadsheets write empty rows too
