@@ -66,6 +66,33 @@ def test_a_wrong_setting_that_is_folded_away_is_shown(page):
     expect(rounds).to_be_focused()
 
 
+def test_a_proposal_that_comes_late_leaves_alone_what_was_chosen_and_typed_meanwhile(page):
+    held = []
+    page.route("**/place?*", lambda route: held.extend([route]))
+    open_tool(page, "Learn")
+    for place in ((10, 5), (70, 34)), ((10, 85), (70, 114)):  # sharp in frames 1 and 3
+        with page.expect_request("**/place?*"):
+            drag(page, *place)
+    focused = page.get_by_label("Focused in")
+    focused.first.select_option("1")
+    top = page.get_by_label("Top").first
+    top.press("Control+a")
+    page.keyboard.type("2")
+    for request in held:
+        with page.expect_response("**/place?*"):
+            request.continue_()
+    expect(focused.nth(1)).to_have_value("2")
+    expect(focused.first).to_have_value("1")
+    expect(top).to_be_focused()
+    page.keyboard.type("5")
+    expect(top).to_have_value("25")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Left").first).to_be_focused()
+    page.get_by_role("button", name="Delete rectangle 1").click()
+    expect(page.locator(".regions legend")).to_have_text(["Rectangle 1"])
+    expect(focused).to_have_value("2")
+
+
 def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     open_tool(page, "Learn")
     expect(page.get_by_role("button", name="Learn a dictionary")).to_be_disabled()

@@ -81,18 +81,21 @@ export function mount(panel, app) {
 
   /* Take a rectangle: the sharpest frame in its middle is the focused one, the least sharp the blurred one. */
   async function drawn(place) {
-    const region = { ...place, focused: 0, blurred: job.result.n_frames - 1 };
+    const first = { focused: 0, blurred: job.result.n_frames - 1 };
+    const region = { ...place, ...first };
     regions.list.push(region);
     regions.changed();
     const row = place.top + Math.floor(place.height / 2);
     const col = place.left + Math.floor(place.width / 2);
     try {
       const { frames } = await get(`/api/jobs/${job.id}/place?row=${row}&col=${col}`);
+      const touched = region.focused !== first.focused || region.blurred !== first.blurred;
+      if (touched || !regions.list.includes(region)) return; // chosen by hand meanwhile, deleted, or of another job
       const sharpness = frames.map((frame) => frame.sharpness);
       const [most, least] = [Math.max(...sharpness), Math.min(...sharpness)];
       if (most > least) Object.assign(region, { focused: sharpness.indexOf(most), blurred: sharpness.indexOf(least) });
       regions.changed();
-      app.announce(`Rectangle ${regions.list.length}: focused in frame ${region.focused + 1}, blurred in frame ${region.blurred + 1}.`);
+      app.announce(`Rectangle ${regions.list.indexOf(region) + 1}: focused in frame ${region.focused + 1}, blurred in frame ${region.blurred + 1}.`);
     } catch (error) {
       app.complain(error);
     }

@@ -1,59 +1,83 @@
 /* The rectangles as a list of small forms: where they are, and which frame is focused there. */
 
-import { element, fieldOf } from "../dom.js";
+import { element, fieldOf, setText } from "../dom.js";
 import { nameOf } from "../viewer/layers.js";
 
 const NUMBERS = ["top", "left", "height", "width"];
 
-/* Make the forms of all rectangles anew. */
+const forms = new WeakMap(); // by rectangle: a form stays while it is shown, so that the focus and what is typed do
+let nForms = 0; // for ids
+
+/* Show the forms of all rectangles. New ones are always the last. */
 export function drawRegions(list, regions, job) {
-  list.replaceChildren(...regions.list.map((region, i) => form(region, i, regions, job)));
+  for (const region of regions.list) if (!forms.has(region)) forms.set(region, form(region, regions, job));
+  const wanted = regions.list.map((region) => forms.get(region));
+  for (const node of [...list.children]) if (!wanted.some(({ item }) => item === node)) node.remove();
+  wanted.forEach(({ item, update }, i) => {
+    update(i);
+    if (!item.parentNode) list.append(item);
+  });
 }
 
-function form(region, i, regions, job) {
-  const frames = job.result.names.map((_, k) => [k, nameOf(job, `frame-${k}`)]);
+function form(region, regions, job) {
+  nForms += 1;
+  const legend = element("legend", {});
   const remove = element("button", { type: "button", class: "small plain", onclick: () => {
-    regions.list.splice(i, 1);
+    regions.list.splice(regions.list.indexOf(region), 1);
     regions.changed();
-  } }, `Delete rectangle ${i + 1}`);
-  return element(
+  } });
+  const controls = {};
+  const choices = [frameChoice("Focused in", "focused", "blurred"), frameChoice("Blurred in", "blurred", "focused")];
+  const item = element(
     "li",
     {},
     element(
       "fieldset",
       { onfocusin: () => regions.choose(region), onfocusout: () => regions.choose(null) },
-      element("legend", {}, `Rectangle ${i + 1}`),
-      element("div", { class: "numbers" }, ...NUMBERS.map((name) => number(region, i, name, regions, job))),
-      frameChoice("Focused in", "focused", "blurred"),
-      frameChoice("Blurred in", "blurred", "focused"),
+      legend,
+      element("div", { class: "numbers" }, ...NUMBERS.map(number)),
+      ...choices,
       remove,
     ),
   );
 
+  function update(i) {
+    setText(legend, `Rectangle ${i + 1}`);
+    setText(remove, `Delete rectangle ${i + 1}`);
+    for (const [name, control] of Object.entries(controls)) {
+      if (control.type === "number" && control === document.activeElement) continue; // it is being typed in
+      control.value = region[name];
+    }
+  }
+
+  /* A control in its field, which shows one property of the rectangle. */
+  function field(text, name, control) {
+    control.id = `region-${nForms}-${name}`;
+    controls[name] = control;
+    return fieldOf(text, control);
+  }
+
   /* A frame cannot be both: the one that is taken from the other is given to it in exchange. */
   function frameChoice(text, name, other) {
-    const id = `region-${i}-${name}`;
-    const select = element("select", { id, onchange: () => {
+    const select = element("select", { onchange: () => {
       const before = region[name];
       region[name] = Number(select.value);
       if (region[other] === region[name]) region[other] = before;
       regions.changed();
-      document.getElementById(id)?.focus(); // the form was made anew
-    } }, ...frames.map(([value, shown]) => new Option(shown, value)));
-    select.value = region[name];
-    return fieldOf(text, select);
+    } }, ...job.result.names.map((_, k) => new Option(nameOf(job, `frame-${k}`), k)));
+    return field(text, name, select);
   }
-}
 
-function number(region, i, name, regions, job) {
-  const id = `region-${i}-${name}`;
-  const side = name === "top" || name === "height" ? job.result.height : job.result.width;
-  const from = name === "top" || name === "left" ? 0 : 1;
-  const input = element("input", { type: "number", id, min: from, max: side - 1 + from, step: 1, required: true, value: region[name], onchange: () => {
-    if (!input.reportValidity()) return;
-    region[name] = Number(input.value);
-    regions.changed();
-    document.getElementById(id)?.focus();
-  } });
-  return fieldOf(name[0].toUpperCase() + name.slice(1), input);
+  function number(name) {
+    const side = name === "top" || name === "height" ? job.result.height : job.result.width;
+    const from = name === "top" || name === "left" ? 0 : 1;
+    const input = element("input", { type: "number", min: from, max: side - 1 + from, step: 1, required: true, onchange: () => {
+      if (!input.reportValidity()) return;
+      region[name] = Number(input.value);
+      regions.changed();
+    } });
+    return field(name[0].toUpperCase() + name.slice(1), name, input);
+  }
+
+  return { item, update };
 }
