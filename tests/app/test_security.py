@@ -50,6 +50,18 @@ def test_the_address_gives_a_cookie_that_opens_the_page_and_takes_the_token_out_
     assert "<html" in page.text
 
 
+def test_the_address_is_opened_from_a_file_too_by_a_page_that_goes_on_to_ours(server, stranger):
+    """Browsers do not send a strict cookie along a redirect that another page, such as a file, began."""
+    from_file = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    answer = stranger.get(server.address, headers=from_file)
+    assert answer.status_code == 200
+    assert answer.headers["set-cookie"].startswith("panfocus-")
+    assert '<meta http-equiv="refresh" content="0; url=/">' in answer.text
+    assert server.token not in answer.text
+    assert stranger.get("/?token=wrong", headers=from_file).status_code == 403
+    assert stranger.get("/", headers=from_file).status_code == 403  # though it has the cookie now
+
+
 def test_every_answer_has_the_protective_headers(server, stranger):
     for answer in (stranger.get("/"), server.client.get("/"), server.client.get("/api/none")):
         assert answer.headers["content-security-policy"].startswith("default-src 'self'; ")

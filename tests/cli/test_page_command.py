@@ -7,7 +7,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import httpx
 import pytest
@@ -52,6 +55,38 @@ def test_ctrl_c_ends_it_in_a_line_though_a_page_is_open(running):
             output, errors = process.communicate(timeout=20)
     assert output.splitlines()[-1] == "Stopped."
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, other users do not see command lines")
+def test_the_browser_is_started_without_the_secret_on_its_command_line(tmp_path):
+    told, browser = tmp_path / "told", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}.part && mv {told}.part {told}\n')
+    browser.chmod(0o700)
+    process = command(
+        *(tmp_path, "--browser", "--work", tmp_path / "my work", "--port", "0"), BROWSER=f"{browser} %s"
+    )
+    try:
+        address = re.search(r"http://\S+", process.stdout.readline())[0]
+        assert process.stdout.readline() == (
+            "The browser opens it; if it does not, open this address there. Ctrl-C ends it.\n"
+        )
+        until = time.monotonic() + 20
+        while not told.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        given = told.read_text().strip()
+        assert given.startswith("file://")
+        assert address.partition("token=")[2] not in given
+        opened = Path(url2pathname(urlsplit(given).path))
+        assert opened.stat().st_mode & 0o777 == 0o600
+        assert f'content="0; url={address}"' in opened.read_text()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert (process.returncode, errors) == (0, "")
+        assert not opened.exists()
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_second_server_on_the_same_work_folder_is_refused(running, tmp_path):

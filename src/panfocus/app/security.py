@@ -9,11 +9,12 @@ import secrets
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _SAFE = ("GET", "HEAD")
+_GO_ON = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>panfocus</title>'
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -63,10 +64,11 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return _line(421, "this server answers to 127.0.0.1 and localhost alone")
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):  # same-site: of another port
-            return _line(403, "requests from other pages are refused")
+        from_elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")  # same: of another port
         if method == "GET" and scope["path"] == "/" and self._is_token(_token_in_address(scope)):
-            return self._welcome()
+            return self._welcome(from_elsewhere=from_elsewhere)
+        if from_elsewhere:
+            return _line(403, "requests from other pages are refused")
         by_script = self._is_token(_bearer(headers))  # browsers never send this header by themselves
         if not (by_script or self._is_token(self._cookie_of(headers))):
             return _line(403, "open the address, with its token, that panfocus app printed")
@@ -76,8 +78,11 @@ class Guard:
             return _line(403, "requests that change something must come from this server's own page")
         return None
 
-    def _welcome(self) -> Response:
-        answer = RedirectResponse("/", 303)
+    def _welcome(self, *, from_elsewhere: bool) -> Response:
+        """Give the cookie, and lead on to an address without the token."""
+        # From the file that the browser was started with: the cookie, a strict one, is sent by a page of ours
+        # alone, and not along a redirect.
+        answer = HTMLResponse(_GO_ON) if from_elsewhere else RedirectResponse("/", 303)
         # The token, not a value of this start: pages that are open find their way in after a restart.
         answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
         return answer

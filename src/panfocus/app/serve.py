@@ -4,20 +4,22 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from html import escape
 from pathlib import Path
 
 from panfocus.app.server import App, Server
 from panfocus.app.uploads import Limits
 from panfocus.errors import PanfocusError
 from panfocus.io.lock import locked
-from panfocus.io.secret import check_private, make_private_folder
+from panfocus.io.secret import check_private, make_private_folder, write_private
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8765
 _PORTS_TRIED = 50
+_WAY_IN = "open.html"
 
 
 def default_work_folder() -> Path:
@@ -34,9 +36,12 @@ def serve(
     work: Path | None,
     port: int | None,
     limits: Limits,
-    ready: Callable[[str], object],
+    ready: Callable[[str, str], object],
 ) -> None:
-    """Serve the page until Ctrl-C; `ready` is told its address as soon as it can be opened.
+    """Serve the page until Ctrl-C.
+
+    As soon as it can be opened, `ready` is told its address, and that of a file which leads there: other
+    users see what a browser is started with, so that is to be the file, which only this user can read.
 
     `folders` are what the page may open, `port` is tried alone; None means the usual one, or the next free.
     """
@@ -50,9 +55,25 @@ def serve(
     with locked(work), _listener(port) as listener:
         app = App(work.resolve(), list(folders), limits)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"
-        server = Server(app, listener, lambda: ready(address))
-        with suppress(KeyboardInterrupt):  # raised anew by uvicorn after it has stopped
-            server.run(sockets=[listener])
+        with _way_in(app.store.work / _WAY_IN, address) as file:
+            server = Server(app, listener, lambda: ready(address, file))
+            with suppress(KeyboardInterrupt):  # raised anew by uvicorn after it has stopped
+                server.run(sockets=[listener])
+
+
+@contextmanager
+def _way_in(path: Path, address: str) -> Iterator[str]:
+    """Have a file that leads a browser to an address; return the file's own."""
+    shown = escape(address)
+    write_private(
+        path,
+        f'<!doctype html>\n<meta charset="utf-8">\n<meta http-equiv="refresh" content="0; url={shown}">\n'
+        f'<title>panfocus</title>\n<p>The page is <a href="{shown}">here</a>.</p>\n',
+    )
+    try:
+        yield path.as_uri()
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _listener(port: int | None) -> socket.socket:

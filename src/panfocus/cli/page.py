@@ -58,11 +58,15 @@ def page(
                 raise
             raise PanfocusError(needs_extra("the page", "Starlette and Uvicorn", "app")) from error
 
-        def say(address: str) -> None:
+        def say(address: str, file: str) -> None:
             terminal.say(f"The page is at {address}")
-            terminal.say("Ctrl-C ends it.")
-            if browser:  # in a thread: some wait until the browser is closed
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            if browser:
+                # Not known: one that is confined, as by snap, may not read the file.
+                terminal.say("The browser opens it; if it does not, open this address there. Ctrl-C ends it.")
+                # In a thread: some wait until the browser is closed.
+                threading.Thread(target=webbrowser.open, args=(file,), daemon=True).start()
+            else:
+                terminal.say("Ctrl-C ends it.")
 
         limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
         with nullcontext() if debug else printed_warnings(terminal):  # with --debug the whole log is shown

@@ -48,8 +48,14 @@ def kept_secret(path: Path) -> str:
             kept = path.read_text("utf-8", errors="replace").strip()
             if _TEXT.fullmatch(kept):
                 return kept
-        path.unlink(missing_ok=True)
-        fresh = secrets.token_urlsafe(32)
+    fresh = secrets.token_urlsafe(32)
+    write_private(path, f"{fresh}\n")
+    return fresh
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, in place of what is there by its name."""
+    with errors_that_name(path):
+        path.unlink(missing_ok=True)  # not written into: it may be a link, or open to others
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{fresh}\n")
-        return fresh
+            file.write(text)
