@@ -60,6 +60,26 @@ def test_the_estimate_tells_of_compiling(tell, serves):
     )
 
 
+def test_settings_that_were_chosen_stay_with_their_stack(tell, serves):
+    page = tell(state="cancelled", options={"method": "pca"})
+    first = page.url
+    other = serves.client.post("/api/stacks", json={"folder": str(serves.root / "beetle")}).json()["id"]
+    page.locator("#settings-details > summary").click()
+    method, align = page.locator("#method"), page.get_by_label("Align", exact=True)
+    method.select_option("coupled")
+    align.select_option("off")
+    expect(page.locator(f"#stack-select option[value={other!r}]")).to_have_count(1)
+    page.locator("#stack-select").select_option(other)
+    expect(method).to_have_value("panfocus")
+    expect(align).to_have_value("auto")
+    page.goto(first)
+    expect(method).to_have_value("coupled")
+    page.reload()
+    expect(method).to_have_value("coupled")
+    expect(align).to_have_value("off")
+    serves.client.delete(f"/api/stacks/{other}").raise_for_status()
+
+
 def test_a_frame_that_is_told_of_alone_changes_what_is_shown_of_all(tell):
     page = tell(state="cancelled")
     scores = "() => [...document.querySelectorAll('.focus-score meter')].map((meter) => meter.value)"

@@ -3,6 +3,7 @@ import { element, fieldOf, setText } from "./dom.js";
 import { createEstimate } from "./estimate.js";
 import { formOf } from "./forms.js";
 import { checkFramesSaved } from "./frame_changes.js";
+import { keep, kept } from "./kept.js";
 import { jobToShow } from "./state.js";
 
 export function mount(root, app) {
@@ -30,14 +31,14 @@ export function mount(root, app) {
 
   app.useOptions = (given) => {
     const chosen = forms.chosen();
-    forms.fill({ ...(given.method ? without(chosen, "settings", "dictionary") : chosen), ...given });
+    forms.choose({ ...(given.method ? without(chosen, "settings", "dictionary") : chosen), ...given });
     forms.details.open = true;
     app.unfold("side");
     app.announce("The settings are filled in.");
   };
 
   app.state.on((now, before) => {
-    if (needsOtherOptions(now, before)) forms.fill(lastOptions(app.state.get()));
+    if (needsOtherOptions(now, before)) forms.fill(optionsToShow(app.state.get()));
     else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries))
       forms.fill(forms.chosen());
     const hindrance = whyNotFuse(app);
@@ -105,7 +106,7 @@ function createForms(app, touched) {
     options,
     element(
       "button",
-      { type: "button", class: "plain small", onclick: () => fill({}) },
+      { type: "button", class: "plain small", onclick: () => choose({}) },
       "Back to the defaults",
     ),
   );
@@ -114,8 +115,16 @@ function createForms(app, touched) {
   function useMethod(name) {
     const rest = without(chosen, "dictionary", "settings", "method");
     const first = app.state.get().methods[0]?.name === name;
-    fill(first ? rest : { ...rest, method: name });
+    choose(first ? rest : { ...rest, method: name });
   }
+
+  /** Take these options as the user's own. */
+  function choose(given) {
+    fill(given);
+    remember();
+  }
+
+  const remember = () => keep(keyOf(app.state.get().selected.stack), chosen);
 
   /** Show these options in the forms. */
   function fill(given) {
@@ -147,6 +156,7 @@ function createForms(app, touched) {
   function thenTell(putField) {
     return (field, value) => {
       putField(field, value);
+      remember();
       tell();
     };
   }
@@ -158,7 +168,7 @@ function createForms(app, touched) {
     touched();
   }
 
-  return { details, fill, chosen: () => chosen };
+  return { details, fill, choose, chosen: () => chosen };
 }
 
 /** Why the selected stack cannot be fused now; null where it can. */
@@ -186,10 +196,12 @@ function needsOtherOptions(now, before) {
   );
 }
 
-/** The options of the fusion that a stack opens with, so that a reload or another tab shows the same. */
-function lastOptions({ jobs, selected }) {
-  return jobToShow(jobs, selected.stack)?.options ?? {};
+/** What was chosen here for a stack, else the options of the fusion that it opens with, as in any other tab. */
+function optionsToShow({ jobs, selected }) {
+  return kept(keyOf(selected.stack)) ?? jobToShow(jobs, selected.stack)?.options ?? {};
 }
+
+const keyOf = (stackId) => `panfocus-options-${stackId}`;
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 

@@ -1,5 +1,7 @@
 /* Rectangles on the picture: drawn with pointer or keyboard cursor, kept as long as the page is open. */
 
+import { keep, kept } from "../kept.js";
+
 const SMALLEST = 4; // pixels a side: less is a click
 
 export class Regions {
@@ -27,7 +29,7 @@ export class Regions {
 
   open(job) {
     this.#job = job;
-    this.list = job ? kept(job) : [];
+    this.list = (job && kept(key(job))) ?? [];
     this.chosen = null;
     this.#corner = null;
     this.changed();
@@ -35,7 +37,7 @@ export class Regions {
 
   /* Some of the list is another now. */
   changed() {
-    if (this.#job) keep(this.#job, this.list);
+    if (this.#job) keep(key(this.#job), this.list);
     this.on.changed();
     this.viewer.repaint();
   }
@@ -123,19 +125,3 @@ function rectangle(one, other, { width, height }) {
 }
 
 const key = (job) => `panfocus-regions-${job.id}`;
-
-function kept(job) {
-  try {
-    return JSON.parse(sessionStorage.getItem(key(job))) ?? [];
-  } catch {
-    return []; // no storage allowed
-  }
-}
-
-function keep(job, list) {
-  try {
-    sessionStorage.setItem(key(job), JSON.stringify(list));
-  } catch {
-    // No storage allowed: the rectangles live until the page is reloaded.
-  }
-}
