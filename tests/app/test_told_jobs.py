@@ -60,6 +60,19 @@ def test_the_estimate_tells_of_compiling(tell, serves):
     )
 
 
+def test_after_a_fusion_the_estimate_tells_of_no_compiling(tell):
+    page = tell(state="running", stage="compile")
+    expect(page.locator("#estimate")).to_contain_text("of memory")
+    answer = {"seconds": 65, "compiling": 60, "memory": 5e8, "n_frames": 3, "width": 9, "height": 9}
+    page.route("**/estimate", lambda route: route.fulfill(json=answer | {"warnings": [], "error": None}))
+    page.locator("#settings-details > summary").click()
+    page.get_by_label("Align", exact=True).select_option("off")
+    expect(page.locator("#estimate")).to_contain_text("for compiling")
+    answer["compiling"] = 0
+    tell(state="cancelled")
+    expect(page.locator("#estimate")).to_have_text("About 1 min 5 s, 500 MB of memory. 3 frames of 9 × 9.")
+
+
 def test_settings_that_were_chosen_stay_with_their_stack(tell, serves):
     page = tell(state="cancelled", options={"method": "pca"})
     first = page.url

@@ -46,7 +46,8 @@ export function mount(root, app) {
     drawButton();
     const frames = fuseable ? framesOf(app.stack()) : null;
     if (!fuseable || now.selected.stack !== before.selected.stack) estimate.say(hindrance ?? "");
-    if (fuseable && shownFrames !== frames) estimate.ask();
+    // The first fusion compiles, which those after it need not.
+    if (fuseable && (shownFrames !== frames || hasEnded(now.jobs, before.jobs))) estimate.ask();
     shownFrames = frames;
   });
 }
@@ -202,6 +203,13 @@ function optionsToShow({ jobs, selected }) {
 }
 
 const keyOf = (stackId) => `panfocus-options-${stackId}`;
+
+function hasEnded(jobs, before) {
+  const going = new Set(before.filter(isGoing).map(({ id }) => id));
+  return jobs.some((job) => going.has(job.id) && !isGoing(job));
+}
+
+const isGoing = ({ state }) => state === "queued" || state === "running";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
