@@ -14,7 +14,9 @@ from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from panfocus.batch import find
 from panfocus.batch.run import _performed, batch_folder, finished_before, plan, run_batch
+from panfocus.batch.summary import Summary
 from panfocus.batch.work import fuse_stack
+from panfocus.io import files
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
@@ -361,6 +363,36 @@ def test_a_stack_of_a_bad_name_fails_and_the_others_are_fused(tmp_path, run):
         ("b\x1b[2J", why),
     ]
     assert sorted(path.name for path in output.iterdir() if path.is_dir()) == ["a", "c"]
+
+
+def test_a_worker_does_not_take_away_the_folder_that_another_has_just_made(tmp_path, monkeypatch):
+    """As when a cluster gives a stack to two workers, or a stack lies in the folder of another."""
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a", "a/b"])
+    damage(data / "a" / "b.png")
+    outer, inner = planned(data, output)
+    make = files.make_folder
+
+    def with_another_at_work(folder):
+        make(folder)
+        monkeypatch.setattr(files, "make_folder", make)
+        assert "cut off before its end" in fuse_stack(outer).error
+
+    with batch_folder(output, ["a", "a/b"]):
+        Summary(output, ["a", "a/b"]).write({})
+        monkeypatch.setattr(files, "make_folder", with_another_at_work)
+        assert "cut off before its end" in fuse_stack(outer).error
+        assert fuse_stack(inner).error is None
+
+
+def test_no_empty_folders_are_left_of_stacks_that_failed(tmp_path, run):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a", "a/b", "c", "c/d"])
+    for name in ("a", "c", "c/d"):
+        damage(data / name / "b.png")
+    assert run("batch", data, "-o", output, "--workers", 1).code == 1
+    assert sorted(path.name for path in output.iterdir() if path.is_dir()) == ["a"]
+    assert [path.name for path in (output / "a").iterdir()] == ["b"]
 
 
 def test_a_folder_with_files_of_others_is_refused(tmp_path, run):

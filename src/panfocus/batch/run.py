@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -167,7 +167,15 @@ def run_batch(
                 summary.write_now_and_then(outcomes)
     finally:
         summary.write(outcomes)
+    _remove_empty([task.folder for task in left if outcomes[task.name].error is not None])
     return [outcomes[name] for name in names]
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove the folders of stacks that nothing came of; nobody may be at work, in them or below them."""
+    for folder in sorted(folders, reverse=True):  # those inside come first
+        with suppress(OSError):  # it holds an older result, or was never made
+            folder.rmdir()
 
 
 def _performed(

@@ -7,7 +7,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,14 +122,11 @@ def fuse_stack(task: Task) -> Outcome:
     try:
         _check_worker(task)
         make_folder(task.folder)
-        try:
-            # Should a cluster have given the stack to two workers, the second finds what the first has made.
-            with locked(task.folder, wait=True):
-                found = recorded(task)
-                return found[1] if found and found[0] == task.fingerprint else _fuse(task)
-        finally:
-            with suppress(OSError):
-                task.folder.rmdir()  # if nothing came of it
+        # Should a cluster have given the stack to two workers, the second finds what the first has made. The
+        # folder stays even if nothing came of it: the other may be about to write into it, or below it.
+        with locked(task.folder, wait=True):
+            found = recorded(task)
+            return found[1] if found and found[0] == task.fingerprint else _fuse(task)
     except PanfocusError as error:
         reason = str(error)
     except MemoryError:
