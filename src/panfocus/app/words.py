@@ -32,6 +32,7 @@ COMMANDS = dict.fromkeys(
         "--apply-output",
         "--apply-to",
         "--channel",
+        "--decisions",
         "--force",
         "--from-report",
         "--jpeg-subsampling",
