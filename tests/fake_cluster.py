@@ -16,8 +16,8 @@ class FakeClient:
     def __init__(self):
         self.given = []
 
-    def submit(self, function, topic, work, task, *, key):
-        size = len(pickle.dumps((function, topic, work, task)))
+    def submit(self, function, topic, needs, work, task, *, key, workers):
+        size = len(pickle.dumps((function, topic, needs, work, task)))
         self.given.append((work.__name__, size))
         return SimpleNamespace(client=self, status="finished", result=lambda timeout: work(*task))
 

@@ -67,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "io": set(BASE),
     "show": {*BASE, "gray", "focus", "methods", "io.ramp", "io.files"},
     "job": {*BELOW_JOBS},
-    "cluster": set(BASE),
+    "cluster": {*BASE, "__init__"},  # for the version
     "perform": {*BASE, "cluster"},
     **{part: {"__init__", *BELOW_JOBS, "job"} for part in FRONT_ENDS},
 }

@@ -1,12 +1,17 @@
 """Work on the machines of a Dask cluster: the little that is needed of it, loaded when it is used."""
 
 import logging
+import os
+import platform
 import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from panfocus._compile_notes import Relay, hear_of_compiling
@@ -35,11 +40,11 @@ class Cluster:
         self._compiling = Relay("on the workers: ")
         self._topic = f"panfocus-{secrets.token_hex(8)}"  # under which workers tell of their compiling
         self._client = self._connected()
-        self._crew = _Crew(address, say)
-        self._crew.look(self._client)
+        self.crew = _Crew(address, say)
+        self.crew.look(self._client)
 
     def perform(
-        self, work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
+        self, work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], needs: Sequence[Path] = ()
     ) -> Generator[tuple[int, Result | Lost]]:
         """Yield the place of a task and the result of `work(*task)`, as they come.
 
@@ -49,10 +54,13 @@ class Cluster:
         too, with the deaths of both times. Those that somebody has cancelled are tried once more, too,
         together. If the connection to the scheduler is cut, what has no result yet is given to it again when
         it is back. A task may so be begun while it is still under way: the work has to see to that.
+
+        A worker that has another panfocus, or does not see the files and folders that the work `needs`, would
+        fail at every task at once, and so get most of them: it is left out.
         """
         waiting = enumerate(tasks)
         suspects: dict[int, tuple[tuple[Any, ...], Lost]] = {}
-        with closing(_Given(self, work)) as given:
+        with closing(_Given(self, work, needs)) as given:
             while True:
                 for i, task in islice(waiting, MOST_UNDER_WAY - len(given.tasks)):
                     given.begin(i, task)
@@ -71,12 +79,19 @@ class Cluster:
                     for i, _, result in given.finished():
                         yield i, suspects[i][1] + result if isinstance(result, Lost) else result
 
-    def submit(self, work: Callable[..., Any], task: tuple[Any, ...]) -> "Future[Any]":
-        """Give a task to the workers, under a new key: begun again, it has not the result of before."""
+    def submit(
+        self, work: Callable[..., Any], task: tuple[Any, ...], needs: "_Needs", workers: Iterable[str] | None
+    ) -> "Future[Any]":
+        """Give a task to some workers, or to any, under a new key: it has not the result of before."""
         if self.is_lost:
             self.connect_again()
         key = f"{work.__name__}-{secrets.token_hex(16)}"  # dashboards show what stands before the dash
-        return self._client.submit(_work_and_tell, self._topic, work, task, key=key)
+        only = None if workers is None else list(workers)
+        return self._client.submit(_work_and_tell, self._topic, needs, work, task, key=key, workers=only)
+
+    def leave_out(self, unfit: "_Unfit") -> None:
+        """Give nothing more to a worker; raise if there is no other, and never was."""
+        self.crew.leave_out(unfit, self._client)
 
     def has_given(self, future: "Future[Any]") -> bool:
         """Whether a future is of this connection, and not of one that was lost."""
@@ -90,7 +105,7 @@ class Cluster:
     def look_at_workers(self) -> None:
         """See now and then which there are."""
         if not self.is_lost:
-            self._crew.look_now_and_then(self._client)
+            self.crew.look_now_and_then(self._client)
 
     @property
     def is_lost(self) -> bool:
@@ -114,7 +129,7 @@ class Cluster:
                     ) from error
                 time.sleep(1)
         self._say("connected again; the work goes on")
-        self._crew.look(self._client)
+        self.crew.look(self._client)
 
     def close(self) -> None:
         """End the connection."""
@@ -158,13 +173,27 @@ def connect(address: str) -> "Client":
         ) from error
 
 
+_Needs = tuple[str, tuple[str, ...]]  # of a worker: the version of panfocus, what it has to see
+
+
+@dataclass(frozen=True)
+class _Unfit:
+    """What a worker returns in place of a result that it cannot make, though others may."""
+
+    address: str
+    host: str
+    fault: str
+
+
 class _Crew:
-    """The workers that a scheduler has; `say` is told why nothing happens when there are none."""
+    """The workers that a scheduler has; `say` is told who is left out, and when nobody is there."""
 
     def __init__(self, address: str, say: Callable[[str], None]) -> None:
         self._address = address
         self._say = say
         self._threads: dict[str, int] = {}  # of each worker, by its address
+        self._unfit: dict[str, str] = {}  # what is wrong with a worker, by its address
+        self._had_fit = False  # one that has made something
         self._had_some = False
         self._waits = False
         self._next_look = 0.0
@@ -174,16 +203,49 @@ class _Crew:
             self.look(client)
 
     def look(self, client: "Client") -> None:
+        self._ask(client)
+        self._tell_if_none()
+
+    def _ask(self, client: "Client") -> None:
         with suppress(Exception):  # a connection that is gone, of which the client will know soon
             self._threads = client.nthreads(callback_timeout=SECONDS_TO_ANSWER)
-        self._tell_if_none()
         self._next_look = time.monotonic() + SECONDS_BETWEEN_CALLS
 
+    @property
+    def fit(self) -> dict[str, int]:
+        """How many threads workers have, by their addresses, but for those that are left out."""
+        return {address: n for address, n in self._threads.items() if address not in self._unfit}
+
+    @property
+    def all_fit(self) -> bool:
+        """Whether nobody is left out that is there."""
+        return len(self.fit) == len(self._threads)
+
+    def has_made_something(self) -> None:
+        """Note that a worker is fit: should it go, others like it may come."""
+        self._had_fit = True
+
+    def leave_out(self, unfit: _Unfit, client: "Client") -> None:
+        if unfit.address in self._unfit:
+            return
+        line = f"workers on {unfit.host} are left out: one {unfit.fault}"
+        known = line in self._unfit.values()
+        self._unfit[unfit.address] = line
+        self._ask(client)
+        if self._threads and not self.fit and not self._had_fit:
+            raise PanfocusError(
+                f"--scheduler {self._address}: no worker is fit for the work; "
+                f"one on {unfit.host} {unfit.fault}"
+            )
+        if not known:
+            self._say(line)
+
     def _tell_if_none(self) -> None:
-        waited, self._waits = self._waits, not self._threads
+        waited, self._waits = self._waits, not self.fit
         if self._waits and not waited:
+            which = "workers" if self.all_fit else "fit workers"
             since = "any more" if self._had_some else "yet"
-            self._say(f"the scheduler at {self._address} has no workers {since}; waiting for them")
+            self._say(f"the scheduler at {self._address} has no {which} {since}; waiting for them")
         elif waited and not self._waits:
             self._say("there are workers; the work goes on")
         self._had_some |= not self._waits
@@ -192,15 +254,50 @@ class _Crew:
 class _Given(Generic[Result]):
     """Tasks that were given to the workers and have no result yet."""
 
-    def __init__(self, cluster: Cluster, work: Callable[..., Result]) -> None:
+    def __init__(self, cluster: Cluster, work: Callable[..., Result], needs: Sequence[Path]) -> None:
+        from panfocus import __version__
+
         self.tasks: dict[int, tuple[Any, ...]] = {}
+        self._waiting: deque[int] = deque()  # to be given to workers
         self._futures: dict[int, Future[Any]] = {}
+        self._chosen: dict[int, set[str]] = {}  # the only workers that a task may go to
         self._cluster = cluster
         self._work = work
+        # What is not seen from here either is no fault of a worker.
+        self._needs: _Needs = (__version__, tuple(str(path) for path in needs if _sees(str(path))))
 
     def begin(self, i: int, task: tuple[Any, ...]) -> None:
         self.tasks[i] = task
-        self._futures[i] = self._cluster.submit(self._work, task)
+        self._waiting.append(i)
+        self._give()
+
+    def _give(self) -> None:
+        """Give to workers what waits: all of it if all are fit, else what those that are will soon be at.
+
+        What is given to some does not go to others that join later: so it is not to be much.
+        """
+        crew = self._cluster.crew
+        workers = None if crew.all_fit else crew.fit
+        room = MOST_UNDER_WAY if workers is None else 2 * sum(workers.values())
+        while self._waiting and len(self._futures) < room:
+            i = self._waiting.popleft()
+            self._futures[i] = self._cluster.submit(self._work, self.tasks[i], self._needs, workers)
+            if workers is not None:
+                self._chosen[i] = set(workers)
+
+    def _take_back(self, places: Iterable[int]) -> None:
+        """Let tasks wait again."""
+        for i in places:
+            del self._futures[i]
+            self._chosen.pop(i, None)
+            self._waiting.append(i)
+
+    def _take_back_stranded(self) -> None:
+        """Let those wait again whose only workers have gone."""
+        stranded = [i for i, chosen in self._chosen.items() if not chosen & self._cluster.crew.fit.keys()]
+        if stranded:
+            self._cluster.cancel([self._futures[i] for i in stranded])
+            self._take_back(stranded)
 
     def finished(self) -> list[tuple[int, tuple[Any, ...], Result | Lost]]:
         """Wait for results; return what has come, with the places and tasks."""
@@ -208,6 +305,7 @@ class _Given(Generic[Result]):
             time.sleep(SECONDS_BETWEEN_LOOKS)
         for i, _ in found:
             del self._futures[i]
+            self._chosen.pop(i, None)
         return [(i, self.tasks.pop(i), result) for i, result in found]
 
     def close(self) -> None:
@@ -215,16 +313,17 @@ class _Given(Generic[Result]):
 
     def _look(self) -> list[tuple[int, Result | Lost]]:
         self._cluster.look_at_workers()
+        self._take_back_stranded()
+        self._give()
         statuses = {i: future.status for i, future in self._futures.items()}
         # Dask cancels all that is under way when it loses the scheduler, though it may be back already.
         cancelled = [self._futures[i] for i, status in statuses.items() if status == "cancelled"]
         if self._cluster.is_lost or any(map(_is_lost, cancelled)):
             self._cluster.connect_again()
         if old := [i for i, future in self._futures.items() if not self._cluster.has_given(future)]:
-            for i in old:
-                self.begin(i, self.tasks[i])
+            self._take_back(old)
             return []
-        found: list[tuple[int, Result | Lost]] = []
+        found: list[tuple[int, Result | Lost | _Unfit]] = []
         for i, status in statuses.items():
             if status == "finished":
                 # It is still fetched: should that fail, the next look finds out why.
@@ -233,10 +332,25 @@ class _Given(Generic[Result]):
             elif status == "cancelled":
                 found.append((i, Lost(0)))
             elif status == "error":
-                found.append((i, self._lost(self._futures[i].exception())))
-        return found
+                found.append((i, self._failed(self._futures[i].exception())))
+        return self._of_fit_workers(found)
 
-    def _lost(self, error: Any) -> Lost:
+    def _of_fit_workers(
+        self, found: list[tuple[int, Result | Lost | _Unfit]]
+    ) -> list[tuple[int, Result | Lost]]:
+        """Return what there is of results; what came to a worker that is not fit waits for another."""
+        results: list[tuple[int, Result | Lost]] = []
+        for i, result in found:
+            if isinstance(result, _Unfit):
+                self._take_back([i])
+                self._cluster.leave_out(result)
+            else:
+                results.append((i, result))
+        if any(not isinstance(result, Lost) for _, result in results):
+            self._cluster.crew.has_made_something()
+        return results
+
+    def _failed(self, error: Any) -> Lost:
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
@@ -258,14 +372,41 @@ def _is_lost(cancelled: "Future[Any]") -> bool:
     return False
 
 
-def _work_and_tell(topic: str, work: Callable[..., Result], task: tuple[Any, ...]) -> Result:
-    """Do a task on a worker, and tell those who listen of compiling."""
+def _work_and_tell(
+    topic: str, needs: _Needs, work: Callable[..., Result], task: tuple[Any, ...]
+) -> Result | _Unfit:
+    """Do a task on a worker that is fit for it, and tell those who listen of compiling."""
     worker = _this_worker()
+    if fault := _fault(*needs):
+        return _Unfit(worker.address, platform.node(), fault)
     stop = hear_of_compiling(lambda line: worker.log_event(topic, line))
     try:
         return work(*task)
     finally:
         stop()
+
+
+def _fault(version: str, seen: Iterable[str]) -> str | None:
+    """Return what is wrong with this worker, if anything is."""
+    from panfocus import __version__
+
+    if __version__ != version:
+        return f"has panfocus {__version__}, needed is {version} as here"
+    for path in seen:
+        if not _sees(path):
+            return f"does not see {path}; use folders that all machines have under the same name"
+    return None
+
+
+def _sees(path: str) -> bool:
+    """Whether there is a file, or a folder with something in it: where nothing is mounted it is empty."""
+    try:
+        if not Path(path).is_dir():
+            return Path(path).exists()
+        with os.scandir(path) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def memory_of_task() -> int | None:

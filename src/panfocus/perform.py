@@ -1,8 +1,9 @@
 """The one way to have many tasks performed: by processes of this machine, or on a cluster."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from panfocus._processes import Lost, in_processes
@@ -27,14 +28,16 @@ def perform(
     tasks: Iterable[tuple[Any, ...]],
     workers: Workers,
     *,
+    needs: Sequence[Path],
     on_leaving: Callable[[], None],
 ) -> Generator[tuple[int, Result | Lost]]:
     """Yield the place of a task and the result of `work(*task)`, as they come; a task is names and numbers.
 
+    `needs`: files and folders that every worker has to see, or it is left out; processes of this machine do.
     Left early, a cluster is left at once; processes end what they are at, of which `on_leaving` is told.
     """
     if workers.cluster:
-        finished = workers.cluster.perform(work, tasks)
+        finished = workers.cluster.perform(work, tasks, needs)
     else:
         finished = in_processes(
             work,

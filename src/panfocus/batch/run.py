@@ -1,6 +1,7 @@
 """All stacks of a batch: what is left to do, who does it, and what came of it."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -55,7 +56,7 @@ def plan(
         )
         warnings = (unread[name],) if name in unread else ()
         origin = fingerprint(request, __version__, folder)
-        tasks.append(Task(name, output, request, origin, __version__, warnings))
+        tasks.append(Task(name, output, request, origin, warnings))
     return tasks
 
 
@@ -187,15 +188,23 @@ def _performed(
 ) -> Generator[tuple[int, Outcome | Lost]]:
     if not tasks:
         return
+    needs = _needs(tasks)
     if cluster:
         # Dask counts a thread for each task; who has more to give says so by --threads.
-        yield from perform(fuse_stack, _shares(tasks, 1), Workers(cluster), on_leaving=on_leaving)
+        shares = _shares(tasks, 1)
+        yield from perform(fuse_stack, shares, Workers(cluster), needs=needs, on_leaving=on_leaving)
         return
     n_processes, memory = _processes_and_memory(processes, len(tasks))
     threads = max(1, available_cores() // n_processes)
     workers = Workers(processes=n_processes, threads=tasks[0].request.threads or threads)
     shares = _shares(tasks, threads, memory=memory)
-    yield from perform(fuse_stack, shares, workers, on_leaving=on_leaving)
+    yield from perform(fuse_stack, shares, workers, needs=needs, on_leaving=on_leaving)
+
+
+def _needs(tasks: Sequence[Task]) -> tuple[Path, ...]:
+    """Name what a worker has to see: the batch's own file, and the folder that all pictures are below."""
+    folders = {Path(name).parent for task in tasks for name in task.request.inputs}
+    return tasks[0].output / SUMMARY, *([Path(os.path.commonpath(folders))] if folders else [])
 
 
 def _processes_and_memory(asked: int | None, n_tasks: int) -> tuple[int, int | None]:

@@ -4,14 +4,13 @@ import dataclasses
 import hashlib
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from panfocus.batch.names import RECORD, SUMMARY, THUMBNAIL, is_own
+from panfocus.batch.names import RECORD, THUMBNAIL, is_own
 from panfocus.errors import FileError, PanfocusError
 from panfocus.job.plain import plain, restored
 from panfocus.job.request import FREE, Request
@@ -41,7 +40,6 @@ class Task:
     output: Path  # folder of the batch
     request: Request
     fingerprint: Fingerprint
-    version: str  # of the panfocus that asks
     warnings: tuple[str, ...] = ()  # what is known before it is begun
 
     @property
@@ -120,7 +118,6 @@ def fuse_stack(task: Task) -> Outcome:
     from panfocus.io.lock import locked
 
     try:
-        _check_worker(task)
         make_folder(task.folder)
         # Should a cluster have given the stack to two workers, the second finds what the first has made. The
         # folder stays even if nothing came of it: the other may be about to write into it, or below it.
@@ -134,17 +131,6 @@ def fuse_stack(task: Task) -> Outcome:
     except Exception as error:  # of whatever kind: the other stacks go on
         reason = f"unexpected {type(error).__name__}: {error}; `panfocus fuse --debug` on it shows where"
     return Outcome(name=task.name, error=reason)
-
-
-def _check_worker(task: Task) -> None:
-    from panfocus import __version__
-
-    if not (task.output / SUMMARY).exists():
-        raise FileError(f"{task.output}: not seen from the worker on {platform.node()}; use a shared folder")
-    if __version__ != task.version:
-        raise PanfocusError(
-            f"the worker on {platform.node()} has panfocus {__version__}, needed is {task.version} as here"
-        )
 
 
 def _fuse(task: Task) -> Outcome:

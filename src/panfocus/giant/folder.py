@@ -58,6 +58,11 @@ class RunFolder:
         return hashlib.sha256(json.dumps(self.plan, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
+    def needs(self) -> tuple[Path, ...]:
+        """What every worker has to see."""
+        return self.path / "plan.json", Path(self.plan["source"])
+
+    @property
     def decisions(self) -> str:
         """Whether channels share a decision."""
         return str(self.plan["decisions"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from panfocus._processes import FINISHING, Lost
 from panfocus.errors import PanfocusError
-from panfocus.giant.folder import RunFolder, Task
+from panfocus.giant.folder import RunFolder, Task, of_task
 from panfocus.giant.work import done_before, work
 from panfocus.job.listener import Listener
 from panfocus.perform import Workers, perform
@@ -49,7 +49,13 @@ class Stages:
     def _performed(self, tasks: Sequence[tuple[Task]]) -> Generator[tuple[int, dict[str, Any] | Lost]]:
         if len(tasks) < 2 and not self.workers.cluster:  # no process is worth while
             return ((i, work(*task)) for i, task in enumerate(tasks))
-        return perform(work, tasks, self.workers, on_leaving=lambda: self.listener.progress(FINISHING, 0.0))
+        return perform(
+            work,
+            tasks,
+            self.workers,
+            needs=of_task(tasks[0][0].folder, tasks[0][0].plan_id).needs if tasks else (),
+            on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
+        )
 
 
 def tasks_of(
