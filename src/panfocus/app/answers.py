@@ -1,15 +1,19 @@
 """How the server answers: plain data, or one line that says what is wrong."""
 
+import asyncio
 import json
 import logging
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from panfocus.errors import PanfocusError
+from panfocus.io.files import read_if_there
 from panfocus.job.sizes import format_size
 
 logger = logging.getLogger(__name__)
@@ -31,6 +35,16 @@ class Answer(JSONResponse):
     def render(self, content: Any) -> bytes:
         """Write the data in one line."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+async def small_file(
+    path: Path, media_type: str, *, missing: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with a file as it is at this moment: one that is sent by and by may be replaced meanwhile."""
+    data = await asyncio.to_thread(read_if_there, path)
+    if data is None:
+        raise Refusal(404, missing)
+    return Response(data, media_type=media_type, headers=headers)
 
 
 def path_number(request: Request, name: str) -> int:

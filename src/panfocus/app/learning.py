@@ -6,10 +6,10 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal
+from panfocus.app.answers import Refusal, small_file
 from panfocus.app.jobs import EXPORTS
 from panfocus.app.tasks.learn import ATOMS
 from panfocus.job.learn import HELP
@@ -145,12 +145,10 @@ def _regions(given: object, frames: list[Any]) -> list[dict[str, Any]]:
     return regions
 
 
-async def _atoms(request: Request) -> FileResponse:
+async def _atoms(request: Request) -> Response:
     app = request.app.state.app
     path = app.store.jobs.folder(app.store.jobs.get(request.path_params["id"])["id"]) / ATOMS
-    if not path.is_file():
-        raise Refusal(404, "there is no picture of atoms yet")
-    return FileResponse(path, media_type="image/png")
+    return await small_file(path, "image/png", missing="there is no picture of atoms yet")
 
 
 async def _dictionary(request: Request) -> FileResponse:

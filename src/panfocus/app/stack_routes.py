@@ -4,12 +4,13 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body, path_number
+from panfocus.app.answers import Answer, Refusal, json_body, path_number, small_file
 
 _KEPT_BY_BROWSERS = {"Cache-Control": "private, max-age=86400"}  # a key is never used again
+_NO_PICTURE = "there is no picture of this frame, or not yet"
 
 
 def _stack(request: Request) -> tuple[Any, dict[str, Any]]:
@@ -63,18 +64,16 @@ async def _remove(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _thumbnail(request: Request) -> FileResponse:
+async def _thumbnail(request: Request) -> Response:
     app, stack = _stack(request)
     path = app.stacks.thumbnail(stack["id"], path_number(request, "frame"))
-    if not path.is_file():
-        raise Refusal(404, "there is no picture of this frame, or not yet")
-    return FileResponse(path, media_type="image/jpeg", headers=_KEPT_BY_BROWSERS)
+    return await small_file(path, "image/jpeg", missing=_NO_PICTURE, headers=_KEPT_BY_BROWSERS)
 
 
-async def _picture(request: Request) -> FileResponse:
+async def _picture(request: Request) -> Response:
     app, stack = _stack(request)
     path = await app.looker.picture(stack, path_number(request, "frame"))
-    return FileResponse(path, media_type="image/jpeg", headers=_KEPT_BY_BROWSERS)
+    return await small_file(path, "image/jpeg", missing=_NO_PICTURE, headers=_KEPT_BY_BROWSERS)
 
 
 routes = [

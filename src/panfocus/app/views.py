@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, path_number
+from panfocus.app.answers import Answer, Refusal, path_number, small_file
 from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.app.tasks.fuse import ARRAYS, LIVE
 from panfocus.io.kept_arrays import KeptArray, KeptArrays
@@ -139,9 +139,7 @@ async def _relief(request: Request) -> Response:
 
 async def _live(request: Request) -> Response:
     path = request.app.state.app.store.jobs.folder(request.path_params["job"]) / LIVE
-    if not path.is_file():
-        raise Refusal(404, "nothing is decided yet")
-    return FileResponse(path, media_type="image/png")
+    return await small_file(path, "image/png", missing="nothing is decided yet")
 
 
 async def _drawn(work: Callable[[], Made]) -> Made:

@@ -225,6 +225,14 @@ def remove_temporaries(folder: Path, *, below: bool = False) -> None:
         path.unlink(missing_ok=True)
 
 
+def read_if_there(path: Path) -> bytes | None:
+    """Return what a file holds at this moment; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
 def read_text(path: Path) -> str:
     """Read a text in UTF-8."""
     with errors_that_name(path):
