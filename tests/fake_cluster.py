@@ -38,5 +38,5 @@ def fake_cluster():
         clients.append(FakeClient())
         return clients[-1]
 
-    with patch("panfocus.cluster.connect", connect):
+    with patch("panfocus.cluster.connection.connect", connect):
         yield clients

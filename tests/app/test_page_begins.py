@@ -83,7 +83,7 @@ def test_keys_skip_to_the_picture_where_there_is_one(page, serves, stack):
     expect(skip).to_have_count(0)
     page.goto(f"{serves.url}/#stack={stack}")
     expect(page.locator("#viewer")).to_be_visible()
-    page.wait_for_function("() => panfocus.viewer.panes.main.loaded")
+    page.wait_for_function("() => panfocus.viewer?.panes.main.loaded")
     page.locator("#skip-to-stack").focus()
     page.keyboard.press("Tab")
     expect(skip).to_be_focused()

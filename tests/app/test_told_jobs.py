@@ -69,6 +69,9 @@ def test_after_a_fusion_the_estimate_tells_of_no_compiling(tell):
     page.get_by_label("Align", exact=True).select_option("off")
     expect(page.locator("#estimate")).to_contain_text("for compiling")
     answer["compiling"] = 0
+    tell(
+        state="running"
+    )  # once more: the page may have read anew what the server knows, which is no such job
     tell(state="cancelled")
     expect(page.locator("#estimate")).to_have_text("About 1 min 5 s, 500 MB of memory. 3 frames of 9 × 9.")
 

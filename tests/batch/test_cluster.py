@@ -16,6 +16,7 @@ from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import cluster
+from panfocus._processes import Lost
 from panfocus.batch import find
 from panfocus.batch.run import batch_folder, finished_before, plan, run_batch
 from panfocus.errors import InputError, PanfocusError
@@ -217,7 +218,7 @@ def test_a_task_that_kills_its_workers_is_lost_and_no_other(tmp_path):
     with two_workers(tmp_path) as started:
         tasks = [(n,) for n in range(4)]
         found = performed(die, tasks, started.scheduler_address)
-    assert found == {0: 0, 1: cluster.Lost(2 * (3 + 1)), 2: 4, 3: 6}
+    assert found == {0: 0, 1: Lost(2 * (3 + 1)), 2: 4, 3: 6}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_what_helps_a_lost_stack_depends_on_who_was_at_it(tmp_path, monkeypatch,
     """`--scheduler` refuses `--workers`."""
     write_stacks(tmp_path / "data", ["a"])
     (task,) = planned(tmp_path / "data", tmp_path / "out")
-    monkeypatch.setattr("panfocus.batch.run.perform", lambda *_, **__: iter([(0, cluster.Lost(4))]))
+    monkeypatch.setattr("panfocus.batch.run.perform", lambda *_, **__: iter([(0, Lost(4))]))
     with batch_folder(tmp_path / "out", ["a"]), fake_cluster():
         connection = cluster.Cluster("tcp://far:8786", print) if on_cluster else None
         (outcome,) = run_batch(
@@ -277,7 +278,7 @@ def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(lo
 
 
 def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_BETWEEN_CALLS", 0.1)
+    monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
     said = []
 
     def go_and_come_back():
@@ -323,8 +324,8 @@ def double(number):
 
 
 def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 1.0)
-    monkeypatch.setattr(cluster, "SECONDS_LOST", 0.0)
+    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_LOST", 0.0)
     host, port = local_cluster.scheduler_address.removeprefix("tcp://").split(":")
     proxy = Proxy((host, int(port)))
     with cluster.connected(f"tcp://127.0.0.1:{proxy.port}", print) as connection:
@@ -339,13 +340,13 @@ def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, m
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here"])
 def test_no_scheduler_is_one_line_that_says_what_to_do(address, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(InputError, match=f"--scheduler {address}: no Dask scheduler answers.*dask scheduler"):
         cluster.connect(address)
 
 
 def test_a_wrong_address_is_told_before_anything_is_written(tmp_path, run, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 0.5)
     write_stacks(tmp_path / "data", ["a"])
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
     assert ran.code == 1
@@ -371,9 +372,9 @@ def of_another_version():
 
 def without_the_pictures():
     """Nothing is mounted where they are."""
-    from panfocus import cluster
+    from panfocus.cluster import on_worker
 
-    cluster._sees = lambda path: not path.endswith("data")
+    on_worker.sees = lambda path: not path.endswith("data")
 
 
 def fused_by(started, data, output):
@@ -432,7 +433,7 @@ def report_where(folder, number):
 
 
 def test_a_fit_worker_that_joins_later_takes_over_from_one_that_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_BETWEEN_CALLS", 0.1)
+    monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
     with two_workers(tmp_path) as started:
         make_unfit(started, of_another_version, slice(1))
         with cluster.connected(started.scheduler_address, print) as connection:

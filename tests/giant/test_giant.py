@@ -322,7 +322,7 @@ def test_a_cluster_does_all_tasks_over_one_connection_and_they_carry_no_pixels(t
 
 def test_a_wrong_address_is_told_before_the_folder_of_the_run_is_made(tmp_path, store, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("panfocus.cluster.SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(pf.InputError, match="no Dask scheduler answers there"):
         fuse_store(store, {"image": tmp_path / "out.ome.zarr"}, scheduler="tcp://127.0.0.1:1")
     assert list(tmp_path.iterdir()) == []

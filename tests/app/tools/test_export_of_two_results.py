@@ -34,7 +34,7 @@ def hold_export(page, job):
 
 def choose(page, job):
     page.locator("#results button", has_text=job["name"]).first.click()
-    page.wait_for_function("(id) => panfocus.viewer.job()?.id === id", arg=job["id"])
+    page.wait_for_function("(id) => panfocus.viewer?.job()?.id === id", arg=job["id"])
 
 
 def test_another_result_is_saved_meanwhile_and_each_answer_stands_with_its_own(page, job, other):
