@@ -70,9 +70,13 @@ def test_a_proposal_that_comes_late_leaves_alone_what_was_chosen_and_typed_meanw
     held = []
     page.route("**/place?*", lambda route: held.extend([route]))
     open_tool(page, "Learn")
-    for place in ((10, 5), (70, 34)), ((10, 85), (70, 114)):  # sharp in frames 1 and 3
-        with page.expect_request("**/place?*"):
-            drag(page, *place)
+    sharp_in_1, sharp_in_3 = ((10, 5), (70, 34)), ((10, 85), (70, 114))
+    for n, place in enumerate([sharp_in_1, sharp_in_3], start=1):
+        page.wait_for_function(LOADED)
+        drag(page, *place)
+        expect(page.locator(".regions fieldset")).to_have_count(n)
+        while len(held) < n:
+            page.wait_for_timeout(50)
     focused = page.get_by_label("Focused in")
     focused.first.select_option("1")
     top = page.get_by_label("Top").first

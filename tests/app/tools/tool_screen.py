@@ -18,8 +18,8 @@ def show(page, serves, job):
 
 def open_tool(page, name):
     page.get_by_role("tab", name=name).click()
-    if name == "Retouch":
-        page.wait_for_function("() => panfocus.viewer.tool?.name === 'retouch'")
+    if name in ("Retouch", "Learn"):  # which draw on the picture, once they have read what was drawn before
+        page.wait_for_function("() => panfocus.viewer.tool")
 
 
 def point(page, row, col):
