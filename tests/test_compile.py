@@ -46,6 +46,33 @@ def test_who_watches_is_told_of_the_begin_and_end_of_compiling_and_whether_code_
     assert second.stdout.splitlines() == ["[7.]", "True True False"], second.stderr
 
 
+ALIGN_FUSE_LEARN = """
+import hashlib
+from importlib.resources import as_file, files
+import numpy as np
+import panfocus as pf
+from panfocus.io.read import read_stack
+with as_file(files("panfocus") / "data" / "sample") as folder:
+    frames = np.stack(read_stack(sorted(folder.glob("*.jpg"))).frames)
+found = pf.align(frames)
+fused = pf.fuse(found.frames)
+coupled = pf.fuse(found.frames[:, :96, :96], method="coupled")
+blurred, sharp = frames[:2, :128, :128, 1] / 255.0
+learned = pf.CoupledDictionary.learn([sharp], [blurred], n_atoms=32, rounds=2, n_samples=999)
+maps = fused.confidence, fused.depth
+made = found.transforms, found.frames, fused.image, *maps, coupled.image, learned.levels
+print(*(hashlib.sha256(np.ascontiguousarray(each)).hexdigest()[:8] for each in made))
+"""  # fmt: skip
+
+
+def test_a_run_that_compiles_gives_the_bits_of_those_that_find_the_code(tmp_path):
+    """numba may keep a function twice, by itself and inside its caller, optimised differently."""
+    first, second = (_run(ALIGN_FUSE_LEARN, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert len(first.stdout.split()) == 7
+    assert first.stdout == second.stdout
+
+
 def _gather(run="{gather}", **environment):
     """Gather a patch, the unit matrix, of energy 8 - 64 (1/8)^2 = 7, in a process that shows the log."""
     gather = "print(c(np.eye(8, dtype='f4'), np.array([0]), np.array([0]), 8)[1])"
@@ -54,9 +81,14 @@ def _gather(run="{gather}", **environment):
         "import numpy as np; from panfocus.patches import centred_patches as c\n"
         + run.replace("{gather}", gather)
     )
+    return _run(run, **environment)
+
+
+def _run(program, **environment):
+    """Run a program in a process of its own, with no cache of code but what the environment names."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
     return subprocess.run(
-        [sys.executable, "-c", run],
+        [sys.executable, "-c", program],
         env=inherited | environment,
         capture_output=True,
         text=True,

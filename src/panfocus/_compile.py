@@ -10,6 +10,10 @@ from numba.core import event
 
 logger = logging.getLogger(__name__)
 
+# Sums may be taken in the order that is quickest, in vector lanes. A loop has one order, in whatever thread
+# it runs, so that its bits are the same every time.
+REGROUPED = {"contract", "reassoc", "nsz"}
+
 
 class _Announcement(event.Listener):
     """Say, once, that code is being compiled; one that is found from an earlier run is not."""
@@ -71,6 +75,10 @@ def compiled(
     One that neither allocates nor returns arrays, nor calls what does, need not count references to them:
     with tuples of arrays that is most of what a short function does. Where no folder can be written, as in a
     read-only container, it is compiled anew in every run.
+
+    Functions that it calls become part of it. Else a run that compiles would call the machine code of such a
+    function by itself, and later runs the copy that is kept with its caller: each was optimised by itself,
+    and may add in another order, or round once where the other rounds twice.
     """
     # As in numpy, x / 0 is no error: a test for it would keep loops from being made into vectors.
     options: dict[str, Any] = {
@@ -78,6 +86,7 @@ def compiled(
         "fastmath": fastmath,
         "error_model": "numpy",
         "_nrt": allocates,
+        "forceinline": True,
     }
 
     def decorate(function: Callable[..., Any]) -> Any:

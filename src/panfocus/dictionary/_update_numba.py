@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._compile import compiled
+from panfocus._compile import REGROUPED, compiled
 
 Array = NDArray[Any]
 
-# Sums may be regrouped into vector lanes: each has one fixed length and runs in one thread, so that its bits
-# are the same every time.
-_compile = compiled(fastmath={"contract", "reassoc", "nsz"})
+_compile = compiled(fastmath=REGROUPED)
 
 
 @_compile

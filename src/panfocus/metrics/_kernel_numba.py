@@ -7,14 +7,15 @@ fused operation, the same one every time.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from panfocus._compile import compiled
 
 Array = NDArray[Any]
 Sigmoid = tuple[float, float, float]  # ceiling Gamma, slope kappa, middle sigma
 
-_compile = numba.njit(nogil=True, cache=True, fastmath={"contract"})
+_compile = compiled(fastmath={"contract"})
 
 
 @_compile

@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._compile import compiled
+from panfocus._compile import REGROUPED, compiled
 
 Array = NDArray[Any]
 
 SUMS = 9  # numbers that are kept of a block
 BORDER = 2.001  # pixels from a plane's end that a place needs at least, for the four pixels around it
-# Sums may be taken in the order that is quickest, which is the same wherever the loop runs.
-QUICK = {"contract", "reassoc", "nsz"}
 
 
 @compiled()
@@ -71,7 +69,7 @@ def _look_along(
     _interpolate(plane, pixels, weights, out)
 
 
-@compiled(fastmath=QUICK)
+@compiled(fastmath=REGROUPED)
 def _find_places(H: Array, y: int, across: Array, down: Array) -> None:
     at_x, at_y, at_z = H[0, 1] * y + H[0, 2], H[1, 1] * y + H[1, 2], H[2, 1] * y + H[2, 2]
     for x in range(len(across)):
@@ -80,7 +78,7 @@ def _find_places(H: Array, y: int, across: Array, down: Array) -> None:
         down[x] = (H[1, 0] * x + at_y) * scale
 
 
-@compiled(fastmath=QUICK)
+@compiled(fastmath=REGROUPED)
 def _find_weights(places: Array, size: int, pixels: Array, a: Array, b: Array, c: Array, d: Array) -> None:
     """Find the first of the four pixels around each place, and the weights of all four."""
     half, one, two = np.float32(0.5), np.float32(1), np.float32(2)
@@ -98,7 +96,7 @@ def _find_weights(places: Array, size: int, pixels: Array, a: Array, b: Array, c
         d[x] = (half * t - half) * t * t
 
 
-@compiled(fastmath=QUICK)
+@compiled(fastmath=REGROUPED)
 def _interpolate(plane: Array, pixels: Array, weights: Array, out: Array) -> None:
     """Add up the sixteen pixels around each place by their weights."""
     for x in range(len(out)):
@@ -158,7 +156,7 @@ def _sees(plane: Array, H: Array, left: int, top: int, side: int) -> bool:
     return True
 
 
-@compiled(fastmath=QUICK)
+@compiled(fastmath=REGROUPED)
 def _sums(here: Array, there: Array, out: Array) -> None:
     n = here.shape[0]
     nothing, quarter = np.float32(0), np.float32(0.25)

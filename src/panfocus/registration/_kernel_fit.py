@@ -4,12 +4,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from panfocus._compile import compiled
+from panfocus._compile import REGROUPED, compiled
 
 Array = NDArray[Any]
-
-# Sums may be taken in the order that is quickest, which is the same wherever the loop runs.
-QUICK = {"contract", "reassoc", "nsz"}
 
 
 @compiled(fastmath={"contract"})
@@ -44,7 +41,7 @@ def normal_equations(
             )
 
 
-@compiled(fastmath=QUICK)
+@compiled(fastmath=REGROUPED)
 def _sum(a: Array, b: Array, c: Array, d: Array, weights: Array) -> float:
     total = 0.0
     for i in range(len(weights)):
