@@ -27,6 +27,23 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)
 
 
+@pytest.fixture
+def chunks_read(monkeypatch) -> list[str]:
+    """The files of chunks that zarr reads, each as often as it does."""
+    from zarr.storage import LocalStore
+
+    read: list[str] = []
+    get = LocalStore.get
+
+    async def watched(self, key, *rest, **named):
+        if key.rpartition("/")[2].replace(".", "").isdecimal():
+            read.append(f"{self.root}/{key}")
+        return await get(self, key, *rest, **named)
+
+    monkeypatch.setattr(LocalStore, "get", watched)
+    return read
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     if not DATA.is_dir():

@@ -64,6 +64,13 @@ def test_values_that_are_no_numbers(value, dtype):
     refused(frames, "frame 2 holds NaN or infinite values; replace them first")
 
 
+def test_only_values_of_frames_are_looked_at(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("panfocus._checks.largest_magnitude", lambda frames, k: looked_at.append(k) or 1.0)
+    frames_array(np.ones((3, 13, 17)))
+    assert looked_at == [0, 1, 2]  # and not at what stands for one, for its shape and type
+
+
 def test_an_array_that_is_not_in_memory_is_looked_through_some_rows_at_a_time(monkeypatch):
     class OnDisk:
         shape, dtype, ndim = (3, 13, 17), np.dtype(np.float32), 3

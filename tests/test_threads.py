@@ -3,7 +3,14 @@ import time
 
 import pytest
 
-from panfocus._threads import available_cores, limit_threads, map_blocks, thread_count
+from panfocus._threads import (
+    available_cores,
+    ended_by,
+    limit_threads,
+    map_blocks,
+    may_end_here,
+    thread_count,
+)
 from panfocus.errors import InputError
 
 
@@ -125,3 +132,25 @@ def test_leaving_early_leaves_no_thread_behind():
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() == before
+
+
+def test_work_ends_between_blocks_and_inside_one_when_the_check_says_so():
+    begun, unwanted = [], threading.Event()
+
+    def check():
+        if unwanted.is_set():
+            raise InterruptedError
+
+    def work(i):
+        begun.append(i)
+        may_end_here()
+        if i == 3:
+            unwanted.set()
+            may_end_here()
+            begun.append("on")
+
+    with limit_threads(2), ended_by(check), pytest.raises(InterruptedError):
+        list(map_blocks(lambda i: list(map_blocks(work, [i])), range(1000)))
+    assert "on" not in begun
+    assert len(begun) < 10
+    assert list(map_blocks(abs, [-1])) == [1]  # nobody asks any more

@@ -38,12 +38,19 @@ def one_of(name: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
-def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
+def frames_array(
+    frames: ArrayLike | Sequence[ArrayLike] | Frames, names: Sequence[str] | None = None
+) -> Frames:
     """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
 
     It has the byte order of this machine.
     What has a shape and a type is an array already, in memory or not; it is looked through frame by frame.
+    In messages frames have their names, by default frame 0, frame 1, ...
     """
+
+    def name(i: int) -> str:
+        return names[i] if names else f"frame {i}"
+
     if is_lazy(frames):
         raise InputError(
             "arrays of Dask and Zarr are taken by `fuse` alone; give frames in memory: np.asarray(frames)"
@@ -56,17 +63,17 @@ def frames_array(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Frames:
             in_memory = isinstance(frames, np.ndarray) and not isinstance(frames, np.memmap)
             frames = in_native_order(np.asarray(frames)) if in_memory else Chosen(frames, range(len(frames)))
         alike = blank(frames.shape[1:], frames.dtype)
-        check_like(alike, "frame 0", alike, "frame 0")
+        check_kind(alike, name(0), alike, name(0))
         if frames.dtype.kind == "f":
             for i in range(len(frames)):
-                check_range(f"frame {i}", largest_magnitude(frames, i))
+                check_range(name(i), largest_magnitude(frames, i))
         return frames
     if not isinstance(frames, Iterable):
         raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
     arrays = [in_native_order(np.asarray(frame)) for frame in frames]
     _check_count(len(arrays))
     for i, array in enumerate(arrays):
-        check_like(array, f"frame {i}", arrays[0], "frame 0")
+        check_like(array, name(i), arrays[0], name(0))
     return np.stack(arrays)
 
 
@@ -87,6 +94,13 @@ def _check_count(n_frames: int) -> None:
 
 def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
     """Refuse a frame that cannot be used, or that does not match the first one."""
+    check_kind(array, name, first, first_name)
+    if array.dtype.kind == "f":
+        check_range(name, largest_magnitude(array[None], 0))
+
+
+def check_kind(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
+    """Refuse a frame by its shape and type; its values, which may not be there yet, are not looked at."""
     if array.ndim not in (2, 3) or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; needed: (h, w) or (h, w, c)")
     if array.dtype.name not in SUPPORTED_DTYPES:
@@ -106,8 +120,6 @@ def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: 
             f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; "
             "all frames need one size: crop them"
         )
-    if array.dtype.kind == "f":
-        check_range(name, largest_magnitude(array[None], 0))
 
 
 def largest_magnitude(frames: Frames, k: int) -> float:

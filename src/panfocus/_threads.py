@@ -14,6 +14,7 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 _limit: ContextVar[int | None] = ContextVar("panfocus_thread_limit", default=None)
+_check: ContextVar[Callable[[], None] | None] = ContextVar("panfocus_check", default=None)
 
 
 def available_cores() -> int:
@@ -40,6 +41,25 @@ def limit_threads(n: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
+@contextmanager
+def ended_by(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` again and again inside the block, in whichever thread works; what it raises ends the work.
+
+    For those who cannot end a process: progress is told tile by tile, and some methods take seconds for one.
+    """
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def may_end_here() -> None:
+    """End the work, if the check of `ended_by` says so: called between steps of well under a second."""
+    if check := _check.get():
+        check()
+
+
 def map_blocks(
     work: Callable[[Block], Result], blocks: Iterable[Block], *, threads: int | None = None
 ) -> Iterator[Result]:
@@ -49,12 +69,17 @@ def map_blocks(
     the limit. Only two blocks a thread are under way at once, so that memory does not grow with the number of
     blocks. Leaving early, by an exception or Ctrl-C, drops the blocks that have not begun.
     """
+
+    def checked(block: Block) -> Result:
+        may_end_here()
+        return work(block)
+
     threads = threads or thread_count()
     under_way: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for block in blocks:
-                under_way.append(pool.submit(copy_context().run, work, block))
+                under_way.append(pool.submit(copy_context().run, checked, block))
                 if len(under_way) >= 2 * threads:
                     yield under_way.popleft().result()
             while under_way:

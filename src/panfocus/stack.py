@@ -64,9 +64,13 @@ class LazyFrames(ABC):
         numbers = range(len(self))[chosen]
         of_each = np.broadcast_to(np.empty((), self.dtype), self.shape[1:])[tuple(place)].shape
         frames = np.empty((len(numbers), *of_each), self.dtype)
-        for room, k in zip(frames, numbers, strict=True):
-            room[...] = self._frame(k, tuple(place))
+        self._read_into(frames, numbers, tuple(place))
         return frames
+
+    def _read_into(self, frames: NDArray[Any], numbers: range, place: tuple[Any, ...]) -> None:
+        """Fill an array with several frames, or a rectangle of each: one by one, unless one knows better."""
+        for room, k in zip(frames, numbers, strict=True):
+            room[...] = self._frame(k, place)
 
     @abstractmethod
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:

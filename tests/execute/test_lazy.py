@@ -117,6 +117,33 @@ def test_frames_by_blocks_are_indexed_like_an_array(frames):
     np.testing.assert_array_equal(blocks[2], frames[2])
 
 
+def test_samples_of_frames_that_share_blocks_are_read_once_for_all(rng, monkeypatch):
+    """Of 5 frames in blocks of 3: one strip is read twice, not five times, though no block can be kept."""
+    monkeypatch.setattr("panfocus.execute.lazy.KEPT_BYTES", 4000)
+    monkeypatch.setattr("panfocus.execute.lazy.SAMPLED", 200)
+    pixels = rng.integers(0, 255, (5, 40, 50), np.uint8)
+    read = []
+
+    class Watched:
+        shape, dtype, chunks = pixels.shape, pixels.dtype, (3, 40, 50)
+
+        def __getitem__(self, key):
+            read.append(key)
+            return pixels[key]
+
+    frames = BlockFrames(Watched(), sampled=True)
+    for _ in range(2):
+        for k in range(5):
+            for top in (0, 36):
+                part = frames[k, top : top + 4, 0:50]
+                np.testing.assert_array_equal(part, pixels[k, top : top + 4])
+                part[:] = 0  # what is kept stays as it is
+    assert len(read) == 4
+    monkeypatch.setattr("panfocus.execute.lazy.SAMPLED", 1200)  # one frame at a time is all that fits
+    np.testing.assert_array_equal(BlockFrames(Watched(), sampled=True)[:, 3:9], pixels[:, 3:9])
+    assert len(read) == 4 + 5
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

@@ -11,21 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import blank, check_like
+from panfocus._checks import blank, check_kind
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError, needs_extra
 from panfocus.execute.parts import Corrections, fuse_part, read_for
 from panfocus.execute.tiled import layers_of, tile_side
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
-from panfocus.stack import LazyFrames, in_native_order
+from panfocus.stack import SAMPLED, LazyFrames, in_native_order
 
 KEPT_BYTES = 1 << 28  # of blocks that were read last; one of them, if that is larger
 
 
 class BlockFrames(LazyFrames):
-    """Frames of a Dask or Zarr array, read in its own blocks, of which the last few are kept."""
+    """Frames of a Dask or Zarr array, read in its own blocks, of which the last few are kept.
 
-    def __init__(self, array: Any) -> None:
+    Of frames that are only `sampled`, by the same few rectangles in one after another, these are kept where a
+    block holds several frames and not all blocks fit: else each block would be read once a frame.
+    """
+
+    def __init__(self, array: Any, *, sampled: bool = False) -> None:
         if any(math.isnan(length) for length in array.shape):
             raise InputError("the size of the frames is not known; call compute_chunk_sizes() on them first")
         super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype))
@@ -33,10 +37,14 @@ class BlockFrames(LazyFrames):
         self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
         self._kept: OrderedDict[tuple[int, ...], NDArray[Any]] = OrderedDict()
         self._one_at_a_time = threading.Lock()
+        is_deep = len(self._starts[0]) - 1 < len(self)
+        self._reads_ahead = sampled and is_deep and math.prod(self.shape) * self.dtype.itemsize > KEPT_BYTES
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         keys = [slice(k, k + 1), *place, *(slice(None) for _ in self.shape[len(place) + 1 :])]
         spans = [range(n)[key] for key, n in zip(keys, self.shape, strict=True)]
+        if self._reads_ahead:
+            return self._with_next(k, spans[1:])
         part = np.empty([len(span) for span in spans], self.dtype)
         touched = [
             range(bisect_right(starts, span.start) - 1, bisect_right(starts, span.stop - 1))
@@ -55,17 +63,34 @@ class BlockFrames(LazyFrames):
         return np.asarray(part[0])
 
     def _block(self, block: tuple[int, ...]) -> NDArray[Any]:
+        spans = [range(starts[i], starts[i + 1]) for starts, i in zip(self._starts, block, strict=True)]
+        return self._read(spans)
+
+    def _with_next(self, k: int, rectangle: list[range]) -> NDArray[Any]:
+        """Return a rectangle of frame k, read together with those of others in the same block.
+
+        They are so many that all samples of theirs take half of what may be kept: reading takes the other.
+        """
+        values = max(math.prod(map(len, rectangle)), SAMPLED * math.prod(self.shape[3:]))
+        at_once = max(1, KEPT_BYTES // 2 // (values * self.dtype.itemsize))
+        block = bisect_right(self._starts[0], k) - 1
+        begin, end = self._starts[0][block : block + 2]
+        first = k - (k - begin) % at_once
+        several = self._read([range(first, min(first + at_once, end)), *rectangle])
+        return np.array(several[k - first])  # the kept one is not to be changed
+
+    def _read(self, spans: Sequence[range]) -> NDArray[Any]:
+        """Return a part of the array, as it was kept or is read now."""
+        key = tuple(edge for span in spans for edge in (span.start, span.stop))
         with self._one_at_a_time:
-            if block in self._kept:
-                self._kept.move_to_end(block)
-                return self._kept[block]
-            spans = (slice(starts[i], starts[i + 1]) for starts, i in zip(self._starts, block, strict=True))
-            values = np.asarray(self.array[tuple(spans)])
-            while (
-                self._kept and sum(kept.nbytes for kept in self._kept.values()) + values.nbytes > KEPT_BYTES
-            ):
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+            needed = math.prod(map(len, spans)) * self.dtype.itemsize
+            while self._kept and sum(kept.nbytes for kept in self._kept.values()) + needed > KEPT_BYTES:
                 self._kept.popitem(last=False)
-            self._kept[block] = values
+            values = np.asarray(self.array[tuple(slice(span.start, span.stop) for span in spans)])
+            self._kept[key] = values
             return values
 
 
@@ -74,7 +99,7 @@ def stacked(frames: Sequence[Any]) -> Any:
     da, _ = _import_dask()
     alike = [blank(tuple(frame.shape), np.dtype(frame.dtype)) for frame in frames]
     for i, frame in enumerate(alike):
-        check_like(frame, f"frame {i}", alike[0], "frame 0")
+        check_kind(frame, f"frame {i}", alike[0], "frame 0")
     return da.stack([da.asanyarray(frame) for frame in frames])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._float import FloatArray, IntArray
+from panfocus._threads import may_end_here
 from panfocus.compose import by_votes
 from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
@@ -78,4 +79,6 @@ def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: in
 def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
     """Cut rows of patches into blocks that hold few enough of them to stay in the cache."""
     step = max(1, PATCHES_PER_BLOCK // n_cols)
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+    for start in range(0, n_rows, step):
+        may_end_here()
+        yield slice(start, min(start + step, n_rows))
