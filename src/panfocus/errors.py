@@ -24,6 +24,18 @@ class AlignmentError(PanfocusError):
         self.frames = frames
 
 
+class MissingExtraError(PanfocusError):
+    """A library that an extra of panfocus brings is not installed."""
+
+
+class NotEnoughMemoryError(InputError):
+    """More memory would be needed than may be taken; `needed` are the bytes."""
+
+    def __init__(self, message: str, needed: int) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+
 def needs_extra(what: str, packages: str, extra: str) -> str:
     """Say that something needs packages, and how to get them: an extra of panfocus brings them."""
     return f"{what} needs {packages}: pip install 'panfocus[{extra}]'"

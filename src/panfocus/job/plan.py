@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from panfocus.errors import InputError
+from panfocus.errors import NotEnoughMemoryError
 from panfocus.job.sizes import format_size
 
 if TYPE_CHECKING:
@@ -167,9 +167,10 @@ def _limit(least: int, enough: int, max_memory: int | None) -> int:
     else:
         allowed, said = max_memory, f"{format_size(max_memory)} of --max-memory; allow more, or use"
     if least > allowed:
-        raise InputError(
+        raise NotEnoughMemoryError(
             f"about {format_size(least)} of memory would be needed, more than the {said} "
-            "fewer or smaller frames"
+            "fewer or smaller frames",
+            needed=least,
         )
     return max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
 

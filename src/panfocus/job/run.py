@@ -77,18 +77,23 @@ def write_results(
     *,
     force: bool,
     applied: Sequence[Applied] = (),
+    named: Callable[[Path], Path] = Path.absolute,
+    beside: Mapping[Path, str] | None = None,
 ) -> None:
-    """Write all files, the report last: it tells of the others, and of `applied` sets what is known then."""
+    """Write all files, the report last: it tells of the others, and of `applied` sets what is known then.
+
+    `named(path)` is how it names a file; `beside` tells the kinds of files that are no outputs by themselves.
+    """
     from panfocus.io.files import write_files
     from panfocus.io.write import encode_json
 
     started = time.perf_counter()
-    kinds = {path: kind for kind, path in writing.outputs.files(writing.n_slabs).items()}
+    kinds = {path: kind for kind, path in writing.outputs.files(writing.n_slabs).items()} | dict(beside or {})
     written: list[dict[str, Any]] = []
 
     def tell(path: Path, digest: str, size: int) -> None:
-        where = str(path.absolute())
-        written.append({"kind": kinds.get(path, "step"), "path": where, "sha256": digest, "bytes": size})
+        kind, where = kinds.get(path, "step"), str(named(path))
+        written.append({"kind": kind, "path": where, "sha256": digest, "bytes": size})
 
     def write_report(file: Any) -> None:
         times["write"] = round(time.perf_counter() - started, 3)
