@@ -13,8 +13,9 @@ class FakeClient:
 
     status = "running"
 
-    def __init__(self):
+    def __init__(self, memory_limit):
         self.given = []
+        self.memory_limit = memory_limit
 
     def submit(self, function, topic, needs, work, task, *, key, workers):
         size = len(pickle.dumps((function, topic, needs, work, task)))
@@ -25,17 +26,23 @@ class FakeClient:
     def nthreads(self, callback_timeout):
         return {"tcp://here": 1}
 
+    def scheduler_info(self, n_workers):
+        return {"workers": {"tcp://here": {"memory_limit": self.memory_limit, "nthreads": 1}}}
+
+    def run(self, function, *arguments, workers, on_error, callback_timeout):
+        return {worker: function(*arguments) for worker in workers}
+
     def cancel(self, futures): ...
     def close(self, timeout): ...
 
 
 @contextmanager
-def fake_cluster():
+def fake_cluster(memory_limit=0):
     """Let every address be that of such a cluster; yield a list of the connections that were made to it."""
     clients = []
 
     def connect(address):
-        clients.append(FakeClient())
+        clients.append(FakeClient(memory_limit))
         return clients[-1]
 
     with patch("panfocus.cluster.connection.connect", connect):

@@ -186,6 +186,20 @@ def test_a_stack_that_cannot_be_fused_anew_keeps_its_result(fused, run):
     assert {path: path.read_bytes() for path in (output / "a").iterdir()} == before
 
 
+def test_a_worker_that_an_earlier_run_has_left_replaces_nothing_of_a_later_one(tmp_path):
+    """Workers of a cluster finish what they are at when the run has ended already."""
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a"])
+    (old,) = planned(data, output, method="pca")
+    (new,) = planned(data, output, method="dwt")
+    assert fuse_stack(old).error is None
+    assert fuse_stack(new).error is None  # also if the left one was first
+    picture = (output / "a" / "fused.png").read_bytes()
+    assert fuse_stack(old).error == "a run that was begun later has fused it"
+    assert (output / "a" / "fused.png").read_bytes() == picture
+    assert fuse_stack(new).kept
+
+
 def test_files_of_an_older_result_do_not_stay_beside_a_newer_one(fused, run):
     data, output = fused
     (output / "a" / "notes.txt").write_text("mine")

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import pickle
-import platform
 import signal
 import socket
 import threading
@@ -12,18 +11,16 @@ import time
 from contextlib import closing, contextmanager, suppress
 
 import pytest
+from small_clusters import distributed, planned, two_workers
 from stacks import check_complete, damage, finish, n_finished, write_stacks
 
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import cluster
 from panfocus._processes import Lost
-from panfocus.batch import find
 from panfocus.batch.run import batch_folder, finished_before, plan, run_batch
 from panfocus.errors import InputError, PanfocusError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
-
-distributed = pytest.importorskip("distributed")
 
 N_STACKS = 40
 
@@ -73,28 +70,10 @@ class Proxy:
             return
 
 
-def two_workers(folder):
-    return distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        memory_limit="2GB",
-        dashboard_address=None,
-        local_directory=str(folder),
-        silence_logs=50,
-    )
-
-
 @pytest.fixture(scope="module")
 def local_cluster(tmp_path_factory):
     with two_workers(tmp_path_factory.mktemp("dask")) as started:
         yield started
-
-
-def planned(data, output):
-    """Return the tasks of a batch, with no settings."""
-    stacks = find.by_folders(data, without=output).stacks
-    like = Request(inputs=(), outputs=Outputs())
-    return plan(stacks, output, like, folder=data, file_format="png", maps=())
 
 
 def slowly(task):
@@ -362,85 +341,3 @@ def test_what_is_no_address_is_told_in_one_line_and_nothing_follows(tmp_path, co
     assert code == 1
     assert err.startswith(f"panfocus: --scheduler {address}: no Dask scheduler answers there; ")
     assert err.count("\n") == 1, err
-
-
-def of_another_version():
-    import panfocus
-
-    panfocus.__version__ = "0.0.9"
-
-
-def without_the_pictures():
-    """Nothing is mounted where they are."""
-    from panfocus.cluster import on_worker
-
-    on_worker.sees = lambda path: not path.endswith("data")
-
-
-def fused_by(started, data, output):
-    """Run a batch on a cluster; return what came of it, what was warned of, and what was said."""
-    said, warned = [], []
-    tasks = planned(data, output)
-    with (
-        cluster.connected(started.scheduler_address, said.append) as connection,
-        batch_folder(output, [task.name for task in tasks]),
-    ):
-        outcomes = run_batch(tasks, done=[], warn=warned.append, progress=lambda *_: None, cluster=connection)
-    return outcomes, warned, said
-
-
-def make_unfit(started, spoil, which):
-    with distributed.Client(started.scheduler_address, set_as_default=False) as client:
-        addresses = sorted(client.nthreads())[which]
-        client.run(spoil, workers=addresses)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "fault"),
-    [
-        (of_another_version, "has panfocus 0.0.9, needed is "),
-        (without_the_pictures, "does not see "),
-    ],
-)
-def test_a_worker_that_is_not_fit_is_left_out_and_named_once(tmp_path, spoil, fault):
-    data, output = tmp_path / "data", tmp_path / "out"
-    write_stacks(data, [f"well-{i}" for i in range(8)])
-    with two_workers(tmp_path) as started:
-        make_unfit(started, spoil, slice(1))
-        outcomes, warned, said = fused_by(started, data, output)
-    assert (warned, [outcome.error for outcome in outcomes]) == ([], [None] * 8)
-    (line,) = said
-    assert line.startswith(f"workers on {platform.node()} are left out: one {fault}")
-    check_complete(data, output, tmp_path, damaged=())
-
-
-def test_without_a_fit_worker_the_run_ends_with_one_line(tmp_path):
-    data, output = tmp_path / "data", tmp_path / "out"
-    write_stacks(data, ["a", "b", "c"])
-    with two_workers(tmp_path) as started:
-        make_unfit(started, of_another_version, slice(2))
-        with pytest.raises(
-            PanfocusError, match=r"no worker is fit for the work; one on .* has panfocus 0.0.9"
-        ):
-            fused_by(started, data, output)
-    assert n_finished(output) == 0
-
-
-def report_where(folder, number):
-    (folder / f"begun-{number}").touch()
-    time.sleep(0.1)
-    return os.getpid()
-
-
-def test_a_fit_worker_that_joins_later_takes_over_from_one_that_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
-    with two_workers(tmp_path) as started:
-        make_unfit(started, of_another_version, slice(1))
-        with cluster.connected(started.scheduler_address, print) as connection:
-            results = connection.perform(report_where, [(tmp_path, n) for n in range(40)])
-            _, first = next(results)
-            with distributed.Client(started.scheduler_address, set_as_default=False) as client:
-                client.run(os._exit, 1, workers=sorted(client.nthreads())[1:], on_error="ignore")
-            pids = {pid for _, pid in results}
-    assert pids - {first}  # the nanny has started another in its place
-    assert len(list(tmp_path.glob("begun-*"))) == 40

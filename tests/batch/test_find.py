@@ -1,5 +1,6 @@
 """Which files are which stack."""
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -241,8 +242,8 @@ def test_a_stack_of_a_bad_name_is_set_apart_and_refuses_no_other(tmp_path, name,
     touch(tmp_path, "A/1.png", "A/2.png", f"{name}/1.png", f"{name}/2.png", f"{name}/3.bmp")
     found = find.by_folders(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["A"]
-    assert list(found.unnamed) == [name]
-    assert found.unnamed[name].startswith(f"no name for a stack: {reason}")
+    assert list(found.failed) == [name]
+    assert found.failed[name].startswith(f"no name for a stack: {reason}")
 
 
 def test_a_slash_at_the_end_of_a_name_is_left_out(tmp_path):
@@ -266,3 +267,18 @@ def test_no_stack_at_all_says_how_else_they_may_be_told_apart(tmp_path):
     touch(tmp_path, "1.png", "2.png")
     with pytest.raises(InputError, match="--pattern, --csv and --files"):
         find.by_folders(tmp_path, without=tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_read_is_told_of_as_a_stack_that_failed(tmp_path, monkeypatch):
+    touch(tmp_path / "data", "a/1.png", "a/2.png", "b/1.png", "b/2.png")
+    scandir = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "b":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = find.by_folders(tmp_path / "data", without=tmp_path / "out")
+    assert list(found.stacks) == ["a"]
+    assert found.failed == {"b": "this folder cannot be read (Permission denied)"}

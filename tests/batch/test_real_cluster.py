@@ -138,7 +138,7 @@ def test_an_interrupted_store_says_where_its_tiles_are_kept_and_goes_on(tmp_path
         return command("fuse", tmp_path / "stack.zarr", "-o", output, *memory, *scheduler)
 
     first = start()
-    while len(list(part.glob("done-fuse-*.json"))) < 2:
+    while len(list(part.rglob("done-fuse-*.json"))) < 2:
         assert first.poll() is None, first.communicate()
         time.sleep(0.01)
     first.send_signal(signal.SIGTERM)

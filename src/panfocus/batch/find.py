@@ -20,7 +20,7 @@ class Found:
     stacks: dict[str, tuple[Path, ...]]
     left: tuple[Path, ...] = ()
     unread: dict[str, str] = field(default_factory=dict)  # what is said of pictures that stacks do without
-    unnamed: dict[str, str] = field(default_factory=dict)  # why others, by their names, can have no results
+    failed: dict[str, str] = field(default_factory=dict)  # why others, by their names, can have no results
     again: tuple[Path, ...] = ()  # folders that links lead to and that are there by another name
 
 
@@ -39,7 +39,7 @@ def by_folders(folder: Path, *, without: Path) -> Found:
         if others:
             unread[name] = left_out(others, below)
     none = f"{folder}: no folder below it holds two or more images of a stack"
-    return _checked(Found(stacks, tuple(left), unread, again=tuple(tree.again)), none)
+    return _checked(Found(stacks, tuple(left), unread, tree.failed, tuple(tree.again)), none)
 
 
 def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
@@ -72,7 +72,8 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
         {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()},
         tuple(left),
         {name: left_out(unread[name], folder) for name in stacks if name in unread},
-        again=tuple(tree.again),
+        tree.failed,
+        tuple(tree.again),
     )
     return _checked(found, f"--pattern {pattern}: no image below {folder} has such a path")
 
@@ -98,7 +99,7 @@ def by_files(folder: Path, *, without: Path) -> Found:
     for path, name in zip(several, names, strict=True):
         short = name.with_suffix("").as_posix()  # unless another stack has that name
         stacks[name.as_posix() if short in stacks or short in whole else short] = (path,)
-    found = Found(stacks, tuple(left), again=tuple(tree.again))
+    found = Found(stacks, tuple(left), failed=tree.failed, again=tuple(tree.again))
     return _checked(found, f"{folder}: no file below it has several pages")
 
 
@@ -115,10 +116,11 @@ def by_table(folder: Path, table: Path) -> Found:
 
 @dataclass(frozen=True)
 class _Tree:
-    """Folders with the names of their files, stores, and folders that are there by another name."""
+    """Folders with the names of their files; stores; folders that are there by another name."""
 
     places: dict[Path, list[str]] = field(default_factory=dict)
     stores: list[Path] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)  # why folders, by their names, cannot be read
     again: list[Path] = field(default_factory=list)
 
 
@@ -132,13 +134,18 @@ def _tree(folder: Path, without: Path) -> _Tree:
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")
     tree = _Tree()
+
+    def fail(error: OSError) -> None:
+        name = os.path.relpath(error.filename, folder).replace(os.sep, "/")
+        tree.failed[name] = f"this folder cannot be read ({error.strerror})"
+
     results = os.path.realpath(without)
     seen: set[str] = set()
     starts = [folder]
     while starts:
         links: list[Path] = []
         for start in in_natural_order(starts):
-            for place, below, files in os.walk(start):
+            for place, below, files in os.walk(start, onerror=fail):
                 path, real = Path(place), os.path.realpath(place)
                 if real in seen:
                     tree.again.append(path)
@@ -194,6 +201,7 @@ def _checked(found: Found, none: str) -> Found:
         raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
     if not found.stacks:
         named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
+        named += "".join(f"; {name}: {reason}" for name, reason in list(found.failed.items())[:1])
         raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
     unnamed = {name: reason for name in found.stacks if (reason := why_no_name(name))}
     good = [name for name in found.stacks if name not in unnamed]
@@ -204,5 +212,5 @@ def _checked(found: Found, none: str) -> Found:
         found,
         stacks={checked_name(name): found.stacks[name] for name in good},
         unread={checked_name(name): found.unread[name] for name in good if name in found.unread},
-        unnamed=unnamed,
+        failed=unnamed | found.failed,
     )

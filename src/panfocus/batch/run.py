@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -42,7 +43,7 @@ def plan(
     """
     from panfocus import __version__
 
-    output = output.absolute()
+    output, begun = output.absolute(), time.time()
     dictionary = (
         like.dictionary.absolute() if like.dictionary and like.dictionary.exists() else like.dictionary
     )
@@ -56,7 +57,7 @@ def plan(
         )
         warnings = (unread[name],) if name in unread else ()
         origin = fingerprint(request, __version__, folder)
-        tasks.append(Task(name, output, request, origin, warnings))
+        tasks.append(Task(name, output, request, origin, begun, warnings))
     return tasks
 
 
@@ -72,16 +73,24 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 
     Refused are also `names` of stacks that its file system does not tell apart.
     """
-    from panfocus.io.files import folder_for, ignores_case, read_json
-    from panfocus.io.lock import LOCK, locked
+    from panfocus.io.files import folder_for, ignores_case
+    from panfocus.io.lock import locked
 
     with folder_for(output), locked(output):
-        others = any(path.name != LOCK for path in output.iterdir())
-        if others and not ((output / SUMMARY).exists() and "stacks" in read_json(output / SUMMARY)):
-            raise FileError(f"{output} holds files of other origin; choose another folder")
+        check_folder(output)
         if ignores_case(output):
             check_distinct(names, without_case)
         yield
+
+
+def check_folder(output: Path) -> None:
+    """Refuse a folder for a batch that holds something else."""
+    from panfocus.io.files import read_json
+    from panfocus.io.lock import LOCK
+
+    others = output.is_dir() and any(path.name != LOCK for path in output.iterdir())
+    if others and not ((output / SUMMARY).exists() and "stacks" in read_json(output / SUMMARY)):
+        raise FileError(f"{output} holds files of other origin; choose another folder")
 
 
 def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
@@ -90,10 +99,12 @@ def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
     Results of other settings, or of another version, are refused: they would be mixed. By `force` all that
     is of other origin is left to be redone.
     """
-    found = [(task, *record) for task in tasks if (record := recorded(task))]
+    found = [(task, record) for task in tasks if (record := recorded(task))]
     if force:
-        return [outcome for task, origin, outcome in found if origin == task.fingerprint]
-    others = [(task, why) for task, origin, _ in found if (why := _other_origin(origin, task.fingerprint))]
+        return [record.outcome for task, record in found if record.fingerprint == task.fingerprint]
+    others = [
+        (task, why) for task, record in found if (why := _other_origin(record.fingerprint, task.fingerprint))
+    ]
     if others:
         (first, why), *more = others
         raise FileError(
@@ -102,8 +113,8 @@ def finished_before(tasks: Sequence[Task], *, force: bool) -> list[Outcome]:
             + "; choose another folder, or have them fused anew with --force"
         )
     return [
-        outcome if origin == task.fingerprint else Outcome(name=task.name, error=CHANGED)
-        for task, origin, outcome in found
+        record.outcome if record.fingerprint == task.fingerprint else Outcome(name=task.name, error=CHANGED)
+        for task, record in found
     ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from panfocus.batch.names import RECORD, THUMBNAIL, is_own
-from panfocus.errors import FileError, PanfocusError
+from panfocus.errors import FileError, NotEnoughMemoryError, PanfocusError
 from panfocus.job.plain import plain, restored
 from panfocus.job.request import FREE, Request
 
@@ -40,6 +40,7 @@ class Task:
     output: Path  # folder of the batch
     request: Request
     fingerprint: Fingerprint
+    begun: float  # when its run was, in seconds since 1970: of two runs the later one's result counts
     warnings: tuple[str, ...] = ()  # what is known before it is begun
 
     @property
@@ -61,6 +62,15 @@ class Outcome:
     files: tuple[str, ...] = ()  # in its folder, the fused picture first
     warnings: tuple[str, ...] = ()
     kept: bool = False  # was there from an earlier run
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a result depends on, what it is, and when the run that made it was begun."""
+
+    fingerprint: Fingerprint
+    outcome: Outcome
+    begun: float = 0.0
 
 
 def fingerprint(request: Request, version: str, folder: Path) -> Fingerprint:
@@ -88,32 +98,34 @@ def _size_and_time(path: Path) -> tuple[int, int] | tuple[()]:
     return found.st_size, found.st_mtime_ns
 
 
-def recorded(task: Task) -> tuple[Fingerprint, Outcome] | None:
-    """Return the fingerprint and outcome of a result that is there, whole."""
+def recorded(task: Task) -> Record | None:
+    """Return the record of a result that is there, whole."""
     record = _record_in(task.folder)
-    if not record or not all((task.folder / name).is_file() for name in record[1].files):
+    if not record or not all((task.folder / name).is_file() for name in record.outcome.files):
         return None
     # The name too: on a disk that ignores case the folder may have had another.
-    return record[0], dataclasses.replace(record[1], name=task.name, kept=True)
+    outcome = dataclasses.replace(record.outcome, name=task.name, kept=True)
+    return dataclasses.replace(record, outcome=outcome)
 
 
-def _record_in(folder: Path) -> tuple[Fingerprint, Outcome] | None:
+def _record_in(folder: Path) -> Record | None:
     from panfocus.io.files import read_json
 
     try:
-        record = read_json(folder / RECORD)
-        outcome: Outcome = restored(record["outcome"], Outcome)
-        found = record["fingerprint"]
+        found = read_json(folder / RECORD)
+        outcome: Outcome = restored(found["outcome"], Outcome)
+        origin = found["fingerprint"]
     except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
         return None
     try:
-        return restored(found, Fingerprint), outcome
+        return Record(restored(origin, Fingerprint), outcome, float(found.get("begun", 0.0)))
     except (TypeError, ValueError):  # of a version that kept something else
-        return Fingerprint("", "", ""), outcome
+        return Record(Fingerprint("", "", ""), outcome)
 
 
 def fuse_stack(task: Task) -> Outcome:
     """Fuse a stack, unless its result is there; whatever is wrong with it is told in the outcome."""
+    from panfocus.cluster import LeftToLargerError, memory_of_task
     from panfocus.io.files import make_folder
     from panfocus.io.lock import locked
 
@@ -123,7 +135,16 @@ def fuse_stack(task: Task) -> Outcome:
         # folder stays even if nothing came of it: the other may be about to write into it, or below it.
         with locked(task.folder, wait=True):
             found = recorded(task)
-            return found[1] if found and found[0] == task.fingerprint else _fuse(task)
+            if found and found.fingerprint == task.fingerprint:
+                return found.outcome
+            if found and found.begun > task.begun:  # this is a worker that a run has left, as clusters do
+                raise FileError("a run that was begun later has fused it")
+            return _fuse(task)
+    except NotEnoughMemoryError as error:
+        if task.request.max_memory is None and (has := memory_of_task()):
+            failed = Outcome(name=task.name, error=_too_small(error, has))
+            raise LeftToLargerError(error.needed, failed) from error
+        reason = str(error)
     except PanfocusError as error:
         reason = str(error)
     except MemoryError:
@@ -131,6 +152,15 @@ def fuse_stack(task: Task) -> Outcome:
     except Exception as error:  # of whatever kind: the other stacks go on
         reason = f"unexpected {type(error).__name__}: {error}; `panfocus fuse --debug` on it shows where"
     return Outcome(name=task.name, error=reason)
+
+
+def _too_small(error: NotEnoughMemoryError, has: int) -> str:
+    from panfocus.job.sizes import format_size
+
+    return (
+        f"about {format_size(error.needed)} of memory would be needed, more than the {format_size(has)} that "
+        "the limit of a worker leaves for a task; give workers more, or use fewer or smaller frames"
+    )
 
 
 def _fuse(task: Task) -> Outcome:
@@ -157,6 +187,7 @@ def _fuse(task: Task) -> Outcome:
 
         files = [path.name for path in request.outputs.files(len(job.spans)).values()]
         height, width = fusion.result.image.shape[:2]
+        notices, usual = fusion.stack.notices, fusion.alignment.notices if fusion.alignment else ()
         outcome = Outcome(
             name=task.name,
             seconds=round(time.perf_counter() - started, 3),
@@ -164,15 +195,15 @@ def _fuse(task: Task) -> Outcome:
             width=width,
             height=height,
             files=(*files, THUMBNAIL),
-            warnings=(*task.warnings, *heard.warnings, *fusion.stack.notices),
+            warnings=(*task.warnings, *heard.warnings, *(line for line in notices if line not in usual)),
         )
         made.append(outcome)
         return {task.folder / THUMBNAIL: encode_png(shown(fusion.result.image, THUMBNAIL_SIDE))}
 
     with freed_memory_kept():
         run(request, heard, force=True, dry_run=False, beside=beside)
-    record = {"fingerprint": plain(task.fingerprint), "outcome": plain(made[0])}
-    write_files({task.folder / RECORD: encode_json(record)}, force=True)
+    record = Record(task.fingerprint, made[0], task.begun)
+    write_files({task.folder / RECORD: encode_json(plain(record))}, force=True)
     return made[0]
 
 
@@ -182,7 +213,7 @@ def _remove_older(folder: Path, *, but: Collection[str]) -> None:
     In this order: should it be interrupted, the next run finds the list.
     """
     record = _record_in(folder)
-    for name in record[1].files if record else ():
+    for name in record.outcome.files if record else ():
         if name not in but and is_own(name):  # a list may have been tampered with
             (folder / name).unlink(missing_ok=True)
     (folder / RECORD).unlink(missing_ok=True)

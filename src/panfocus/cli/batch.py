@@ -112,6 +112,7 @@ def batch(
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.batch.run import (
             batch_folder,
+            check_folder,
             finished_before,
             outputs_of,
             plan,
@@ -156,12 +157,13 @@ def batch(
             maps=wanted,
             unread=found.unread,
         )
-        n_stacks = len(found.stacks) + len(found.unnamed)
+        n_stacks = len(found.stacks) + len(found.failed)
         _tell(terminal, found)
         if dry_run:
+            check_folder(output)
             for task in tasks:
                 terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
-            for name, reason in found.unnamed.items():
+            for name, reason in found.failed.items():
                 terminal.warn(f"{name}: {reason}")
             return
         with (
@@ -170,7 +172,7 @@ def batch(
             kept_when_interrupted(output),
         ):
             known = finished_before(tasks, force=force)
-            known += [Outcome(name=name, error=reason) for name, reason in found.unnamed.items()]
+            known += [Outcome(name=name, error=reason) for name, reason in found.failed.items()]
             if n_done := sum(outcome.error is None for outcome in known):
                 terminal.say(f"{n_done} of them are fused already and stay as they are")
             if others := results_of_others(output, tasks):
@@ -222,7 +224,8 @@ def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, 
 
 def _tell(terminal: Console, found: "Found") -> None:
     n_files = sum(map(len, found.stacks.values()))
-    terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}")
+    cannot = f", and {len(found.failed)} more that cannot be fused" if found.failed else ""
+    terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}{cannot}")
     if found.left:
         terminal.say(f"in no stack, and left alone: {_first(found.left)}")
     if found.again:

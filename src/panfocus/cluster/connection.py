@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,8 +14,8 @@ from panfocus._compile_notes import Relay
 from panfocus._processes import Lost
 from panfocus.cluster.crew import SECONDS_TO_ANSWER, Crew
 from panfocus.cluster.given import MOST_UNDER_WAY, Given
-from panfocus.cluster.on_worker import Needs, Unfit, work_and_tell
-from panfocus.errors import InputError, PanfocusError, needs_extra
+from panfocus.cluster.on_worker import MEMORY_SHARE, Needs, Unfit, work_and_tell
+from panfocus.errors import InputError, MissingExtraError, PanfocusError, needs_extra
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SECONDS_LOST = 300.0  # for which a scheduler that does not answer any more is tried again
+
+
+@dataclass(frozen=True)
+class WorkerMemory:
+    """The bytes that a worker is limited to, and its threads, each of which has a task."""
+
+    limit: int
+    threads: int
+
+    @property
+    def of_task(self) -> int:
+        """Bytes that a task may take."""
+        return int(MEMORY_SHARE * self.limit / self.threads)
 
 
 class Cluster:
@@ -34,7 +48,11 @@ class Cluster:
         self._topic = f"panfocus-{secrets.token_hex(8)}"  # under which workers tell of their compiling
         self._client = self._connected()
         self.crew = Crew(address, say)
-        self.crew.look(self._client)
+        try:
+            self.crew.look(self._client)
+        except PanfocusError:
+            self.close()
+            raise
 
     def perform(
         self, work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], needs: Sequence[Path] = ()
@@ -48,8 +66,9 @@ class Cluster:
         together. If the connection to the scheduler is cut, what has no result yet is given to it again when
         it is back. A task may so be begun while it is still under way: the work has to see to that.
 
-        A worker that has another panfocus, or does not see the files and folders that the work `needs`, would
-        fail at every task at once, and so get most of them: it is left out.
+        A worker that has no panfocus, or another one, or not the libraries that the work takes, or does not
+        see the files and folders that it `needs`, would fail at every task at once, and so get most of them:
+        it is left out. A task that takes more memory than a worker has goes to one that has more.
         """
         waiting = enumerate(tasks)
         suspects: dict[int, tuple[tuple[Any, ...], Lost]] = {}
@@ -94,6 +113,15 @@ class Cluster:
         """Give up what has not begun; what has ends by itself."""
         with suppress(Exception):  # a connection that is gone
             self._client.cancel(list(futures))
+
+    def least_memory(self) -> "WorkerMemory | None":
+        """Return what the smallest of the fit workers that are there now has; None if none has a limit."""
+        told: dict[str, Any] = {}
+        with suppress(Exception):  # a connection that is gone
+            told = self._client.scheduler_info(n_workers=-1)["workers"]
+        workers = [told[address] for address in self.crew.fit if address in told]
+        limited = [WorkerMemory(w["memory_limit"], w["nthreads"]) for w in workers if w["memory_limit"]]
+        return min(limited, key=lambda memory: memory.of_task, default=None)
 
     def look_at_workers(self) -> None:
         """See now and then which there are."""
@@ -151,7 +179,7 @@ def connect(address: str) -> "Client":
         from distributed import Client
         from distributed.comm.addressing import resolve_address
     except ModuleNotFoundError as error:
-        raise PanfocusError(needs_extra("--scheduler", "Dask", "dask")) from error
+        raise MissingExtraError(needs_extra("--scheduler", "Dask", "dask")) from error
     # What it logs is for those who run clusters, and would stand between our lines.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)

@@ -1,10 +1,13 @@
 """The workers of a cluster: who is there, and who is left out."""
 
+import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from panfocus.cluster import on_worker
 from panfocus.cluster.on_worker import Unfit
 from panfocus.errors import PanfocusError
 
@@ -22,7 +25,9 @@ class Crew:
         self._address = address
         self._say = say
         self._threads: dict[str, int] = {}  # of each worker, by its address
+        self._asked: set[str] = set()  # addresses of workers that were asked for panfocus
         self._unfit: dict[str, str] = {}  # what is wrong with a worker, by its address
+        self._memory: dict[str, int] = {}  # bytes that a task has on a worker, of those that have too few
         self._had_fit = False  # one that has made something
         self._had_some = False
         self._waits = False
@@ -34,8 +39,9 @@ class Crew:
             self.look(client)
 
     def look(self, client: "Client") -> None:
-        """See who is there, and say if nobody is, or somebody is again."""
+        """See who is there and can load panfocus, and say if nobody is, or somebody is again."""
         self._ask(client)
+        self._leave_out_who_cannot_load(client)
         self._tell_if_none()
 
     def _ask(self, client: "Client") -> None:
@@ -43,10 +49,29 @@ class Crew:
             self._threads = client.nthreads(callback_timeout=SECONDS_TO_ANSWER)
         self._next_look = time.monotonic() + SECONDS_BETWEEN_CALLS
 
+    def _leave_out_who_cannot_load(self, client: "Client") -> None:
+        """Ask those that are new: a worker that is given what it cannot load loses its scheduler."""
+        new = self._threads.keys() - self._asked
+        answers = _answers(client, new, import_module, on_worker.__name__)
+        self._asked.update(answers)
+        faults = {address: answer for address, answer in answers.items() if isinstance(answer, ImportError)}
+        hosts = _answers(client, faults, platform.node)
+        for address, error in faults.items():
+            host = str(hosts.get(address, address))
+            self.leave_out(Unfit(address, host, f"cannot load panfocus ({error})"), client)
+
     @property
     def fit(self) -> dict[str, int]:
         """How many threads workers have, by their addresses, but for those that are left out."""
         return {address: n for address, n in self._threads.items() if address not in self._unfit}
+
+    def with_memory(self, needed: int) -> dict[str, int]:
+        """Return those of the fit ones that may have so many bytes for a task."""
+        return {address: n for address, n in self.fit.items() if self._memory.get(address, needed) >= needed}
+
+    def note_memory(self, address: str, n_bytes: int) -> None:
+        """Note how many bytes a task has on a worker."""
+        self._memory[address] = n_bytes
 
     @property
     def all_fit(self) -> bool:
@@ -61,7 +86,7 @@ class Crew:
         """Note that a worker is to get nothing more; raise if there is no other, and never was."""
         if unfit.address in self._unfit:
             return
-        line = f"workers on {unfit.host} are left out: one {unfit.fault}"
+        line = f"a worker on {unfit.host} is left out, and so are others like it: it {unfit.fault}"
         known = line in self._unfit.values()
         self._unfit[unfit.address] = line
         self._ask(client)
@@ -82,3 +107,18 @@ class Crew:
         elif waited and not self._waits:
             self._say("there are workers; the work goes on")
         self._had_some |= not self._waits
+
+
+def _answers(
+    client: "Client", workers: Iterable[str], function: Callable[..., object], *arguments: object
+) -> dict[str, Any]:
+    """Return what a function of Python's own library, which every worker has, gives or raises on each."""
+    if not (chosen := [*workers]):
+        return {}
+    with suppress(Exception):  # a connection that is gone
+        return dict(
+            client.run(
+                function, *arguments, workers=chosen, on_error="return", callback_timeout=SECONDS_TO_ANSWER
+            )
+        )
+    return {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from panfocus._processes import Lost
 from panfocus.cluster.crew import SECONDS_TO_ANSWER
-from panfocus.cluster.on_worker import Needs, Unfit, sees
+from panfocus.cluster.on_worker import Needs, TooSmall, Unfit, sees
 from panfocus.errors import PanfocusError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Given(Generic[Result]):
         self._waiting: deque[int] = deque()  # to be given to workers
         self._futures: dict[int, Future[Any]] = {}
         self._chosen: dict[int, set[str]] = {}  # the only workers that a task may go to
+        self._too_small: dict[int, TooSmall[Result]] = {}  # what the last worker without the memory said
         self._cluster = cluster
         self._work = work
         # What is not seen from here either is no fault of a worker.
@@ -51,13 +52,25 @@ class Given(Generic[Result]):
         What is given to some does not go to others that join later: so it is not to be much.
         """
         crew = self._cluster.crew
-        workers = None if crew.all_fit else crew.fit
-        room = MOST_UNDER_WAY if workers is None else 2 * sum(workers.values())
+        room = MOST_UNDER_WAY if crew.all_fit else 2 * sum(crew.fit.values())
         while self._waiting and len(self._futures) < room:
             i = self._waiting.popleft()
+            workers = None if crew.all_fit and i not in self._too_small else self._able(i)
             self._futures[i] = self._cluster.submit(self._work, self.tasks[i], self._needs, workers)
             if workers is not None:
                 self._chosen[i] = set(workers)
+
+    def _able(self, i: int) -> dict[str, int]:
+        """Return the workers that may do a task, with their threads."""
+        crew = self._cluster.crew
+        return crew.with_memory(self._too_small[i].needed) if i in self._too_small else crew.fit
+
+    def _for_nobody(self) -> list[tuple[int, Result]]:
+        """Return what came of tasks that no worker has the memory for, and let them wait no longer."""
+        given_up = [i for i in self._waiting if i in self._too_small and not self._able(i)]
+        for i in given_up:
+            self._waiting.remove(i)
+        return [(i, self._too_small[i].result) for i in given_up]
 
     def _take_back(self, places: Iterable[int]) -> None:
         """Let tasks wait again."""
@@ -68,7 +81,7 @@ class Given(Generic[Result]):
 
     def _take_back_stranded(self) -> None:
         """Let those wait again whose only workers have gone."""
-        stranded = [i for i, chosen in self._chosen.items() if not chosen & self._cluster.crew.fit.keys()]
+        stranded = [i for i, chosen in self._chosen.items() if not chosen & self._able(i).keys()]
         if stranded:
             self._cluster.cancel([self._futures[i] for i in stranded])
             self._take_back(stranded)
@@ -78,8 +91,8 @@ class Given(Generic[Result]):
         while not (found := self._look()):
             time.sleep(SECONDS_BETWEEN_LOOKS)
         for i, _ in found:
-            del self._futures[i]
-            self._chosen.pop(i, None)
+            for known in (self._futures, self._chosen, self._too_small):
+                known.pop(i, None)
         return [(i, self.tasks.pop(i), result) for i, result in found]
 
     def close(self) -> None:
@@ -89,6 +102,8 @@ class Given(Generic[Result]):
     def _look(self) -> list[tuple[int, Result | Lost]]:
         self._cluster.look_at_workers()
         self._take_back_stranded()
+        if given_up := self._for_nobody():
+            return list(given_up)
         self._give()
         statuses = {i: future.status for i, future in self._futures.items()}
         # Dask cancels all that is under way when it loses the scheduler, though it may be back already.
@@ -98,7 +113,7 @@ class Given(Generic[Result]):
         if old := [i for i, future in self._futures.items() if not self._cluster.has_given(future)]:
             self._take_back(old)
             return []
-        found: list[tuple[int, Result | Lost | Unfit]] = []
+        found: list[tuple[int, Result | Lost | Unfit | TooSmall[Result]]] = []
         for i, status in statuses.items():
             if status == "finished":
                 # It is still fetched: should that fail, the next look finds out why.
@@ -111,14 +126,18 @@ class Given(Generic[Result]):
         return self._of_fit_workers(found)
 
     def _of_fit_workers(
-        self, found: list[tuple[int, Result | Lost | Unfit]]
+        self, found: list[tuple[int, Result | Lost | Unfit | TooSmall[Result]]]
     ) -> list[tuple[int, Result | Lost]]:
-        """Return what there is of results; what came to a worker that is not fit waits for another."""
+        """Return what there is of results; what came to a worker that could not do it waits for another."""
         results: list[tuple[int, Result | Lost]] = []
         for i, result in found:
             if isinstance(result, Unfit):
                 self._take_back([i])
                 self._cluster.leave_out(result)
+            elif isinstance(result, TooSmall):
+                self._take_back([i])
+                self._cluster.crew.note_memory(result.address, result.has)
+                self._too_small[i] = result
             else:
                 results.append((i, result))
         if any(not isinstance(result, Lost) for _, result in results):

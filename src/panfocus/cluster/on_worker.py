@@ -5,9 +5,10 @@ import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from panfocus._compile_notes import hear_of_compiling
+from panfocus.errors import MissingExtraError
 
 Result = TypeVar("Result")
 
@@ -25,9 +26,28 @@ class Unfit:
     fault: str
 
 
+class LeftToLargerError(Exception):
+    """Raised by work for which this worker has not the bytes `needed`; `result` counts if no other has."""
+
+    def __init__(self, needed: int, result: Any) -> None:
+        super().__init__(needed)
+        self.needed = needed
+        self.result = result
+
+
+@dataclass(frozen=True)
+class TooSmall(Generic[Result]):
+    """What a worker returns in place of a result for which it has not the memory."""
+
+    address: str
+    has: int  # bytes, for a task
+    needed: int
+    result: Result  # if no other has it either
+
+
 def work_and_tell(
     topic: str, needs: Needs, work: Callable[..., Result], task: tuple[Any, ...]
-) -> Result | Unfit:
+) -> Result | Unfit | TooSmall[Result]:
     """Do a task on a worker that is fit for it, and tell those who listen of compiling."""
     worker = _this_worker()
     if fault := _fault(*needs):
@@ -35,6 +55,10 @@ def work_and_tell(
     stop = hear_of_compiling(lambda line: worker.log_event(topic, line))
     try:
         return work(*task)
+    except LeftToLargerError as left:
+        return TooSmall(worker.address, memory_of_task() or 0, left.needed, left.result)
+    except MissingExtraError as error:
+        return Unfit(worker.address, platform.node(), f"lacks a library ({error})")
     finally:
         stop()
 
