@@ -25,6 +25,7 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
     """
     import zarr
 
+    from panfocus.giant.plan import even_side
     from panfocus.methods import Tile, get_method
 
     frames, result = zarr.open_array(source / "0"), zarr.open_array(fused / "0")
@@ -33,8 +34,9 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
     assert np.all(np.array(unit["exposure"]["gains"]) == 1), "all slices are equally bright"
     halo = unit["halo"]
     cut, inner = [], []
-    for length in result.shape:
-        corner = max(1, round(length / 2 / unit["tile"])) * unit["tile"]
+    for length, chunk in zip(result.shape, result.chunks, strict=True):
+        side = even_side(length, unit["tile"], chunk)
+        corner = max(1, round(length / 2 / side)) * side
         corner = corner if corner < length else length // 2  # a single tile
         first = max(0, corner - REACH - halo) // GRID * GRID
         last = min(length, corner + REACH + halo)

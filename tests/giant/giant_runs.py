@@ -6,6 +6,7 @@ import sys
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from panfocus.cluster import connected
 from panfocus.giant.prepare import prepare
 from panfocus.giant.run import run
 from panfocus.job.outputs import Outputs
@@ -58,8 +59,12 @@ def request_for(store, outputs, **options):
 
 def fuse_store(store, outputs, *, decisions="shared", scheduler=None, listener=None, **options):
     """Fuse a store; return the report."""
-    job = prepare(request_for(store, outputs, **options), decisions=decisions, force=False)
-    return run(job, listener or Quiet(), force=False, scheduler=scheduler)
+    listener = listener or Quiet()
+    with connected(scheduler, listener.say) as cluster:
+        job = prepare(
+            request_for(store, outputs, **options), decisions=decisions, force=False, cluster=cluster
+        )
+        return run(job, listener, force=False, cluster=cluster)
 
 
 def levels(path):

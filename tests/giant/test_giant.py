@@ -1,5 +1,6 @@
 """Stores fused tile by tile by workers: the same bits as `fuse` of the whole, and nothing half or twice."""
 
+import json
 import os
 import pickle
 import shutil
@@ -9,16 +10,17 @@ import sys
 
 import numpy as np
 import pytest
-from giant_runs import Impatient, Quiet, fuse_store, levels, request_for
+from giant_runs import Impatient, Quiet, fuse_store, levels, render, request_for
 
 import panfocus as pf
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus.cli._store import is_store
+from panfocus.defects import most_defects, standing_alone
+from panfocus.giant import work
 from panfocus.giant.folder import Task, taken
-from panfocus.giant.plan import rectangles
+from panfocus.giant.plan import rectangles, tiles
 from panfocus.giant.prepare import prepare
 from panfocus.giant.run import _measure
-from panfocus.io.ome_zarr import ZarrFrames
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.show.pyramid import halved
 
@@ -55,16 +57,61 @@ def test_a_store_is_fused_to_the_bits_of_the_whole_image(fused, whole):
     assert sorted(path.name for path in folder.iterdir() if "part" in path.name) == []
 
 
-def test_a_chunk_is_decoded_once_to_be_measured(store, tmp_path, monkeypatch):
+def test_a_chunk_is_decoded_once_to_be_measured(store, tmp_path, chunks_read):
     """Exposure, range and noise, and the scale: of strips and blocks that lie in the same chunks."""
     request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off")
     job = prepare(request, decisions="shared", force=False)
-    read = []
-    plane = ZarrFrames._plane
-    monkeypatch.setattr(ZarrFrames, "_plane", lambda self, *place: read.append(place) or plane(self, *place))
     with taken(job.folder, job.plan, print) as folder:
         _measure(folder, 0, {})
-    assert len(read) == 3 * 3 * 4  # slices, and chunks of each: all are kept
+    assert len(chunks_read) == 3 * 3 * 4  # slices, and chunks of each: all are kept
+
+
+@pytest.mark.parametrize(("slices_that_fit", "times"), [(4, 1), (2, 2), (0, 4)])
+def test_slices_of_one_chunk_are_looked_at_together_as_far_as_memory_allows(
+    tmp_path, monkeypatch, chunks_read, slices_that_fit, times
+):
+    pixels = render(330, 310, n=5)
+    zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(4, 512, 512))
+    request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, max_memory="1GB")
+    job = prepare(request, decisions="shared", force=False)
+    beside = 2 * job.image.chunk_bytes + work.STORES  # the chunk as it is stored and decoded
+    monkeypatch.setattr(work, "PROGRAM", 10**9 - beside - 2 * slices_that_fit * pixels[0].nbytes)
+    with taken(job.folder, job.plan, print) as folder:
+        folder.keep("span-0", {"span": 1000.0})
+        told = work.look(folder, Task("", "", "look", 0, (0, 330), (0, 310)))
+    most = most_defects(pixels.shape)
+    assert told["counts"][1] == [len(standing_alone(each, most, span=1000.0)) for each in pixels]
+    assert len(chunks_read) == times + 1  # the last slice is in a chunk of its own
+
+
+@pytest.mark.parametrize(("unit", "written"), [("micron", "µm"), ("furlong", "reference frame")])
+def test_units_of_a_store_are_written_as_ome_has_them_or_said_to_be_lost(tmp_path, slices, unit, written):
+    from panfocus.cli._store import fuse_store as command
+
+    group = zarr.create_group(tmp_path / "in.zarr")
+    group.create_array("0", data=slices[:, :90, :80])
+    axes = [{"name": name, "type": "space", "unit": unit} for name in "zyx"]
+    places = [{"type": "scale", "scale": [2, 0.5, 0.5]}]
+    dataset = {"path": "0", "coordinateTransformations": places}
+    group.attrs["ome"] = {"version": "0.5", "multiscales": [{"axes": axes, "datasets": [dataset]}]}
+    listener, outputs = Quiet(), {"image": tmp_path / "out.ome.tif", "report": tmp_path / "report.json"}
+    request = request_for(tmp_path / "in.zarr", outputs)
+    command(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
+    with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
+        pixels = tifffile.xml2dict(tiff.ome_metadata)["OME"]["Image"]["Pixels"]
+    assert (pixels["PhysicalSizeX"], pixels["PhysicalSizeXUnit"]) == (0.5, written)
+    said = "OME-TIFF does not have the unit furlong, which is left out"
+    lost = [said] * (unit == "furlong")
+    assert [line for line in listener.said if "OME-TIFF" in line] == [
+        f"{tmp_path / 'in.zarr'}: {each}" for each in lost
+    ]
+    assert json.loads((tmp_path / "report.json").read_text())["warnings"] == lost
+
+
+def test_a_store_with_chunks_across_slices_is_fused_to_the_same_bits(tmp_path, slices, whole, small_tiles):
+    zarr.create_array(tmp_path / "in.zarr", data=slices, chunks=(2, 200, 150))
+    fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"})
+    np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], whole.image)
 
 
 def test_what_was_done_and_how_long_it_took_is_told(fused):
@@ -245,9 +292,10 @@ def test_a_run_that_was_interrupted_says_so_goes_on_and_does_nothing_twice(
     with pytest.raises(pf.PanfocusError, match=r"interrupted; .*out\.ome\.zarr\.part keeps what is done"):
         command(request, Impatient(), **options)
     assert not out.exists()
-    assert 3 <= len(list(part.glob("done-fuse-*"))) < 9
+    assert 3 <= len(list(part.rglob("done-fuse-*"))) < 9
     # What is done is not done again: its chunks, made blank here, stay so.
-    zarr.open_array(part / "image.ome.zarr" / "0")[:256, :256] = 0
+    (made,) = part.rglob("image.ome.zarr")
+    zarr.open_array(made / "0")[:256, :256] = 0
     command(request, Quiet(), **options)
     expected = whole.image.copy()
     expected[:256, :256] = 0
@@ -277,8 +325,9 @@ def test_other_settings_begin_anew_and_say_so(tmp_path, channels):
     path, pixels = channels
     part = tmp_path / "out.ome.zarr.part"
     part.mkdir()
-    (part / "plan.json").write_text('{"method": "another", "outputs": []}')
-    (part / "done-fuse-0-0-0.json").write_text("{}")
+    (part / "plan.json").write_text('{"run": "run-0123456789abcdef", "plan": {"method": "another"}}')
+    (part / "run-0123456789abcdef").mkdir()
+    (part / "run-0123456789abcdef" / "done-fuse-0-0-0.json").write_text("{}")
     options = {"hot_pixels": "off", "exposure": "off", "channel": 2, "time": 2}
     fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=(listener := Quiet()), **options)
     assert "begins anew" in listener.said[0]
@@ -307,6 +356,24 @@ def test_tasks_are_small_and_rectangles_cover_an_image_once():
     for region in rectangles((70, 50), 32):
         seen[region] += 1
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("length", [1, 512, 2048, 2600, 5000, 20_000, 100_000])
+@pytest.mark.parametrize("side", [512, 1536, 2048])
+def test_tiles_are_even_and_of_whole_chunks_and_no_more_than_squares_would_be(length, side):
+    found = [region[0] for region in tiles((length, 1), side, 512)]
+    assert len(found) == len(list(rectangles((length, 1), side)))
+    assert [span.start for span in found] == [0, *(span.stop for span in found[:-1])]
+    assert found[-1].stop == length
+    assert all(span.start % 512 == 0 and span.stop - span.start <= side for span in found)
+    largest = max(span.stop - span.start for span in found)
+    assert largest < length / len(found) + 512  # no other whole chunks would be less
+
+
+def test_no_tile_of_four_has_most_of_the_work():
+    areas = [(r.stop - r.start) * (c.stop - c.start) for r, c in tiles((2600, 2600), 2048, 512)]
+    assert len(areas) == 4
+    assert max(areas) < 0.36 * 2600**2
 
 
 def test_a_cluster_does_all_tasks_over_one_connection_and_they_carry_no_pixels(tmp_path, channels, slices):

@@ -1,5 +1,6 @@
 """Where a run keeps what it has done, and where its stores go: after kills, changes and by way of links."""
 
+import importlib
 import os
 import shutil
 
@@ -12,6 +13,8 @@ from panfocus.giant import run as whole_run
 from panfocus.giant.folder import RunFolder
 from panfocus.giant.prepare import prepare
 from panfocus.giant.run import run
+from panfocus.giant.stages import tasks_of
+from panfocus.giant.work import work
 from panfocus.io.ome_zarr import missing_chunks, store_state
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 
@@ -28,7 +31,7 @@ def small(tmp_path, slices):
 
 def fuse_again(path, out):
     job = prepare(request_for(path, {"image": out}), decisions="shared", force=True)
-    return run(job, Quiet(), force=True, scheduler=None)
+    return run(job, Quiet(), force=True)
 
 
 def test_a_store_that_is_a_link_is_replaced_where_the_link_leads_to(tmp_path, small):
@@ -69,26 +72,90 @@ def test_what_a_kill_leaves_of_a_folder_that_was_being_removed_counts_for_nothin
 ):
     path, pixels = small
     out, part = tmp_path / "out.ome.zarr", tmp_path / "out.ome.zarr.part"
-    kept = tmp_path / "kept"
 
     def killed(folder):
-        shutil.copytree(folder.path, kept)
-        empty(folder)
-        if (kept / left).exists():
-            (kept / left).rename(part / left)
-        else:
-            (part / left).mkdir()  # half of a store
+        (part / "plan.json").write_text("{}")
+        (folder.room / left).mkdir(exist_ok=True) if left == "image.ome.zarr" else None  # half of a store
+        for entry in folder.room.iterdir():
+            if entry.name != left:
+                entry.unlink()
         raise KeyboardInterrupt
 
-    empty = RunFolder.empty
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "remove", killed)
         with pytest.raises(KeyboardInterrupt):
             fuse_store(path, {"image": out})
-    assert (part / left).exists()
+    assert list(part.rglob(left))
     fuse_again(path, out)
     np.testing.assert_array_equal(levels(out)[0], pf.fuse(pixels).image)
     assert not part.exists()
+
+
+class Stopper(Quiet):
+    """A listener that ends the run when fusing begins."""
+
+    def progress(self, stage, done):
+        if stage == "fuse":
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def late(small, tmp_path, monkeypatch):
+    """Let a worker be late: `late(at, meanwhile)` has it end its tile after what happens `meanwhile`.
+
+    Its client has gone before; `at` is the function that it is in then.
+    """
+    path, _ = small
+
+    def work_late(at, meanwhile):
+        tasks = []
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("panfocus.giant.run.tasks_of", lambda *of: tasks.extend(tasks_of(*of)) or tasks)
+            fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=Stopper(), method="coupled")
+
+        def then_go_on(*given, **options):
+            found = function(*given, **options)
+            patch.undo()
+            meanwhile()
+            return found
+
+        function = getattr(importlib.import_module(at.rpartition(".")[0]), at.rpartition(".")[2])
+        with monkeypatch.context() as patch:
+            patch.setattr(at, then_go_on)
+            with pytest.raises(pf.FileError, match="another run has taken this folder"):
+                work(tasks[-1])
+
+    return work_late
+
+
+PLACES = ["panfocus.execute.fuse_part", "panfocus.io.ome_zarr_writer.open_level"]  # as it fuses, as it writes
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_a_late_worker_of_other_settings_has_no_say_in_a_run_begun_anew(tmp_path, small, late, at):
+    """Even if that was begun with its settings once more in between."""
+    path, pixels = small
+    out = {"image": tmp_path / "out.ome.zarr"}
+
+    def begin_anew():
+        for method in ("dwt", "coupled", "panfocus"):
+            with pytest.raises(KeyboardInterrupt):
+                fuse_store(path, out, listener=Stopper(), method=method)
+
+    late(at, begin_anew)
+    assert len(list((tmp_path / "out.ome.zarr.part").glob("run-*"))) == 1
+    fuse_store(path, out, method="panfocus")
+    np.testing.assert_array_equal(levels(out["image"])[0], pf.fuse(pixels).image)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.zarr", "out.ome.zarr"]
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_a_worker_later_than_the_whole_run_leaves_nothing_behind(tmp_path, small, late, at):
+    path, pixels = small
+    out = {"image": tmp_path / "out.ome.zarr"}
+    late(at, lambda: fuse_store(path, out))
+    np.testing.assert_array_equal(levels(out["image"])[0], pf.fuse(pixels).image)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.zarr", "out.ome.zarr"]
 
 
 def test_another_chunk_of_the_same_size_and_an_older_time_is_another_input(tmp_path, small):

@@ -3,13 +3,18 @@
 import json
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from giant_runs import Quiet, fuse_store, levels, panfocus, request_for
+from giant_runs import Impatient, Quiet, fuse_store, levels, panfocus, request_for
 
 import panfocus as pf
+from fake_cluster import fake_cluster
+from panfocus.cluster import Cluster
+from panfocus.cluster.connection import WorkerMemory
+from panfocus.cluster.on_worker import Unfit
 from panfocus.giant import plan
 from panfocus.giant.prepare import prepare
 from panfocus.io.ome_zarr_reader import read_ome_zarr
@@ -28,7 +33,11 @@ ALIGNED_FIRST = "--align affine: slices of a store are fused as they lie"
     [
         ({"refine": True}, "--refine: stores are fused tile by tile"),
         ({"align": "affine"}, ALIGNED_FIRST),
-        ({"reference": "0"}, "--reference: stores are fused tile by tile"),
+        ({"reference": "0"}, "--reference: slices are fused as they lie on each other; leave it out"),
+        ({"borders": "mark"}, "--borders: slices are fused as they lie on each other; leave it out"),
+        ({"bits": 8}, "--bits: the picture has the type of its slices; leave it out"),
+        ({"skip_bad": True}, "--skip-bad: no slice is left out, and one that cannot be read ends the run"),
+        ({"jpeg_quality": 80}, "--jpeg-quality: no JPEG is written; leave it out"),
         ({"preview": True}, "--preview: stores are fused tile by tile"),
         ({"slabs": "4:2"}, "--slabs: stores are fused tile by tile"),
         ({"method": "pca"}, "--method pca: it needs the whole image at once"),
@@ -190,6 +199,57 @@ def test_chunks_too_large_for_the_memory_are_refused(tmp_path):
     image = read_ome_zarr(tmp_path / "in.zarr")
     assert image.chunk_bytes == 2 * 8192 * 8192 * 2
     assert plan.searched_side(image) == 2048  # a part of a chunk that is larger than what is searched at once
+
+
+@pytest.mark.parametrize(
+    ("limit", "typed", "planned"),
+    [(3e9, None, 2_100_000_000), (1e9, None, 700_000_000), (1e9, "650MB", 650_000_000), (0, None, 10**9)],
+)
+def test_work_is_planned_for_what_a_clusters_workers_have(tmp_path, store, limit, typed, planned):
+    from panfocus.cli._store import fuse_store as command
+
+    listener, request = Quiet(), request_for(store, {"image": tmp_path / "out.zarr"}, max_memory=typed)
+    with fake_cluster(memory_limit=int(limit)):
+        command(request, listener, decisions="shared", scheduler="tcp://far:8786", force=False, dry_run=True)
+    assert listener.said[-1].endswith(f", at most {planned / 1e6:,.0f} MB for each task")
+
+
+def test_workers_with_too_little_memory_are_refused_with_their_limit_before_any_work(tmp_path, store):
+    complaint = (
+        "more than the 420 MB for a task on a worker with a limit of 600 MB and 1 thread; give workers"
+    )
+    with fake_cluster(memory_limit=600_000_000), pytest.raises(pf.InputError, match=complaint):
+        fuse_store(store, {"image": tmp_path / "out.zarr"}, scheduler="tcp://far:8786")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_smallest_fit_worker_by_its_threads_counts():
+    workers = {
+        "tcp://here": (3000, 1),
+        "tcp://threads": (4000, 4),
+        "tcp://unfit": (10, 1),
+        "tcp://free": (0, 1),
+    }
+    told = {address: {"memory_limit": limit, "nthreads": n} for address, (limit, n) in workers.items()}
+    with fake_cluster() as clients, closing(Cluster("tcp://far:8786", print)) as cluster:
+        clients[0].scheduler_info = lambda n_workers: {"workers": told}
+        clients[0].nthreads = lambda callback_timeout: {name: n for name, (_, n) in workers.items()}
+        cluster.crew.look(clients[0])
+        cluster.leave_out(Unfit("tcp://unfit", "host", "is old"))
+        assert cluster.least_memory() == WorkerMemory(limit=4000, threads=4)
+        assert cluster.least_memory().of_task == 700
+
+
+@pytest.mark.parametrize(("limit", "goes_on"), [(2e9, True), (1.2e9, False)])
+def test_a_run_goes_on_with_larger_workers_and_begins_anew_with_smaller_ones(
+    tmp_path, store, limit, goes_on, small_tiles
+):
+    outputs = {"image": tmp_path / "out.zarr"}
+    with fake_cluster(memory_limit=1_500_000_000), pytest.raises(KeyboardInterrupt):
+        fuse_store(store, outputs, scheduler="tcp://far:8786", listener=Impatient())
+    with fake_cluster(memory_limit=int(limit)):
+        fuse_store(store, outputs, scheduler="tcp://far:8786", listener=(listener := Quiet()))
+    assert any("begins anew" in line for line in listener.said) != goes_on
 
 
 def test_a_report_of_a_store_is_not_done_again_and_says_so(fused):

@@ -132,6 +132,22 @@ def test_threads_read_one_array_at_once(tmp_path, monkeypatch, system):
     assert not wrong
 
 
+@pytest.mark.skipif(not hasattr(os, "preadv"), reason="this system does not read at a position")
+def test_what_the_system_reads_in_parts_is_read_whole(tmp_path, monkeypatch):
+    """As Linux does beyond 2 GiB, which no test is to write."""
+    values = np.arange(30 * 40).reshape(30, 40).astype(np.uint16)
+    kept = KeptArrays(tmp_path)
+    with kept.create("plane", values.shape, values.dtype) as array:
+        array[...] = values
+    whole = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, parts, at: whole(file, [parts[0][:777]], at))
+    with kept.array("plane") as array:
+        np.testing.assert_array_equal(array[...], values)
+        os.truncate(tmp_path / "plane.npy", 1000)
+        with pytest.raises(FileError, match="cut off"):
+            array[...]
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "../out", "a/b", ".hidden", "a\0b", "ä"])
 def test_names_stay_in_the_folder(tmp_path, name):
     kept = KeptArrays(tmp_path / "arrays")

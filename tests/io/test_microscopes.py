@@ -8,6 +8,7 @@ from panfocus.errors import FileError, InputError
 from panfocus.io.headers import check_headers, read_headers, read_metadata
 from panfocus.io.ome import read_imagej, read_ome
 from panfocus.io.read import read_image, read_into, read_stack
+from panfocus.io.tiled_tiff import read_tiled_tiff
 from panfocus.io.write import check_format, said_losses, write_image
 
 OME = {"ome": True, "photometric": "minisblack"}
@@ -106,6 +107,19 @@ def test_sizes_of_imagej_are_kept(tmp_path, rng):
     assert "size of pixels" in said_losses(tmp_path / "fused.png", stack)[0]
 
 
+@pytest.mark.parametrize(("unit", "written"), [("inch", "in"), ("furlong", "reference frame")])
+def test_units_of_imagej_are_written_as_ome_has_them_or_said_to_be_lost(tmp_path, rng, unit, written):
+    hyperstack(
+        tmp_path / "stack.tif", rng, "ZYX", (3,), imagej=True, resolution=(4, 4), metadata={"unit": unit}
+    )
+    stack = read_stack([tmp_path / "stack.tif"])
+    write_image(tmp_path / "fused.tif", stack.frames[0], like=stack)
+    with tifffile.TiffFile(tmp_path / "fused.tif") as tiff:
+        assert f'PhysicalSizeX="0.25" PhysicalSizeXUnit="{written}"' in tiff.ome_metadata
+    said = said_losses(tmp_path / "fused.tif", stack)
+    assert ["unit of the size of pixels (furlong)" in line for line in said] == [True] * (unit == "furlong")
+
+
 def test_channels_need_a_tiff(tmp_path, rng):
     hyperstack(tmp_path / "stack.tif", rng, "ZCYX", (3, 2), **OME)
     header = read_headers([tmp_path / "stack.tif"])[0]
@@ -130,9 +144,9 @@ def test_pages_may_be_listed_one_by_one():
         f'<TiffData IFD="{page}" FirstZ="{z}" FirstC="{c}" PlaneCount="1"/>'
         for page, (z, c) in enumerate([(1, 1), (0, 1), (1, 0), (0, 0)])
     )
-    assert read_ome(XML.format(listed), 4, 1).frames() == [(3, 1), (2, 0)]
-    assert read_ome(XML.format(""), 4, 1).frames() == [(0, 2), (1, 3)]  # the slice counts fastest
-    assert read_ome(XML.format("").replace("XYZCT", "XYCZT"), 4, 1).frames() == [(0, 1), (2, 3)]
+    assert read_ome(XML.format(listed), [1] * 4).frames() == [(3, 1), (2, 0)]
+    assert read_ome(XML.format(""), [1] * 4).frames() == [(0, 2), (1, 3)]  # the slice counts fastest
+    assert read_ome(XML.format("").replace("XYZCT", "XYCZT"), [1] * 4).frames() == [(0, 1), (2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -142,13 +156,55 @@ def test_pages_may_be_listed_one_by_one():
         (XML.replace('SizeZ="2"', 'SizeZ="99999999999999"').format(""), "damaged"),
         (XML.replace('SizeZ="2"', 'SizeZ="-3"').format(""), "damaged"),
         (XML.format('<TiffData IFD="7"/>'), "names no page for slice 1, channel 1"),
-        (XML.format("").replace("<OME>", "<OME><Image><Pixels SizeZ='1'/></Image>"), "holds 2 images"),
+        (
+            XML.format("").replace("<OME>", "<OME><Image><Pixels SizeZ='1'/></Image>"),
+            "does not say which pages",
+        ),
+        (XML.format("").replace("<Pixels", "<Pixels SizeZ='1'/><Pixels"), "holds 2 images"),
         ("<OME/>", "holds 0 images"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(xml, words):
     with pytest.raises(FileError, match=words):
-        read_ome(xml, 4, 1)
+        read_ome(xml, [1] * 4)
+
+
+def slide(path, rng, *, reduced=False, slices=(1, 3, 1)):
+    """Write images of one channel, or the first in colour, as scanners add labels; return their pixels."""
+    shapes = [(slices[0], 9, 11, 3), (slices[1], 13, 17), (slices[2], 8, 8)]
+    pixels = [rng.integers(0, 255, shape, np.uint8) for shape in shapes]
+    with tifffile.TiffWriter(path, ome=True) as tiff:
+        for name, each in zip(("label", "wing", ""), pixels, strict=True):
+            tiff.write(
+                each,
+                photometric="rgb" if each.ndim == 4 else "minisblack",
+                subfiletype=1 if name == "label" and reduced else 0,
+                metadata={"axes": "ZYXS"[: each.ndim], "Name": name, "PhysicalSizeX": len(name) + 1.0},
+            )
+    return pixels
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_of_several_images_the_only_stack_is_taken_and_the_others_are_said(tmp_path, rng, reduced):
+    _, wing, _ = slide(tmp_path / "slide.ome.tif", rng, reduced=reduced)
+    said = "other images in the file (label, image 3)"
+    stack = read_stack([tmp_path / "slide.ome.tif"])
+    np.testing.assert_array_equal(stack.frames, wing)
+    assert stack.metadata.acquisition.pixel_width == 5.0
+    assert said_losses(tmp_path / "out.tif", stack) == [f"Not carried over from the frames: {said}."]
+    image = read_tiled_tiff(tmp_path / "slide.ome.tif")
+    assert (image.name, image.shape, image.notices) == ("wing", (3, 13, 17), (f"not fused: {said}",))
+    np.testing.assert_array_equal(image.frames(0, [0])[:], wing)
+
+
+@pytest.mark.parametrize(
+    ("slices", "words"), [((1, 3, 2), "3 images of OME, 2 of them"), ((1, 1, 1), "3 images of OME, none")]
+)
+def test_several_stacks_in_a_file_or_none_are_refused_with_a_remedy(tmp_path, rng, slices, words):
+    slide(tmp_path / "slide.ome.tif", rng, slices=slices)
+    for read in (lambda path: read_stack([path]), read_tiled_tiff):
+        with pytest.raises(FileError, match=rf"slide\.ome\.tif: it holds {words} .* bfconvert -series N"):
+            read(tmp_path / "slide.ome.tif")
 
 
 def test_an_imagej_stack_with_one_page_for_all_slices_is_refused():

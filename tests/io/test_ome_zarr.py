@@ -68,6 +68,36 @@ def test_its_slices_are_frames_of_one_channel_or_of_all(theirs):
     assert not two[1][..., 2].any()
 
 
+@pytest.mark.parametrize("axes", ["tczyx", "zxyc", "zyx"])
+def test_each_chunk_is_read_once_however_many_slices_and_channels_it_holds(tmp_path, rng, axes, chunks_read):
+    lengths = {"t": 2, "c": 3, "z": 7, "y": 20, "x": 30}
+    depths = {"t": 1, "c": 2, "z": 3, "y": 8, "x": 16}
+    pixels = rng.integers(0, 999, [lengths[name] for name in axes], np.uint16)
+    chunks = tuple(depths[name] for name in axes)
+    zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=chunks, dimension_names=axes)
+    image = read_ome_zarr(tmp_path / "a.zarr")
+    missing = [name for name in "tczyx" if name not in axes]
+    ordered = np.expand_dims(pixels, list(range(len(missing))))
+    whole = ordered.transpose([(*missing, *axes).index(name) for name in "tzyxc"])[-1]
+    channels = range(image.length("c"))
+    expected = whole[..., 0] if len(channels) == 1 else whole
+    frames = ZarrFrames(image, image.length("t") - 1, channels)
+    assert frames.chunks[:3] == (3, 8, 16)
+    chunks_read.clear()
+    np.testing.assert_array_equal(frames[:, 3:19, 2:30], expected[:, 3:19, 2:30])
+    assert len(chunks_read) == len(set(chunks_read)) == 3 * 3 * 2 * (2 if len(channels) > 1 else 1)
+    np.testing.assert_array_equal(frames[4, 3:19], expected[4, 3:19])
+    np.testing.assert_array_equal(frames[5:0:-2], expected[5:0:-2])
+
+
+def test_damage_in_a_chunk_of_several_slices_names_them_all(tmp_path):
+    zarr.create_array(tmp_path / "a.zarr", data=np.ones((5, 20, 30), np.uint8), chunks=(2, 32, 32))
+    (tmp_path / "a.zarr" / "c" / "1" / "0" / "0").write_bytes(b"\xff" * 7)
+    frames = ZarrFrames(read_ome_zarr(tmp_path / "a.zarr"), 0, [0])
+    with pytest.raises(FileError, match=r"a\.zarr, slices 3 to 4, rows 2 to 6, columns 0 to 29: damaged"):
+        frames[:, 2:7]
+
+
 def test_what_is_written_is_read_by_ome_zarr_py_with_scale_and_units(tmp_path, rng):
     from ome_zarr.io import parse_url
     from ome_zarr.reader import Reader
@@ -113,6 +143,25 @@ def test_a_plain_array_of_slices_will_do(tmp_path, rng):
     assert frames.dtype == np.dtype(np.uint16)
     assert frames[:].dtype.isnative
     np.testing.assert_array_equal(frames[:], pixels)
+
+
+@pytest.mark.parametrize("names", [[None] * 3, [None, "y", "x"], ["z", None, None]])
+def test_axes_whose_names_are_null_are_slices_rows_and_columns(tmp_path, names):
+    pixels = np.zeros((3, 20, 30), np.uint8)
+    zarr.create_array(tmp_path / "plain.zarr", data=pixels, dimension_names=names)
+    assert [axis.name for axis in read_ome_zarr(tmp_path / "plain.zarr").axes] == list("zyx")
+
+
+def test_axes_of_which_some_are_null_are_not_guessed(tmp_path):
+    zarr.create_array(
+        tmp_path / "a.zarr", data=np.zeros((3, 20, 30), np.uint8), dimension_names=["x", None, None]
+    )
+    with pytest.raises(FileError, match="its axes are x, y, x"):
+        read_ome_zarr(tmp_path / "a.zarr")
+    pixels = np.zeros((2, 3, 20, 30), np.uint8)
+    zarr.create_array(tmp_path / "b.zarr", data=pixels, dimension_names=["t", None, "y", "x"])
+    with pytest.raises(FileError, match="an array of 4 axes without their names"):
+        read_ome_zarr(tmp_path / "b.zarr")
 
 
 def test_the_only_image_of_a_converted_file_is_found(theirs):

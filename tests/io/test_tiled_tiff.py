@@ -7,6 +7,7 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError
+from panfocus.io.ome_zarr import StoreState, missing_chunks, store_state
 from panfocus.io.tiled_tiff import read_giant, read_tiled_tiff
 
 pytest.importorskip("zarr")
@@ -148,6 +149,18 @@ def test_colours_are_channels(tmp_path, rng, layout):
     np.testing.assert_array_equal(frames[:, 5:33, 2:49], pixels[:, 5:33, 2:49])
 
 
+def test_tiles_in_colour_are_decoded_once_for_all_samples(tmp_path, rng, monkeypatch):
+    pixels = rng.integers(0, 255, (3, 40, 50, 3), np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", metadata=None, **LAYOUTS["packed tiles"])
+    decoded = []
+    monkeypatch.setattr("panfocus.io.tiled_tiff.check_lzw", lambda page, index: decoded.append(index))
+    image = read_tiled_tiff(tmp_path / "a.tif")
+    np.testing.assert_array_equal(image.frames(0, range(3))[:, :20, :32], pixels[:, :20, :32])
+    assert decoded == [0, 2] * 3
+    np.testing.assert_array_equal(image.frames(0, [1])[:], pixels[..., 1])
+    assert image.chunk_bytes == 16 * 32 * 3
+
+
 @pytest.mark.parametrize("samples", [2, 4])
 def test_alpha_of_a_page_is_the_last_channel_and_no_other_lies_beside(tmp_path, rng, samples):
     pixels = rng.integers(0, 255, (3, 40, 50, samples), np.uint8)
@@ -165,6 +178,49 @@ def test_the_time_between_time_points_is_kept(tmp_path):
     tifffile.imwrite(tmp_path / "a.ome.tif", pixels, photometric="minisblack", metadata=told)
     time = read_tiled_tiff(tmp_path / "a.ome.tif").axes[0]
     assert (time.name, time.scale, time.unit) == ("t", 1.5, "minute")
+
+
+@pytest.mark.parametrize("compression", [None, "zlib", "lzw"])
+@pytest.mark.parametrize("no_data", [0, 200])
+def test_tiles_without_data_are_read_as_tifffile_reads_them_and_counted(tmp_path, rng, compression, no_data):
+    write_sparse(tmp_path / "a.tif", rng, {1, 7, 11}, no_data, tile=(16, 32), compression=compression)
+    image = read_giant(tmp_path / "a.tif")
+    assert missing_chunks(image, store_state(image)) == 3
+    assert image.said_missing(3) == f"3 tiles or strips have no data; they count as {no_data}"
+    with tifffile.TiffFile(tmp_path / "a.tif") as tiff:
+        expected = np.stack([page.asarray() for page in tiff.pages])
+    assert (expected == no_data).sum() >= 3 * 8 * 18
+    np.testing.assert_array_equal(image.frames(0, [0])[:], expected)
+    np.testing.assert_array_equal(image.frames(0, [0])[1, 5:30, 20:50], expected[1, 5:30, 20:50])
+
+
+def test_a_page_without_any_data_is_read_as_0_and_a_file_that_was_cut_is_none(tmp_path, rng):
+    write_sparse(tmp_path / "a.tif", rng, {0}, 0, rowsperstrip=40)
+    image = read_giant(tmp_path / "a.tif")
+    assert not image.frames(0, [0])[0].any()
+    assert image.frames(0, [0])[1].any()
+    tifffile.imwrite(tmp_path / "b.tif", np.ones((2, 40, 50), np.uint8), compression="zlib", metadata=None)
+    whole = (tmp_path / "b.tif").read_bytes()
+    (tmp_path / "b.tif").write_bytes(whole[:-20])
+    assert missing_chunks(read_giant(tmp_path / "b.tif"), StoreState(1, "")) == 0
+    with pytest.raises(FileError, match=r"b\.tif, slice 2, .*damaged"):
+        read_giant(tmp_path / "b.tif").frames(0, [0])[:]
+
+
+def write_sparse(path, rng, left_out, no_data, **options):
+    """Write 2 pages of 40 x 50, and strike out what the file says of these parts, counted over all pages."""
+    tag = [(42113, "s", 0, str(no_data), True)] if no_data else []
+    with tifffile.TiffWriter(path) as tiff:
+        for _ in range(2):
+            pixels = rng.integers(1, 199, (40, 50), np.uint8)
+            tiff.write(pixels, photometric="minisblack", metadata=None, extratags=tag, **options)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        n = len(tiff.pages[0].dataoffsets)
+        for number, page in enumerate(tiff.pages):
+            for name in ("Offsets", "ByteCounts"):
+                tag = next(tag for tag in page.tags if tag.name in (f"Tile{name}", f"Strip{name}"))
+                kept = [0 if number * n + k in left_out else value for k, value in enumerate(tag.value)]
+                tag.overwrite(kept)
 
 
 def test_what_cannot_be_read_in_parts_is_refused_by_name(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from panfocus.io.units import converted, is_time_of_ngff, of_ngff, of_ome
+from panfocus.io.units import converted, is_length_of_ome, is_time, of_ngff, of_ome, written_length
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,39 @@ from panfocus.io.units import converted, is_time_of_ngff, of_ngff, of_ome
 def test_units_of_ngff_are_those_of_ome(ngff, ome):
     assert of_ome(ngff) == ome
     assert of_ngff(ome) == ngff
-    assert is_time_of_ngff(ngff) is (ome in ("µs", "h"))
+    assert is_time(ngff) is (ome in ("µs", "h"))
 
 
 def test_a_unit_that_is_not_known_stays_as_it_is():
     assert of_ome("furlong") == of_ngff("furlong") == "furlong"
-    assert not is_time_of_ngff(None)
+    assert not is_time(None)
+
+
+@pytest.mark.parametrize(
+    ("said", "ome"),
+    [
+        ("micron", "µm"),
+        ("Microns", "µm"),
+        ("um", "µm"),
+        ("μm", "µm"),
+        ("Micrometre", "µm"),
+        ("millimeters", "mm"),
+        ("Mm", "Mm"),
+        ("inches", "in"),
+        ("sec", "s"),
+    ],
+)
+def test_common_names_of_units_are_understood(said, ome):
+    assert of_ome(said) == ome
+    assert is_time(said) is (ome == "s")
+    assert is_length_of_ome(said) is (ome != "s")
+
+
+def test_a_length_in_a_unit_that_ome_does_not_have_is_written_in_none_in_particular():
+    """Left out it would be taken for micrometres, by OME's schema."""
+    assert written_length("micron") == "µm"
+    assert written_length("pixel") == "pixel"
+    assert written_length("furlong") == written_length("second") == "reference frame"
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,12 @@
 """Folders that are results as a whole: one in place of another, and a kill at any moment."""
 
-import os
-
 import pytest
 
+from kills import Killed, killed_at, on_two_disks
 from panfocus.errors import FileError
-from panfocus.io.whole_folders import move_folder
+from panfocus.io.whole_folders import put_back, take_place, within_reach
 
-FILES = ("a", "b", "c/d")
-
-
-class Killed(BaseException):
-    """Nothing is done after that, no tidying up either."""
+FILES = ("zarr.json", "b", "c/d")
 
 
 def make(folder, content):
@@ -27,46 +22,65 @@ def content_of(folder):
     return texts.pop() if whole and len(texts) == 1 else None
 
 
-def killed_at(patch, n):
-    """Let the n-th change of the disk, and all after it, not happen."""
-    changes = []
-
-    def mortal(change):
-        def changed(*arguments, **options):
-            changes.append(arguments)
-            if len(changes) >= n:
-                raise Killed
-            return change(*arguments, **options)
-
-        return changed
-
-    for name in ("rename", "unlink", "rmdir"):
-        patch.setattr(os, name, mortal(getattr(os, name)))
-
-
-def test_a_folder_is_replaced_and_a_kill_at_any_moment_leaves_one_of_the_two_whole(tmp_path, monkeypatch):
+@pytest.mark.parametrize("disks", [1, 2])
+def test_a_kill_while_a_folder_is_replaced_leaves_one_of_the_two_whole_and_it_goes_on(
+    tmp_path, monkeypatch, disks
+):
     for n in range(1, 50):
         room = tmp_path / str(n)
-        source, target = room / "part" / "new", room / "out"
+        source, target, aside = room / "part" / "new", room / "disk" / "out", room / "disk" / ".aside"
         make(source, "new")
         make(target, "old")
+        if disks == 2:
+            on_two_disks(monkeypatch, room / "disk")
+        waiting = within_reach(source, aside)
         try:
             with monkeypatch.context() as patch:
                 killed_at(patch, n)
-                move_folder(source, target, force=True)
+                take_place(waiting, target, aside, force=True)
             break
         except Killed:
-            places = [source, *(path for path in room.iterdir() if path.name != "part")]
-            assert "new" in map(content_of, places)  # wherever it is
+            assert "new" in (content_of(waiting), content_of(target))
             assert content_of(target) or not target.exists()  # no half folder under the name of a result
+            take_place(waiting, target, aside, force=True)
+            assert content_of(target) == "new"
+            assert [path.name for path in target.parent.iterdir()] == ["out"]
     assert 4 < n < 49
     assert content_of(target) == "new"
-    assert sorted(path.name for path in room.iterdir()) == ["out", "part"]
+    assert [path.name for path in target.parent.iterdir()] == ["out"]
+
+
+def test_what_was_to_be_replaced_is_put_back_if_it_is_not(tmp_path, monkeypatch):
+    source, target, aside = tmp_path / "part" / "new", tmp_path / "out", tmp_path / ".aside"
+    for n in range(1, 9):
+        make(source, "new")
+        make(target, "old")
+        waiting = within_reach(source, aside)
+        try:
+            with monkeypatch.context() as patch:
+                killed_at(patch, n)
+                take_place(waiting, target, aside, force=True)
+        except Killed:
+            taken = not waiting.exists()
+        put_back(target, aside)
+        assert content_of(target) == ("new" if taken else "old")
+        assert not aside.exists()
 
 
 def test_a_folder_is_not_replaced_unless_by_force(tmp_path):
-    make(tmp_path / "new", "new")
-    make(tmp_path / "out", "old")
+    source, target, aside = tmp_path / "new", tmp_path / "out", tmp_path / ".aside"
+    make(source, "new")
+    make(target, "old")
+    waiting = within_reach(source, aside)
     with pytest.raises(FileError, match=r"out.*exists already"):
-        move_folder(tmp_path / "new", tmp_path / "out", force=False)
-    assert (content_of(tmp_path / "out"), content_of(tmp_path / "new")) == ("old", "new")
+        take_place(waiting, target, aside, force=False)
+    assert (content_of(target), content_of(source)) == ("old", "new")
+
+
+def test_what_a_late_worker_writes_where_a_folder_has_been_does_not_replace_it(tmp_path):
+    source, target, aside = tmp_path / "part" / "new", tmp_path / "out", tmp_path / ".aside"
+    make(source, "new")
+    take_place(waiting := within_reach(source, aside), target, aside, force=True)
+    (waiting / "0" / "c").mkdir(parents=True)
+    take_place(waiting, target, aside, force=True)
+    assert content_of(target) == "new"

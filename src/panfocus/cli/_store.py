@@ -38,33 +38,36 @@ def fuse_store(
     dry_run: bool,
 ) -> None:
     """Do what is asked for, or only say what would be done."""
+    from panfocus.cluster import connected
     from panfocus.giant.prepare import prepare
     from panfocus.giant.run import run
-    from panfocus.io.files import write_files
-    from panfocus.io.write import encode_json
 
-    job = prepare(request, decisions=decisions, force=force)
-    height, width = job.plan["size"]
-    of = f"{job.image.length('z')} slices of {width} x {height}"
-    if len(job.plan["units"]) > 1:
-        of += f", {len(job.plan['units'])} times (time points, channels)"
-    if request.align == "auto":
-        terminal.say("slices are fused as they lie on each other: stores are not aligned")
-    if job.missing:
-        terminal.say(f"{request.inputs[0]}: {job.missing} chunks have no file; they count as its fill value")
-    if dry_run:
-        terminal.say(f"would fuse {of}, at most {job.max_memory / 1e6:,.0f} MB for each worker")
-        return
-    try:
-        report = run(job, terminal, force=force, scheduler=scheduler)
-    except KeyboardInterrupt as stopped:
-        if not job.folder.exists():
-            raise
-        raise PanfocusError(
-            f"interrupted; {job.folder} keeps what is done, and the same command goes on from there"
-        ) from stopped
-    if request.outputs.report:
-        write_files({request.outputs.report: encode_json(report)}, force=force)
+    with connected(scheduler, terminal.say) as cluster:
+        job = prepare(request, decisions=decisions, force=force, cluster=cluster)
+        height, width = job.plan["size"]
+        of = f"{job.image.length('z')} slices of {width} x {height}"
+        if len(job.plan["units"]) > 1:
+            of += f", {len(job.plan['units'])} times (time points, channels)"
+        if request.align == "auto":
+            terminal.say("slices are fused as they lie on each other: stores are not aligned")
+        if job.missing:
+            terminal.say(f"{request.inputs[0]}: {job.image.said_missing(job.missing)}")
+        for notice in job.notices:
+            terminal.say(f"{request.inputs[0]}: {notice}")
+        memory = f"at most {job.max_memory / 1e6:,.0f} MB for each {'task' if cluster else 'worker'}"
+        if dry_run:
+            terminal.say(f"would fuse {of}, {memory}")
+            return
+        if cluster and not request.max_memory:
+            terminal.say(f"planned for the memory of the workers: {memory}")
+        try:
+            report = run(job, terminal, force=force, cluster=cluster)
+        except KeyboardInterrupt as stopped:
+            if not job.folder.exists():
+                raise
+            raise PanfocusError(
+                f"interrupted; {job.folder} keeps what is done, and the same command goes on from there"
+            ) from stopped
     terminal.say(f"fused {of} in {report['seconds']:.1f} s")
     for unit in report["units"]:
         terminal.say(_said(unit, several=len(report["units"]) > 1))
@@ -72,7 +75,7 @@ def fuse_store(
 
 
 def _said(unit: dict[str, Any], *, several: bool) -> str:
-    said = [f"{unit['tiles']} tiles of {unit['tile']} pixels"]
+    said = [f"{unit['tiles']} tiles of at most {unit['tile']} pixels a side"]
     if "frame_shares" in unit:
         said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in unit['frame_shares'])}")
     if "never_in_focus_share" in unit:

@@ -1,9 +1,10 @@
 """The folder of a run that is under way, OUT.part: what is to be done, what is done, the stores so far."""
 
-import hashlib
 import json
+import re
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _PLAN = "plan.json"
+_RUN = re.compile("run-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Task:
     """Part of a stage's work, as workers are sent it: names and numbers."""
 
     folder: str
-    plan_id: str  # should the folder have had another plan before
+    run: str  # should the folder be another's meanwhile
     stage: str
     unit: int
     rows: tuple[int, int]
@@ -47,20 +49,51 @@ class Task:
 
 
 class RunFolder:
-    """A run's folder as the workers see it; what they read is written before they begin."""
+    """A run's folder as the workers see it; what they read is written before they begin.
 
-    def __init__(self, path: Path, plan: dict[str, Any]) -> None:
-        self.path, self.plan = path, plan
+    All that a run makes lies in a room inside it, which no other run has. Workers on a cluster end what they
+    are at when its client has gone, and the next run may be of other settings: what they write then must not
+    come among its own.
+    """
+
+    def __init__(self, path: Path, run: str, plan: dict[str, Any]) -> None:
+        self.path, self.run, self.plan = path, run, plan
 
     @property
-    def plan_id(self) -> str:
-        """Name of the plan: another for another input or another setting."""
-        return hashlib.sha256(json.dumps(self.plan, sort_keys=True).encode()).hexdigest()[:16]
+    def room(self) -> Path:
+        """Where all is that this run makes."""
+        return self.path / self.run
 
     @property
     def needs(self) -> tuple[Path, ...]:
         """What every worker has to see."""
-        return self.path / "plan.json", Path(self.plan["source"])
+        return self.path / _PLAN, Path(self.plan["source"])
+
+    @contextmanager
+    def unless_over(self) -> Iterator[None]:
+        """Refuse work for a run that is over, or was when the work was done; then nothing stays of it."""
+        from panfocus.io.whole_folders import try_to_remove
+
+        if self._is_over():
+            raise _over(self.path)
+        try:
+            yield
+        finally:
+            if self._is_over():
+                try_to_remove(self.room)
+                with suppress(OSError):  # another run has it
+                    self.path.rmdir()
+                raise _over(self.path)
+
+    def _is_over(self) -> bool:
+        """Whether another run has the folder, or none; a disk that does not answer tells neither."""
+        from panfocus.io.files import read_if_there
+
+        try:
+            content = read_if_there(self.path / _PLAN)
+        except OSError:
+            return False
+        return content is None or json.loads(content).get("run") != self.run
 
     @property
     def decisions(self) -> str:
@@ -85,7 +118,7 @@ class RunFolder:
 
     def store(self, output: str) -> Path:
         """Return where an output is made."""
-        return self.path / f"{output}.ome.zarr"
+        return self.room / f"{output}.ome.zarr"
 
     @cached_property
     def method(self) -> "FusionMethod":
@@ -126,59 +159,58 @@ class RunFolder:
         from panfocus.io.files import write_files
         from panfocus.io.write import encode_json
 
-        write_files({self.path / f"{name}.json": encode_json(content)}, force=True)
+        write_files({self.room / f"{name}.json": encode_json(content)}, force=True)
 
     def kept(self, name: str) -> Any:
         """Read plain data again; None if there is none."""
         from panfocus.io.files import read_json
 
-        path = self.path / f"{name}.json"
+        path = self.room / f"{name}.json"
         return read_json(path) if path.exists() else None
 
-    def empty(self) -> None:
-        """Remove all but the lock and a plan of nothing: what a kill leaves beside it counts for nothing."""
-        from panfocus.io.lock import LOCK
-        from panfocus.io.whole_folders import remove_folder
+    def put_back(self) -> None:
+        """Remove what waits for its place beside that; what it was to replace is there again."""
+        from panfocus.io.whole_folders import put_back
 
-        self.keep("plan", {})
-        for entry in self.path.iterdir():
-            if entry.is_dir() and not entry.is_symlink():
-                remove_folder(entry)
-            elif entry.name not in (_PLAN, LOCK):
-                entry.unlink()
+        for target, aside in (self.kept("places") or {}).values():
+            put_back(Path(target), Path(aside))
 
     def remove(self) -> None:
-        """Remove the folder, when all has its place."""
-        from panfocus.io.whole_folders import remove_folder
+        """Remove the folder, when all has its place; stores first, while the notes still tell that it has."""
+        from panfocus.io.whole_folders import try_to_remove
 
-        self.empty()
+        for output in self.plan["outputs"]:
+            try_to_remove(self.store(output))
+        _empty(self.path)
         (self.path / _PLAN).unlink()
-        remove_folder(self.path)
+        try_to_remove(self.path)
 
     def keep_array(self, name: str, array: Any) -> None:
         """Write an array."""
         from panfocus.io.kept_arrays import KeptArrays
 
-        with KeptArrays(self.path).create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as room:
+        with KeptArrays(self.room).create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as room:
             room[: len(array)] = array  # and one row more: there are no files of none
 
     def kept_array(self, name: str) -> Any:
         """Read an array again."""
         from panfocus.io.kept_arrays import KeptArrays
 
-        with KeptArrays(self.path).array(name) as array:
+        with KeptArrays(self.room).array(name) as array:
             return array[: len(array) - 1]
 
 
 @lru_cache(maxsize=2)
-def of_task(folder: str, plan_id: str) -> RunFolder:
+def of_task(folder: str, run: str) -> RunFolder:
     """Open the folder that a task names; a worker does so once."""
-    from panfocus.io.files import read_json
+    noted = _noted(Path(folder))
+    if noted.get("run") != run:
+        raise _over(folder)
+    return RunFolder(Path(folder), run, noted["plan"])
 
-    found = RunFolder(Path(folder), read_json(Path(folder) / _PLAN))
-    if found.plan_id != plan_id:
-        raise FileError(f"{folder}: another run has taken this folder; start that run again, or this one")
-    return found
+
+def _over(path: Path | str) -> FileError:
+    return FileError(f"{path}: another run has taken this folder; start that run again, or this one")
 
 
 @lru_cache(maxsize=2)
@@ -206,21 +238,85 @@ def _surveyed(folder: RunFolder, unit: int) -> tuple["FusionMethod", "Correction
 def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
     """Have the folder of a run to oneself: that of before, if it was for the same plan, or a new one."""
     from panfocus.io.files import make_folder
-    from panfocus.io.lock import LOCK, locked
+    from panfocus.io.lock import locked
 
-    ours = any((path / name).is_file() for name in (_PLAN, LOCK))  # a kill may have left only the lock
-    if path.exists() and not ours and any(path.iterdir()):
+    if path.exists() and not _is_ours(path):
         raise FileError(f"{path} is in the way, where the run keeps what it has done; remove it")
     make_folder(path)
     with locked(path):
-        folder = RunFolder(path, plan)
-        before = folder.kept("plan")
-        made = [output for output in plan["outputs"] if folder.kept(f"made-{output}") is not None]
-        if not all(folder.store(output).exists() for output in made):
-            before = None  # it was ended while its stores were put in place
-        if before and before != plan:
+        before = run_in(path)
+        if before and before.plan != plan:
             say(f"{path} is of another input, or other settings: begins anew")
-        if before != plan:
-            folder.empty()
-            folder.keep("plan", plan)
-        yield folder
+            before = None
+        yield before if before and _is_whole(before) else _begun(path, plan)
+
+
+def run_in(path: Path) -> RunFolder | None:
+    """Return the run that a folder is of, if it is of one."""
+    noted = _noted(path)
+    return RunFolder(path, noted["run"], noted["plan"]) if noted.keys() >= {"run", "plan"} else None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is a run's, or empty; a kill may leave only the lock, a late worker only a room."""
+    from panfocus.io.lock import LOCK
+
+    names = [entry.name for entry in path.iterdir()]
+    return not names or any(name in (_PLAN, LOCK) or _RUN.fullmatch(name) for name in names)
+
+
+def _begun(path: Path, plan: dict[str, Any]) -> RunFolder:
+    """Begin a run anew, in a room of its own."""
+    from panfocus.io.files import make_folder
+
+    _empty(path)
+    folder = RunFolder(path, f"run-{secrets.token_hex(8)}", plan)
+    make_folder(folder.room)
+    _note(path, {"run": folder.run, "plan": plan})
+    return folder
+
+
+def _is_whole(folder: RunFolder) -> bool:
+    """Whether all is there that was made: the stores, or what waits for its place or has it."""
+    from panfocus.io.whole_folders import is_there
+
+    if ready := folder.kept("ready"):
+        places = folder.kept("places")
+        return all(
+            is_there(Path(waiting)) or Path(places[kind][0]).exists()
+            for kind, waiting in ready["waiting"].items()
+        )
+    made = [output for output in folder.plan["outputs"] if folder.kept(f"made-{output}") is not None]
+    return all(folder.store(output).exists() for output in made)
+
+
+def _empty(path: Path) -> None:
+    """Remove all but the lock and a note of no run: what a kill leaves beside it counts for nothing.
+
+    Late workers may be writing into the room of their run: it is gone when they are done, or at the end.
+    """
+    from panfocus.io.lock import LOCK
+    from panfocus.io.whole_folders import try_to_remove
+
+    _note(path, {})
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            RunFolder(path, entry.name, {}).put_back()
+            try_to_remove(entry)
+        elif entry.name not in (_PLAN, LOCK):
+            entry.unlink()
+
+
+def _note(path: Path, content: dict[str, Any]) -> None:
+    from panfocus.io.files import write_files
+    from panfocus.io.write import encode_json
+
+    write_files({path / _PLAN: encode_json(content)}, force=True)
+
+
+def _noted(path: Path) -> dict[str, Any]:
+    """Return the plan that a folder is for, and the name of its run; nothing if it has none."""
+    from panfocus.io.files import read_json
+
+    noted: dict[str, Any] = read_json(path / _PLAN) if (path / _PLAN).exists() else {}
+    return noted

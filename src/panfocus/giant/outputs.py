@@ -1,8 +1,7 @@
-"""The stores that a run writes: made empty, filled by the workers, and put in their places at the end."""
+"""The stores that a run writes: made empty, to be filled by the workers."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
     from panfocus.io.ome_zarr import Axis
 
 
-def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
+def create_stores(folder: RunFolder) -> None:
     """Make the empty stores, unless an earlier run has."""
     from panfocus.io.ome_zarr_writer import create_ome_zarr
 
-    for output in outputs:
+    for output in folder.plan["outputs"]:
         if folder.kept(f"made-{output}") is None:
             if folder.store(output).exists():
                 from panfocus.io.whole_folders import remove_folder
@@ -27,36 +26,6 @@ def create_stores(folder: RunFolder, outputs: Mapping[str, Path]) -> None:
                 remove_folder(folder.store(output))
             create_ome_zarr(folder.store(output), _new_image(folder, output))
             folder.keep(f"made-{output}", {})
-
-
-def put_in_place(
-    folder: RunFolder, outputs: Mapping[str, Path], *, force: bool, on_appearing: Callable[[], None]
-) -> None:
-    """Give the outputs their names, the picture last, and remove the folder of the run.
-
-    TIFFs are written first, which takes long and may be interrupted; `on_appearing` is called after that.
-    """
-    from panfocus.io.files import write_files
-    from panfocus.io.ome_zarr_writer import remove_partial_chunks
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, tiff_of
-    from panfocus.io.whole_folders import move_folder
-
-    def move(*names: str) -> None:
-        for name in names:
-            move_folder(folder.store(name), outputs[name], force=force)
-
-    def appear() -> None:
-        on_appearing()
-        move(*(name for name in stores if name != "image"))
-
-    names = sorted(outputs, key=lambda name: name == "image")
-    for name in names:
-        remove_partial_chunks(folder.store(name))
-    tiffs = [name for name in names if outputs[name].suffix.lower() in TIFF_SUFFIXES]
-    stores = [name for name in names if name not in tiffs]
-    write_files({outputs[name]: tiff_of(folder.store(name)) for name in tiffs}, force=force, ready=appear)
-    move(*(name for name in stores if name == "image"))
-    folder.remove()
 
 
 def _new_image(folder: RunFolder, output: str) -> Any:

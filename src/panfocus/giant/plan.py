@@ -72,14 +72,17 @@ def place_of(unit: Unit, units: list[Unit], axes: list[str]) -> tuple[Any, ...]:
     return tuple(at[axis] for axis in axes)
 
 
-def chunk_side(method: "FusionMethod", frames: "ZarrFrames", max_memory: int) -> int:
-    """Choose the side of the output's chunks: a tile of one fits into memory, whatever the frames are."""
+def chunk_side(method: "FusionMethod", frames: "ZarrFrames", max_memory: int, whose: str) -> int:
+    """Choose the side of the output's chunks: a tile of one fits into memory, whatever the frames are.
+
+    `whose`: what a refusal says of the memory, and how there is more.
+    """
     from panfocus.methods import Surveyor
 
     height, width = frames.shape[1:3]
     worst = method.foreseen((height, width))[1] if isinstance(method, Surveyor) else method
     for side in CHUNKS:
-        needed = worker_memory(worst, frames, side)
+        needed = worker_memory(worst, frames, side, side)
         if needed <= max_memory:
             return side
     decoded = DECODED * frames.image.chunk_bytes
@@ -87,25 +90,27 @@ def chunk_side(method: "FusionMethod", frames: "ZarrFrames", max_memory: int) ->
     instead = "save it in smaller chunks" if small else "fuse the slices in parts"
     raise InputError(
         f"about {format_size(needed)} of memory would be needed for each worker, more than the "
-        f"{format_size(max_memory)} of --max-memory; allow more, or {instead}"
+        f"{format_size(max_memory)} {whose}, or {instead}"
     )
 
 
 def tile_side(method: "FusionMethod", frames: "ZarrFrames", chunk: int, max_memory: int) -> int:
-    """Choose the side of tiles: as many whole chunks as are useful and fit into memory."""
+    """Choose the most that tiles have a side: as many whole chunks as are useful and fit into memory."""
     sides = (chunk * n for n in range(LARGEST_SIDE // chunk, 1, -1))
-    return next((side for side in sides if worker_memory(method, frames, side) <= max_memory), chunk)
+    return next((side for side in sides if worker_memory(method, frames, side, chunk) <= max_memory), chunk)
 
 
-def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int) -> int:
-    """Bytes of a worker that fuses tiles of this side, one at a time, on one thread."""
+def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int, chunk: int) -> int:
+    """Bytes of a worker that fuses tiles of at most this side, one at a time, on one thread."""
     from panfocus._threads import limit_threads
     from panfocus.execute import tile_bytes
-    from panfocus.methods import largest
 
     assert method.halo is not None  # others are refused
     height, width = frames.shape[1:3]
-    tile = largest((height, width), min(side, max(height, width)), method.halo)
+    rows, cols = (_spans(length, even_side(length, side, chunk)) for length in (height, width))
+    # One of the largest, in the middle if it can be: near the border a halo is cut off.
+    inner = (rows[(len(rows) - 1) // 2], cols[(len(cols) - 1) // 2])
+    tile = tile_at(inner, (height, width), method.halo)
     # The frames, as they are read and corrected.
     pixels = (
         2 * tile.pixels * len(frames) * frames.dtype.itemsize * (frames.shape[3] if frames.ndim == 4 else 1)
@@ -117,9 +122,28 @@ def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int) -> in
 
 def rectangles(shape: tuple[int, int], side: int) -> "Iterator[Region]":
     """Cut an image into squares of one side, from its first pixel on; the last are smaller."""
-    spans = ([slice(at, min(at + side, n)) for at in range(0, n, side)] for n in shape)
-    rows, cols = spans
+    rows, cols = (_spans(length, side) for length in shape)
     yield from product(rows, cols)
+
+
+def tiles(shape: tuple[int, int], side: int, chunk: int) -> "Iterator[Region]":
+    """Cut an image into as few tiles of whole chunks as this side allows, of about equal size.
+
+    Squares of the full side would leave slivers at the end, and workers that wait for the large ones.
+    """
+    rows, cols = (_spans(length, even_side(length, side, chunk)) for length in shape)
+    yield from product(rows, cols)
+
+
+def even_side(length: int, side: int, chunk: int) -> int:
+    """Return the side of parts, in whole chunks: as many as there would be of the full side, but even."""
+    n_chunks = -(-length // chunk)
+    n_parts = -(-n_chunks * chunk // side)
+    return -(-n_chunks // n_parts) * chunk
+
+
+def _spans(length: int, side: int) -> list[slice]:
+    return [slice(at, min(at + side, length)) for at in range(0, length, side)]
 
 
 def tile_at(inner: "Region", shape: tuple[int, int], halo: int) -> "Tile":

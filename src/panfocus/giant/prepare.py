@@ -2,18 +2,21 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError, usage_errors
+from panfocus.giant.folder import run_in
+from panfocus.giant.placing import placed
 from panfocus.giant.plan import DECISIONS, DEFAULT_MEMORY, chunk_side, units_of
 from panfocus.job.lengths import DepthScale
 from panfocus.job.request import Request
-from panfocus.job.sizes import parse_size
+from panfocus.job.sizes import format_size, parse_size
 
 if TYPE_CHECKING:
+    from panfocus.cluster import Cluster
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod
 
@@ -22,6 +25,15 @@ _TAKEN = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels",
 _TAKEN |= {"channel", "time", "max_memory", "threads"}
 _URL = re.compile(r"\w[\w+.-]+:/")  # of which a path keeps one slash; a single letter is a drive of Windows
 _TAKEN_OUTPUTS = {"image", "report", *MAPS}
+_WHOLE = "stores are fused tile by tile, and this needs the whole image at once"
+_WHY_REFUSED = {  # where it is not that
+    "reference": "slices are fused as they lie on each other",
+    "borders": "slices are fused as they lie on each other",
+    "bits": "the picture has the type of its slices",
+    "skip_bad": "no slice is left out, and one that cannot be read ends the run",
+    "jpeg_quality": "no JPEG is written",
+    "jpeg_subsampling": "no JPEG is written",
+}
 
 
 @dataclass(frozen=True)
@@ -40,20 +52,42 @@ class GiantJob:
         """Where the run keeps what it has done."""
         return part_of(self.outputs["image"].absolute())  # workers may be in another folder
 
+    @property
+    def targets(self) -> dict[str, Path]:
+        """Where all outputs are to be in the end, the report too."""
+        return targets_of(self.request, self.outputs)
+
+    @property
+    def notices(self) -> list[str]:
+        """What is to be said of the input, and of what a TIFF among the outputs cannot have of it."""
+        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, units_lost_in_tiff
+
+        to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
+        lost = units_lost_in_tiff(self.image) if to_tiff else []
+        said = [f"OME-TIFF does not have the unit {', '.join(lost)}, which is left out"] if lost else []
+        return [*self.image.notices, *said]
+
 
 def part_of(picture: Path) -> Path:
     """Return the folder in which a picture is made."""
     return picture.with_name(f"{picture.name}.part")
 
 
-def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
-    """Check everything but the pixels, and plan the work."""
+def targets_of(request: Request, outputs: Mapping[str, Path]) -> dict[str, Path]:
+    """Name the places of all outputs, the report too."""
+    report = request.outputs.report
+    every = {**outputs, "report": report} if report else outputs
+    return {kind: path.resolve() if path.is_symlink() else path.absolute() for kind, path in every.items()}
+
+
+def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> GiantJob:
+    """Check everything but the pixels, and plan the work, for the workers of a cluster if there is one."""
     from panfocus.io.ome_zarr import description_digest, missing_chunks, store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
         _check_options(request, decisions)
-        max_memory = parse_size("--max-memory", request.max_memory) if request.max_memory else DEFAULT_MEMORY
+        max_memory, whose = _memory(request, cluster)
         settings = _settings(request)
         outputs = _outputs(request)
     image = _image(Path(request.inputs[0]))
@@ -61,7 +95,9 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
     frames = image.frames(units[0].time, units[0].channels)  # those of other units are alike
     _check_frames(frames)
     method = _method(request, settings, frames, outputs)
-    _check_places(request, outputs, force=force)
+    before = run_in(part_of(outputs["image"].absolute()))
+    done = placed(before, targets_of(request, outputs)) if before else set()
+    _check_places(request, outputs, done, force=force)
     state = store_state(image)
     plan = {
         **_origin(request, image, settings),
@@ -71,11 +107,36 @@ def prepare(request: Request, *, decisions: str, force: bool) -> GiantJob:
         "units": [[unit.time, list(unit.channels)] for unit in units],
         "size": [frames.shape[1], frames.shape[2]],
         "levels": n_levels(frames.shape[1], frames.shape[2]),
-        "chunk": chunk_side(method, frames, max_memory),
+        "chunk": chunk_side(method, frames, max_memory, whose),
         "max_memory": max_memory,
         "outputs": list(outputs),
     }
-    return GiantJob(request, image, outputs, plan, max_memory, missing_chunks(image, state))
+    if before and not request.max_memory and _differ_by_more_memory(before.plan, plan):
+        plan = before.plan  # other workers are there now, and for them it would do too
+    if before and before.plan != plan:
+        _check_places(request, outputs, (), force=force)
+    return GiantJob(request, image, outputs, plan, plan["max_memory"], missing_chunks(image, state))
+
+
+def _memory(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
+    """Return the bytes that a worker may take, and what a refusal says of them and how there are more.
+
+    They are as typed, or as the smallest worker of a cluster has, or the default.
+    """
+    typed = "of --max-memory; allow more"
+    if request.max_memory:
+        return parse_size("--max-memory", request.max_memory), typed
+    if not (least := cluster and cluster.least_memory()):
+        return DEFAULT_MEMORY, typed
+    threads = "1 thread" if least.threads == 1 else f"{least.threads} threads"
+    whose = f"for a task on a worker with a limit of {format_size(least.limit)} and {threads}"
+    return least.of_task, f"{whose}; give workers more"
+
+
+def _differ_by_more_memory(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two plans are the same, but that there is more memory now."""
+    cut = {name: before.get(name) for name in ("chunk", "max_memory")}
+    return {**now, **cut} == before and before["max_memory"] <= now["max_memory"]
 
 
 def _image(source: Path) -> "ZarrImage":
@@ -88,24 +149,30 @@ def _image(source: Path) -> "ZarrImage":
 
 def _check_frames(frames: "ZarrFrames") -> None:
     """Refuse too few slices, and pixels of a kind that is not fused."""
-    from panfocus._checks import blank, check_like
+    from panfocus._checks import blank, check_kind
 
     source = frames.image.path
     if len(frames) < 2:
         raise InputError(f"{source}: it has {len(frames)} slices; fusion needs at least two")
     alike = blank(frames.shape[1:], frames.dtype)
-    check_like(alike, str(source), alike, str(source))
+    check_kind(alike, str(source), alike, str(source))
 
 
-def _check_places(request: Request, outputs: Mapping[str, Path], *, force: bool) -> None:
-    """Refuse outputs that cannot be written, or would replace something to be kept."""
+def _check_places(
+    request: Request, outputs: Mapping[str, Path], done: Container[str], *, force: bool
+) -> None:
+    """Refuse outputs that cannot be written, or would replace something to be kept.
+
+    What is `done`, put in place by an earlier run that was killed then, is this run's own.
+    """
     from panfocus.io.files import check_destination
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
     from panfocus.io.whole_folders import check_new_folder
 
     source = Path(request.inputs[0])
     report = request.outputs.report
-    for path in (*outputs.values(), *([report] if report else [])):
+    every = {**outputs, "report": report} if report else outputs
+    for path in (path for kind, path in every.items() if kind not in done):
         if path == report or path.suffix.lower() in TIFF_SUFFIXES:
             if source.resolve() in path.resolve().parents:
                 raise FileError(f"{path} lies in the input; choose another name")
@@ -168,9 +235,7 @@ def _check_options(request: Request, decisions: str) -> None:
     refused += ["save-steps"] * (request.outputs.steps is not None)
     if refused:
         option = refused[0].replace("_", "-")
-        raise InputError(
-            f"--{option}: stores are fused tile by tile, and this needs the whole image at once; leave it out"
-        )
+        raise InputError(f"--{option}: {_WHY_REFUSED.get(refused[0], _WHOLE)}; leave it out")
     one_of("--decisions", decisions, DECISIONS)
     one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
     one_of("--exposure", request.exposure, EXPOSURE)

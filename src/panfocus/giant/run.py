@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import available_cores
-from panfocus.cluster import connected
+from panfocus.cluster import Cluster
 from panfocus.errors import FileError
 from panfocus.giant.folder import RunFolder, Task, taken
-from panfocus.giant.outputs import create_stores, put_in_place
-from panfocus.giant.plan import HALVINGS, rectangles, searched_side, tile_side
+from panfocus.giant.outputs import create_stores
+from panfocus.giant.placing import make_ready, put_in_place
+from panfocus.giant.plan import HALVINGS, rectangles, searched_side, tile_side, tiles
 from panfocus.giant.prepare import GiantJob
 from panfocus.giant.stages import Stages, tasks_of
 from panfocus.giant.work import halve_level
@@ -25,30 +26,39 @@ Counts = dict[Task, tuple[list[int], list[int]]]  # what was found in each part:
 REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
 
 
-def run(job: GiantJob, listener: Listener, *, force: bool, scheduler: str | None) -> dict[str, Any]:
+def run(job: GiantJob, listener: Listener, *, force: bool, cluster: Cluster | None = None) -> dict[str, Any]:
     """Fuse a store, or go on with what an earlier run has left; return a report."""
+    with taken(job.folder, job.plan, listener.say) as folder:
+        if folder.kept("ready") is None:
+            stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
+            _make(folder, job, stages, force=force)
+        listener.finish()
+        return put_in_place(folder, job.targets, force=force)
+
+
+def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> None:
+    """Make all outputs, ready to be put in place."""
     started = time.perf_counter()
-    with (
-        connected(scheduler, listener.say) as cluster,
-        taken(job.folder, job.plan, listener.say) as folder,
-    ):
-        stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
-        create_stores(folder, job.outputs)
-        _survey(folder, stages)
-        reports = _fused(folder, job, stages)
-        _halve(folder, stages)
-        _check_unchanged(job)
-        listener.progress("write", 0.0)
-        put_in_place(folder, job.outputs, force=force, on_appearing=listener.finish)
-    return {
-        **{name: job.plan[name] for name in REPORTED},
-        "shape": list(folder.image.shape),
-        "axes": [axis.name for axis in folder.image.axes],
-        "missing_chunks": job.missing,
-        "units": reports,
-        "stages": stages.done,
-        "seconds": round(time.perf_counter() - started, 3),
-    }
+    create_stores(folder)
+    _survey(folder, stages)
+    units = _fused(folder, job, stages)
+    _halve(folder, stages)
+    _check_unchanged(job)
+    stages.listener.progress("write", 0.0)
+
+    def report() -> dict[str, Any]:
+        return {
+            **{name: job.plan[name] for name in REPORTED},
+            "shape": list(folder.image.shape),
+            "axes": [axis.name for axis in folder.image.axes],
+            "missing_chunks": job.missing,
+            "warnings": job.notices,
+            "units": units,
+            "stages": stages.done,
+            "seconds": round(time.perf_counter() - started, 3),
+        }
+
+    make_ready(folder, job.targets, force=force, report=report)
 
 
 def _check_unchanged(job: GiantJob) -> None:
@@ -68,7 +78,8 @@ def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, A
         frames = folder.frames(unit)
         method, _ = folder.surveyed(unit)
         sides.append(tile_side(method, frames, folder.plan["chunk"], job.max_memory))
-        tasks += tasks_of(folder, "fuse", unit, rectangles((frames.shape[1], frames.shape[2]), sides[-1]))
+        regions = tiles((frames.shape[1], frames.shape[2]), sides[-1], folder.plan["chunk"])
+        tasks += tasks_of(folder, "fuse", unit, regions)
     told = stages.do("fuse", tasks)
     reports = []
     for unit, side in enumerate(sides):
@@ -96,13 +107,14 @@ def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, A
 def _survey(folder: RunFolder, stages: Stages) -> None:
     """Find out, of every unit, what a tile cannot know by itself."""
     from panfocus.defects import value_span
+    from panfocus.execute import BlockFrames
 
     units = [unit for unit in range(len(folder.units)) if folder.kept(f"survey-{unit}") is None]
     parts: list[Task] = []
     if folder.plan["hot_pixels"] != "off" or folder.image.dtype.kind == "f":
         for unit in units:
             frames = folder.frames(unit)
-            folder.keep(f"span-{unit}", {"span": value_span(frames)})
+            folder.keep(f"span-{unit}", {"span": value_span(BlockFrames(frames, sampled=True))})
             shape = (frames.shape[1], frames.shape[2])
             parts += tasks_of(folder, "look", unit, rectangles(shape, searched_side(folder.image)))
     told = stages.do("look", parts) if parts else []
@@ -121,7 +133,7 @@ def _measure(folder: RunFolder, unit: int, parts: Counts) -> None:
     from panfocus.methods import Surveyor
 
     # Chunks are kept for a while: strips and blocks that are measured share them.
-    frames, how = BlockFrames(folder.frames(unit)), folder.plan["hot_pixels"]
+    frames, how = BlockFrames(folder.frames(unit), sampled=True), folder.plan["hot_pixels"]
     hot = _hot_pixels(folder, parts, frames.shape, in_pairs=how == "on") if how != "off" else None
     repaired = hot.repair(frames) if hot else frames
     exposure = measure_exposure(repaired) if folder.plan["exposure"] == "auto" else None

@@ -53,7 +53,7 @@ class Stages:
             work,
             tasks,
             self.workers,
-            needs=of_task(tasks[0][0].folder, tasks[0][0].plan_id).needs if tasks else (),
+            needs=of_task(tasks[0][0].folder, tasks[0][0].run).needs if tasks else (),
             on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
         )
 
@@ -63,7 +63,7 @@ def tasks_of(
 ) -> list[Task]:
     """Return the tasks of a stage, one for each region of a unit."""
     return [
-        Task(str(folder.path), folder.plan_id, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
+        Task(str(folder.path), folder.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
         for r, c in regions
     ]
 

@@ -1,15 +1,19 @@
 """What a worker does with one task: it reads what it needs, writes what comes of it, and notes that."""
 
+import math
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.giant.folder import RunFolder, Task, of_task
-from panfocus.giant.plan import HALVINGS, leading_axes, place_of, rectangles, tile_at
+from panfocus.giant.plan import DECODED, HALVINGS, STORES, leading_axes, place_of, rectangles, tile_at
+from panfocus.job.plan import PROGRAM
 
 if TYPE_CHECKING:
+    from panfocus.io.ome_zarr import ZarrFrames
     from panfocus.methods import FusionResult
     from panfocus.show.pyramid import How
 
@@ -26,18 +30,18 @@ def work(task: Task) -> dict[str, Any]:
     if (before := done_before(task)) is not None:
         return before
     started = time.perf_counter()
-    folder = of_task(task.folder, task.plan_id)
+    folder = of_task(task.folder, task.run)
     use_one_thread()
-    with limit_threads(1), freed_memory_kept():
+    with folder.unless_over(), limit_threads(1), freed_memory_kept():
         told = {"look": look, "fuse": fuse, "halve": halve}[task.stage](folder, task)
-    told["seconds"] = round(time.perf_counter() - started, 4)
-    folder.keep(f"done-{task.name}", told)
+        told["seconds"] = round(time.perf_counter() - started, 4)
+        folder.keep(f"done-{task.name}", told)
     return told
 
 
 def done_before(task: Task) -> dict[str, Any] | None:
     """Return what a task has told that is done."""
-    told: dict[str, Any] | None = of_task(task.folder, task.plan_id).kept(f"done-{task.name}")
+    told: dict[str, Any] | None = of_task(task.folder, task.run).kept(f"done-{task.name}")
     return told
 
 
@@ -54,8 +58,7 @@ def look(folder: RunFolder, task: Task) -> dict[str, Any]:
     most, span = most_defects(frames.shape), folder.kept(f"span-{task.unit}")["span"]
     found, largest = [np.empty((0, 6))], []
     counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, in each frame
-    for k in range(len(frames)):
-        part = frames[k, *wide]
+    for k, part in _one_after_another(frames, wide, folder.plan["max_memory"]):
         if frames.dtype.kind == "f":
             largest.append(largest_magnitude(part[None], 0))
         for kind, search in enumerate((standing_out, standing_alone)):
@@ -66,6 +69,26 @@ def look(folder: RunFolder, task: Task) -> dict[str, Any]:
             found.append(np.column_stack([np.full((len(here), 2), (kind, k)), here]))
     folder.keep_array(f"found-{task.name}", np.concatenate(found))
     return {"largest": largest, "counts": counts}
+
+
+def _one_after_another(
+    frames: "ZarrFrames", wide: tuple[slice, ...], max_memory: int
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the number and a rectangle of every frame; those in the same chunks are read together.
+
+    They take at most half of the memory that is left beside what every worker needs.
+    """
+    depth = frames.chunks[0]
+    left = max_memory - PROGRAM - STORES - DECODED * frames.image.chunk_bytes
+    bytes_of_one = frames.dtype.itemsize * math.prod(
+        (*(span.stop - span.start for span in wide), *frames.shape[3:])
+    )
+    at_once = max(1, min(depth, left // 2 // bytes_of_one))
+    for first in range(0, len(frames), depth):
+        end = min(first + depth, len(frames))
+        for k in range(first, end, at_once):
+            parts = frames[k : min(k + at_once, end), *wide]
+            yield from enumerate(parts, start=k)
 
 
 def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def check_headers(headers: Sequence[Header]) -> None:
         raise InputError(f"fusion needs at least two frames, got {len(headers) or 'none'}")
     first = headers[0]
     for header in headers:
-        _checks.check_like(header.frame.image, header.name, first.frame.image, first.name)
+        _checks.check_kind(header.frame.image, header.name, first.frame.image, first.name)
 
 
 def fitting_headers(headers: Sequence[Header], bad: BadFrames) -> list[Header]:
@@ -87,7 +87,7 @@ def fitting_headers(headers: Sequence[Header], bad: BadFrames) -> list[Header]:
     fitting = []
     for header in headers:
         try:
-            _checks.check_like(header.frame.image, header.name, like.frame.image, like.name)
+            _checks.check_kind(header.frame.image, header.name, like.frame.image, like.name)
             fitting.append(header)
         except InputError as error:
             bad.drop(header.name, error)

@@ -47,7 +47,7 @@ class KeptArray:
         part = np.empty([len(span) for span in spans], self.dtype)
         runs, length = self._runs(spans)
         with errors_that_name(self._path):
-            for offset, run in zip(runs, _rows(part, length), strict=True):
+            for offset, run in zip(runs, _rows(part, length).view(np.uint8), strict=True):
                 self._read(run, offset)
         return part.reshape(shape)
 
@@ -105,15 +105,21 @@ class KeptArray:
         )
         return starts, length
 
-    def _read(self, run: NDArray[Any], offset: int) -> None:
+    def _read(self, run: NDArray[np.uint8], offset: int) -> None:
+        left = run.data
+        while left:  # Linux reads no more than 2 GiB at once
+            n_read = self._read_some(left, offset)
+            if n_read == 0:
+                raise FileError("cut off before its end")
+            left, offset = left[n_read:], offset + n_read
+
+    def _read_some(self, room: memoryview, offset: int) -> int:
+        """Fill the room, or the first part of it, from a place in the file; return how many bytes came."""
         if hasattr(os, "preadv"):
-            n_read = os.preadv(self._file.fileno(), [run.data], offset)
-        else:
-            with self._one_at_a_time:
-                self._file.seek(offset)
-                n_read = self._file.readinto(run.data)  # type: ignore[attr-defined]  # a buffered file has it
-        if n_read != run.nbytes:
-            raise FileError("cut off before its end")
+            return os.preadv(self._file.fileno(), [room], offset)
+        with self._one_at_a_time:
+            self._file.seek(offset)
+            return int(self._file.readinto(room))  # type: ignore[attr-defined]  # a buffered file has it
 
 
 class KeptArrays:

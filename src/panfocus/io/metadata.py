@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from panfocus.io._frame import SIDEWAYS
 from panfocus.io.exif import RESOLUTION_UNIT, SOFTWARE, X_RESOLUTION, Y_RESOLUTION, Exif, parse_exif
+from panfocus.io.units import is_length_of_ome
 from panfocus.io.xmp import goes_on_elsewhere, orientation_of, xmp_for_picture
 from panfocus.stack import Metadata, Resolution
 
@@ -118,6 +119,8 @@ def losses(metadata: Metadata, suffix: str, width: int, height: int) -> list[str
     size = metadata.acquisition
     if size and suffix not in (".tif", ".tiff") and size.pixel_width:
         lost.append("the size of pixels")
+    elif size and size.pixel_width and not is_length_of_ome(size.unit):
+        lost.append(f"the unit of the size of pixels ({size.unit}), which OME-TIFF does not have")
     return lost
 
 

@@ -10,13 +10,13 @@ from xml.sax.saxutils import quoteattr, unescape
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
-from panfocus.io.units import converted
+from panfocus.io.units import converted, of_ome, written_length
 from panfocus.stack import Acquisition
 
 _PIXEL_TYPES = {"uint8": "uint8", "uint16": "uint16", "float32": "float", "float64": "double"}
-_MICROMETRE = {"um", "micron", "microns", "micrometer", "\\u00b5m", "µm", "μm"}  # as ImageJ may write it
-_IMAGEJ_TIMES = {"sec": "s", "msec": "ms"}  # that OME writes otherwise
 _LARGEST_SIZE = 1 << 24  # of an axis; more is damage
+_PIXELS = re.compile(r"<(?:\w+:)?Pixels\s[^>]*>")
+_TIFF_DATA = re.compile(r"<(?:\w+:)?TiffData\b[^>]*>")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Layout:
     name: str = ""  # of the image
     colours: tuple[str, ...] = ()  # of the channels, RRGGBB; empty where none is told
     origin: tuple[float, float] = (0.0, 0.0)  # where its first pixel lies: x and y, in the unit of the sizes
+    others: tuple[str, ...] = ()  # images in the same file that are left out, by name or number
 
     def chosen(self, channel: int | None, time: int | None) -> "Layout":
         """Return one channel or all, at one time; both are counted from 1 here, as microscopists do."""
@@ -60,17 +61,17 @@ class Layout:
         return [tuple(self.pages[z, c, 0] for c in range(self.channels)) for z in range(self.slices)]
 
 
-def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
-    """Understand OME's description of a file of so many pages and samples a pixel.
+def read_ome(xml: str, samples: Sequence[int]) -> Layout:
+    """Understand OME's description of a file, whose pages have so many samples a pixel.
 
-    Sizes are believed only as far as there are pages; nothing is fetched, nothing allocated by them.
+    Sizes are believed only as far as there are pages; nothing is fetched, nothing allocated by them. Of
+    several images the only one with several slices is taken: others are labels and overviews.
     """
-    found = re.findall(r"<(?:\w+:)?Pixels\s[^>]*>", xml)
-    if len(found) != 1:
-        raise FileError(f"it holds {len(found)} images of OME, one is needed; save that as a file of its own")
-    pixels = _attributes(found[0])
+    xml, others = _stack_among(xml)
+    pixels = _attributes(_PIXELS.findall(xml)[0])
     sizes = {axis: _whole(pixels.get(f"Size{axis}", "1")) for axis in "CZT"}
-    sizes["C"] = max(1, sizes["C"] // samples)
+    n_pages = len(samples)
+    sizes["C"] = max(1, sizes["C"] // samples[min(_first_page(xml), n_pages - 1)])
     if sizes["C"] * sizes["Z"] * sizes["T"] > n_pages:
         raise FileError(
             f"its description promises {sizes['C'] * sizes['Z'] * sizes['T']} pages, it has {n_pages}; "
@@ -85,7 +86,6 @@ def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
     }
     acquisition = acquired([_text(channel.get("Name", "")) for channel in channels], of_axes)
     interval = _positive(pixels.get("TimeIncrement"))
-    image = re.search(r"<(?:\w+:)?Image\s[^>]*>", xml)
     return Layout(
         sizes["Z"],
         sizes["C"],
@@ -93,10 +93,43 @@ def read_ome(xml: str, n_pages: int, samples: int) -> Layout:
         _ome_pages(xml, pixels.get("DimensionOrder", "XYCZT"), sizes, n_pages),
         acquisition,
         interval=(interval, _unit(pixels.get("TimeIncrementUnit", "s"))) if interval else None,
-        name=_text(_attributes(image[0]).get("Name", "")) if image else "",
+        name=_image_name(xml),
         colours=tuple(_colour(channel.get("Color", "")) for channel in channels),
         origin=_origin(xml, acquisition),
+        others=others,
     )
+
+
+def _stack_among(xml: str) -> tuple[str, tuple[str, ...]]:
+    """Return the description of the image to be fused, and what others in the file are called."""
+    n_images = len(_PIXELS.findall(xml))
+    if n_images == 1:
+        return xml, ()
+    images = [part for part in re.split(r"(?=<(?:\w+:)?Image[\s>])", xml) if _PIXELS.search(part)]
+    stacks = [part for part in images if _whole(_attributes(_PIXELS.findall(part)[0]).get("SizeZ", "1")) > 1]
+    if len(stacks) != 1 or len(images) != n_images:
+        raise FileError(
+            f"it holds {n_images} images of OME, {len(stacks) or 'none'} of them with several slices; one is "
+            "needed: save it as a file of its own, as bfconvert -series N of Bio-Formats does"
+        )
+    if stacks[0] is not images[0] and not re.search(r"TiffData\s[^>]*IFD", stacks[0]):
+        raise FileError("its description does not say which pages are the slices; save it anew")
+    return stacks[0], tuple(
+        _image_name(part) or f"image {number}"
+        for number, part in enumerate(images, start=1)
+        if part is not stacks[0]
+    )
+
+
+def _image_name(xml: str) -> str:
+    image = re.search(r"<(?:\w+:)?Image\s[^>]*>", xml)
+    return _text(_attributes(image[0]).get("Name", "")) if image else ""
+
+
+def _first_page(xml: str) -> int:
+    """Return a page that holds pixels of the image."""
+    block = _TIFF_DATA.search(xml)
+    return _whole(_attributes(block[0]).get("IFD", "0"), least=0) if block else 0
 
 
 def acquired(channels: Sequence[str], sizes: Mapping[str, tuple[float, str]]) -> Acquisition:
@@ -140,7 +173,7 @@ def _ome_pages(
         strides[axis] = total
         total *= sizes[axis]
     page_of: dict[int, int] = {}  # by the plane's number in the order of the axes
-    blocks = re.findall(r"<(?:\w+:)?TiffData\b[^>]*>", xml) or ["<TiffData/>"]
+    blocks = _TIFF_DATA.findall(xml) or ["<TiffData/>"]
     for block in blocks:
         said = _attributes(block)
         first = sum(strides[axis] * _whole(said.get(f"First{axis}", "0"), least=0) for axis in axes)
@@ -185,7 +218,6 @@ def read_imagej(said: Mapping[str, Any], n_pages: int, pixels_per_unit: tuple[fl
         step = _positive(str(said.get("spacing", "")))
         acquisition = Acquisition(("",) * channels, across, down, step, unit)
     interval = _positive(str(said.get("finterval", "")))
-    passed = str(said.get("tunit", "s"))
     tables = list(said.get("LUTs") or [])  # (3, 256) each: the last is the brightest
     return Layout(
         slices,
@@ -193,7 +225,7 @@ def read_imagej(said: Mapping[str, Any], n_pages: int, pixels_per_unit: tuple[fl
         times,
         pages,
         acquisition,
-        interval=(interval, _IMAGEJ_TIMES.get(passed, passed)) if interval else None,
+        interval=(interval, of_ome(str(said.get("tunit", "s")))) if interval else None,
         colours=tuple(bytes(table[:, -1]).hex().upper() for table in tables)
         if len(tables) == channels
         else (),
@@ -231,7 +263,7 @@ def _text(said: str) -> str:
 
 def _unit(said: str) -> str:
     said = re.sub(r"&#(\d{1,4});", lambda code: chr(int(code[1])), said)
-    return "µm" if said.lower() in _MICROMETRE else said
+    return of_ome(said)
 
 
 def describe(acquisition: Acquisition, image: NDArray[Any]) -> str:
@@ -239,7 +271,7 @@ def describe(acquisition: Acquisition, image: NDArray[Any]) -> str:
     height, width = image.shape[:2]
     samples = image.shape[2] if image.ndim == 3 and len(acquisition.channels) == 1 else 1
     sizes = "".join(
-        f' PhysicalSize{axis}="{size!r}" PhysicalSize{axis}Unit={quoteattr(acquisition.unit)}'
+        f' PhysicalSize{axis}="{size!r}" PhysicalSize{axis}Unit={quoteattr(written_length(acquisition.unit))}'
         for axis, size in (("X", acquisition.pixel_width), ("Y", acquisition.pixel_height))
         if size is not None
     )

@@ -3,20 +3,21 @@
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.errors import PanfocusError, needs_extra
+from panfocus.errors import MissingExtraError, needs_extra
 from panfocus.io._errors import errors_that_name
 from panfocus.io.ome import acquired
 from panfocus.io.units import of_ome
-from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
+from panfocus.stack import Acquisition, LazyFrames, last_is_alpha, n_beside
 
 ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
@@ -52,10 +53,15 @@ class ZarrImage:
     name: str = ""
     omero: Mapping[str, Any] | None = None  # how channels are called and shown, as it was found
     stored: tuple[int, ...] = ()  # lengths of what a file holds: a chunk, or a shard of several
+    notices: tuple[str, ...] = ()  # what else there is to say of it
 
     def length(self, name: str) -> int:
         """Places of an axis; 1 if there is none of this name."""
         return dict(zip((axis.name for axis in self.axes), self.shape, strict=True)).get(name, 1)
+
+    def chunk_length(self, name: str) -> int:
+        """Places of an axis that a chunk holds; 1 if there is no such axis."""
+        return dict(zip((axis.name for axis in self.axes), self.chunks, strict=True)).get(name, 1)
 
     def axis(self, name: str) -> Axis | None:
         """Return an axis by its name."""
@@ -82,6 +88,15 @@ class ZarrImage:
     def chunk_bytes(self) -> int:
         """Memory that a chunk takes, which is decoded whole."""
         return math.prod(self.chunks) * self.dtype.itemsize
+
+    def n_missing(self, n_files: int) -> int:
+        """Return how many chunks, or shards, have no file, where there are so many files."""
+        whole = math.prod(-(-n // each) for n, each in zip(self.shape, self.stored, strict=True))
+        return max(0, whole - n_files)
+
+    def said_missing(self, n: int) -> str:
+        """Say what becomes of so many chunks that are missing."""
+        return f"{n} chunks have no file; they count as its fill value"
 
     @property
     def acquisition(self) -> Acquisition:
@@ -115,39 +130,69 @@ class ZarrFrames(LazyFrames):
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Size of what is read at once of a slice: its chunks, in all channels."""
-        of_axes = dict(zip((axis.name for axis in self.image.axes), self.image.chunks, strict=True))
-        return 1, of_axes["y"], of_axes["x"], *self.shape[3:]
+        """Size of what is decoded at once: chunks of the store, in all channels."""
+        return *(self.image.chunk_length(name) for name in "zyx"), *self.shape[3:]
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
-        rows, cols = [*place, slice(None), slice(None)][:2]
-        if len(self.channels) == 1:
-            return self._plane(k, self.channels[0], rows, cols)
-        planes = [self._plane(k, channel, rows, cols) for channel in self.channels]
-        return beside_each_other(planes, alpha=self.alpha)
+        return np.asarray(self[k : k + 1, *place][0])
 
-    def _named(self, k: int, channel: int, rows: slice, cols: slice) -> str:
+    def _read_into(self, frames: NDArray[Any], numbers: range, place: tuple[Any, ...]) -> None:
+        """Read slices and channels that share chunks together: each chunk is decoded once."""
+        rows, cols = [*place, slice(None), slice(None)][:2]
+        planes = frames if frames.ndim == 4 else frames[..., np.newaxis]
+        planes[..., len(self.channels) :] = 0
+        for (to, slices), (beside, channels) in product(
+            _sharing_chunks(numbers, self.image.chunk_length("z")),
+            _sharing_chunks(self.channels, self.image.chunk_length("c")),
+        ):
+            with errors_that_name(self._named(slices, channels, rows, cols)):
+                planes[to, ..., beside] = self._part(slices, channels, rows, cols)
+
+    def _named(self, slices: range, channels: range, rows: slice, cols: slice) -> str:
         """Name a part for whoever has to find what is damaged there; all but pixels is counted from 1."""
         spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
         (top, bottom), (left, right) = ((span.start, span.stop - 1) for span in spans)
         of_many = "".join(
-            f", {word} {place + 1}"
-            for word, place, axis in (("time", self.time, "t"), ("channel", channel, "c"))
+            f", {_counted(word, numbers)}"
+            for word, numbers, axis in (
+                ("time", range(self.time, self.time + 1), "t"),
+                ("channel", channels, "c"),
+            )
             if self.image.length(axis) > 1
         )
-        return f"{self.image.path}, slice {k + 1}{of_many}, rows {top} to {bottom}, columns {left} to {right}"
+        part = f"{_counted('slice', slices)}{of_many}, rows {top} to {bottom}, columns {left} to {right}"
+        return f"{self.image.path}, {part}"
 
-    def _plane(self, k: int, channel: int, rows: slice, cols: slice) -> NDArray[Any]:
-        places = {"t": self.time, "c": channel, "z": k, "y": rows, "x": cols}
+    def _part(self, slices: range, channels: range, rows: slice, cols: slice) -> NDArray[Any]:
+        """Read a rectangle (n, h, w, c) of consecutive slices and channels."""
+        places = {"t": self.time, "c": _span(channels), "z": _span(slices), "y": rows, "x": cols}
         names = [axis.name for axis in self.image.axes]
-        with errors_that_name(self._named(k, channel, rows, cols)):
-            try:
-                plane = np.asarray(self._array[tuple(places[name] for name in names)])
-            except Exception:
-                _let_reading_end()
-                raise
-        plane = plane if names.index("y") < names.index("x") else plane.T
-        return plane.astype(self.dtype, copy=False)  # of this machine's byte order
+        try:
+            part = np.asarray(self._array[tuple(places[name] for name in names)])
+        except Exception:
+            _let_reading_end()
+            raise
+        found = [name for name in names if name != "t"]
+        part = part.transpose([found.index(name) for name in "zyxc" if name in found])
+        return np.expand_dims(part, [i for i, name in enumerate("zyxc") if name not in found])
+
+
+def _sharing_chunks(numbers: Sequence[int], depth: int) -> Iterator[tuple[slice, range]]:
+    """Cut numbers where another chunk begins, or one is left out; yield where each run lies, and the run."""
+    runs = groupby(enumerate(numbers), lambda each: (each[1] // depth, each[1] - each[0]))
+    for _, run in runs:
+        places, together = zip(*run, strict=True)
+        yield slice(places[0], places[-1] + 1), range(together[0], together[-1] + 1)
+
+
+def _span(numbers: range) -> slice:
+    return slice(numbers.start, numbers.stop)
+
+
+def _counted(word: str, numbers: range) -> str:
+    """Return numbers from 0 as people count them: slice 3, slices 3 to 5."""
+    first = f"{word}{'s' * (len(numbers) > 1)} {numbers.start + 1}"
+    return f"{first} to {numbers.stop}" if len(numbers) > 1 else first
 
 
 def open_array(path: Path, *, change: bool = False) -> Any:
@@ -161,7 +206,7 @@ def import_zarr() -> Any:
     try:
         import zarr
     except ImportError as error:
-        raise PanfocusError(needs_extra("OME-Zarr", "zarr 3", "ome")) from error
+        raise MissingExtraError(needs_extra("OME-Zarr", "zarr 3", "ome")) from error
     return zarr
 
 
@@ -222,8 +267,5 @@ def store_state(image: ZarrImage) -> StoreState:
 
 
 def missing_chunks(image: ZarrImage, state: StoreState) -> int:
-    """Return how many of a store's chunks, or shards, have no file, and so count as the fill value."""
-    if not image.stored:
-        return 0
-    whole = math.prod(-(-n // each) for n, each in zip(image.shape, image.stored, strict=True))
-    return max(0, whole - state.n_files)
+    """Return how many parts have no data: chunks or shards of a store, tiles or strips of a TIFF."""
+    return image.n_missing(state.n_files)

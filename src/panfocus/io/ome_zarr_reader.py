@@ -103,9 +103,10 @@ def _plain_array(path: Path) -> ZarrImage:
         array = open_array(path)
     except FileError as error:
         raise FileError("neither an image of OME-Zarr nor an array; if it holds images, name one") from error
-    told = [str(name).lower() for name in getattr(array.metadata, "dimension_names", None) or ()]
-    names = told if len(told) == array.ndim else list("zyx")
-    if len(names) != array.ndim:
+    told = getattr(array.metadata, "dimension_names", None) or (None,) * array.ndim
+    usual = "zyx" if array.ndim == 3 else (None,) * array.ndim
+    names = [name.lower() if name else other for name, other in zip(told, usual, strict=True)]
+    if None in names:
         raise FileError(f"an array of {array.ndim} axes without their names; needed: OME-Zarr, or (n, h, w)")
     return _checked(path, "", tuple(map(Axis, names)), array, "", None)
 

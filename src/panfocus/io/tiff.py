@@ -85,7 +85,7 @@ def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: i
         source = gather(
             exif,
             bytes(xmp) if isinstance(xmp, bytes) else None,
-            left_behind=_left_behind(found, exif),
+            left_behind=_left_behind(found, exif) + ([left_out(layout)] if layout and layout.others else []),
         )
         return replace(
             source.metadata,
@@ -114,6 +114,11 @@ def open_tiff(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.Tif
         yield tiff, pictures
 
 
+def left_out(layout: Layout) -> str:
+    """Name the images of a file that are not fused."""
+    return f"other images in the file ({', '.join(layout.others)})"
+
+
 def layout_of(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
     """Return how a microscope's file is laid out, None for any other.
 
@@ -124,7 +129,12 @@ def layout_of(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout
         sizes = (float(per_unit[0]), float(per_unit[1])) if all(per_unit) else None
         return read_imagej(said, len(pages), sizes)
     if xml := tiff.ome_metadata:
-        return read_ome(xml, len(pages), pages[0].samplesperpixel)
+        every = [page_of(tiff, index) for index in range(len(tiff.pages))]
+        layout = read_ome(xml, [page.samplesperpixel for page in every])
+        places = {page.index: place for place, page in enumerate(pages)}
+        if not places.keys() >= {*layout.pages.values()}:
+            raise FileError("its description takes reduced pictures or masks for slices; save it anew")
+        return replace(layout, pages={plane: places[index] for plane, index in layout.pages.items()})
     return None
 
 
@@ -156,20 +166,29 @@ def _left_behind(found: Exif, carried: Exif | None) -> list[str]:
     return left + unknown_tags(found)
 
 
-def page_header(page: tifffile.TiffPage) -> Frame:
-    """Return a page's frame with blank pixels, or say why it cannot be read."""
+def parts_without_data(page: tifffile.TiffPage) -> int:
+    """Count the tiles or strips of a page that the file leaves out, as sparse TIFFs do."""
+    return sum(not (at and n) for at, n in zip(page.dataoffsets, page.databytecounts, strict=False))
+
+
+def page_header(page: tifffile.TiffPage, *, sparse: bool = False) -> Frame:
+    """Return a page's frame with blank pixels, or say why it cannot be read.
+
+    Tiles or strips without data are damage, unless it may be `sparse`.
+    """
     _check_pixels(page)
     size = page.parent.filehandle.size
-    if any(n == 0 for n in page.databytecounts) or len(page.databytecounts) < math.prod(page.chunked):
+    n_parts, n_empty = math.prod(page.chunked), parts_without_data(page)
+    if (n_empty and not sparse) or len(page.databytecounts) < n_parts:
         raise FileError("cut off: pixels are missing")
     width, height = int(page.imagewidth), int(page.imagelength)  # in a damaged file they may be texts
     pixels, tile = width * height, int(page.tilewidth) * int(page.tilelength)
     if tile > max(4 * pixels, 1 << 24):  # which are decoded whole
         raise FileError("damaged: its tiles are larger than the picture")
     stored = sum(page.databytecounts)
-    if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes:
+    if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes and not n_empty:
         raise FileError("cut off: pixels are missing")
-    if stored * _HIGHEST_RATIO < page.nbytes:
+    if stored * _HIGHEST_RATIO < page.nbytes * (1 - n_empty / n_parts):
         check_pixel_count(width, height)
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
         raise FileError("cut off: pixels are missing")

@@ -22,7 +22,7 @@ from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
 from panfocus.io.tiff_lzw import check_lzw
-from panfocus.io.units import is_time_of_ngff, of_ngff, of_ome
+from panfocus.io.units import is_length_of_ome, is_time, of_ngff, of_ome, written_length
 from panfocus.stack import Acquisition
 
 TIFF_SUFFIXES = (".tif", ".tiff")
@@ -38,16 +38,24 @@ class TiffImage(ZarrImage):
 
     pages: tuple[tuple[tuple[int, int], ...], ...] = ()  # page and sample, of each time and slice by channel
     samples: int = 1  # of a pixel; the last of 2 or 4 is alpha
+    no_data: float = 0  # what tiles or strips that the file leaves out count as
 
     @property
     def has_alpha(self) -> bool:
         """Whether the last channel is the alpha of the pages' colours."""
         return self.samples in (2, 4) and self.length("c") == self.samples
 
-    @property
-    def chunk_bytes(self) -> int:
-        """Memory that a tile or strip takes with all samples, which is decoded whole."""
-        return super().chunk_bytes * self.samples
+    def n_missing(self, n_files: int) -> int:
+        """Return how many tiles or strips the file leaves out."""
+        from panfocus.io.tiff import open_tiff, page_of, parts_without_data
+
+        used = {index for of_slice in self.pages for index, _ in of_slice}
+        with errors_that_name(self.path), open_tiff(self.path) as (tiff, _):
+            return sum(parts_without_data(page_of(tiff, index)) for index in used)
+
+    def said_missing(self, n: int) -> str:
+        """Say what becomes of so many tiles or strips that are missing."""
+        return f"{n} tiles or strips have no data; they count as {self.no_data:g}"
 
     def frames(self, time: int, channels: Sequence[int]) -> "TiffFrames":
         """Return the slices of one time point, with one channel or several."""
@@ -72,29 +80,32 @@ class TiffFrames(ZarrFrames):
     def _busy(self) -> Any:
         return threading.Lock()  # the file has one position
 
-    def _plane(self, k: int, channel: int, rows: slice, cols: slice) -> NDArray[Any]:
+    def _part(self, slices: range, channels: range, rows: slice, cols: slice) -> NDArray[Any]:
+        """Read a rectangle (1, h, w, c) of channels that are samples of one page."""
         from panfocus.io.tiff import page_of
 
-        index, sample = self.image.pages[self.time * len(self) + k][channel]
+        told = [self.image.pages[self.time * len(self) + slices[0]][channel] for channel in channels]
+        samples = slice(told[0][1], told[-1][1] + 1)
         spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
-        with errors_that_name(self._named(k, channel, rows, cols)), self._busy:
-            return _rectangle(page_of(self._tiff, index), spans, sample).astype(self.dtype, copy=False)
+        with self._busy:
+            return _rectangle(page_of(self._tiff, told[0][0]), spans, samples)[np.newaxis]
 
 
 def read_tiled_tiff(path: Path) -> TiffImage:
     """Look at a TIFF whose pages are slices, time points and channels; no pixel is read."""
-    from panfocus.io.tiff import layout_of, open_tiff, page_header
+    from panfocus.io.tiff import layout_of, left_out, open_tiff, page_header
 
     with errors_that_name(path), open_tiff(path) as (tiff, pages):
-        first = page_header(pages[0])
         layout = layout_of(tiff, pages) or Layout(
             len(pages), 1, 1, {(z, 0, 0): z for z in range(len(pages))}, Acquisition()
         )
-        for page in pages:
+        used = [pages[number] for number in sorted(set(layout.pages.values()))]
+        first = page_header(used[0], sparse=True)
+        for page in used:
             tag = page.tags.get(ORIENTATION_TAG)
             if page.axes not in ("YX", "YXS") or (tag and tag.value in range(2, 9)):
                 raise FileError("its pages are turned, or their colours apart; save it otherwise")
-            if page.shape != pages[0].shape or page.dtype != pages[0].dtype:
+            if page.shape != used[0].shape or page.dtype != used[0].dtype:
                 raise FileError("its pages are not of one size and kind")
             if page.tilewidth * page.tilelength > _LARGEST_PART and page.is_tiled:
                 raise FileError("its tiles are too large to be read in parts; save it in smaller ones")
@@ -103,7 +114,7 @@ def read_tiled_tiff(path: Path) -> TiffImage:
                 and page.rowsperstrip * page.imagewidth > _LARGEST_PART
             ):
                 raise FileError("its strips are too large to be read in parts; save it in tiles")
-        samples = pages[0].samplesperpixel
+        samples = used[0].samplesperpixel
         numbers = tuple(
             tuple(
                 (pages[layout.pages[z, c, t]].index, sample)
@@ -122,18 +133,21 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             "x": width,
         }
         axes = _axes(layout, [name for name in lengths if name in "zyx" or lengths[name] > 1])
-        part = (pages[0].tilelength, pages[0].tilewidth) if pages[0].is_tiled else (_STRIP_ROWS, width)
+        part = (used[0].tilelength, used[0].tilewidth) if used[0].is_tiled else (_STRIP_ROWS, width)
+        chunk = {"c": samples, "y": part[0], "x": part[1]}
         return TiffImage(
             path=path,
             array="",
             axes=axes,
             shape=tuple(lengths[axis.name] for axis in axes),
-            chunks=(*(1 for _ in axes[:-2]), *part),
+            chunks=tuple(chunk.get(axis.name, 1) for axis in axes),
             dtype=first.image.dtype,
             name=layout.name,
             omero=_shown(layout, samples, first.image.dtype),
             pages=numbers,
             samples=samples,
+            no_data=used[0].nodata,
+            notices=(f"not fused: {left_out(layout)}",) if layout.others else (),
         )
 
 
@@ -173,19 +187,19 @@ def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
     return tuple(known.get(name, Axis(name)) for name in names)
 
 
-def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
-    """Decode what a rectangle of a page needs."""
+def _rectangle(page: Any, spans: list[range], samples: slice) -> NDArray[Any]:
+    """Decode what a rectangle (h, w, samples) of a page needs."""
     rows, cols = spans
-    file, samples = page.parent.filehandle, page.samplesperpixel
+    file = page.parent.filehandle
     decode = page.decode  # made at first sight, for which tifffile may read in the file
-    part = np.empty((len(rows), len(cols)), page.dtype)
-    if page.is_contiguous:
+    part = np.full((len(rows), len(cols), samples.stop - samples.start), page.nodata, page.dtype)
+    if page.is_contiguous and page.databytecounts[0]:
         stored = page.dtype.newbyteorder(page.parent.byteorder)
-        pixel = stored.itemsize * samples
+        pixel = stored.itemsize * page.samplesperpixel
         for y, row in enumerate(rows):
             file.seek(page.dataoffsets[0] + (row * page.imagewidth + cols.start) * pixel)
             line = np.frombuffer(file.read(len(cols) * pixel), stored)
-            part[y] = line[sample::samples]
+            part[y] = line.reshape(len(cols), -1)[:, samples]
         return part
     height = page.tilelength if page.is_tiled else page.rowsperstrip
     width = page.tilewidth if page.is_tiled else page.imagewidth
@@ -195,24 +209,30 @@ def _rectangle(page: Any, spans: list[range], sample: int) -> NDArray[Any]:
         range(cols.start // width, -(-cols.stop // width)),
     ):
         index = j * across + i
+        if not (page.dataoffsets[index] and page.databytecounts[index]):
+            continue
         check_lzw(page, index)
         file.seek(page.dataoffsets[index])
         pixels, _, _ = decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
-        if pixels is None:
-            raise FileError("cut off: pixels are missing")
         top, left = j * height, i * width
         down = range(max(rows.start, top), min(rows.stop, top + pixels.shape[1]))
         right = range(max(cols.start, left), min(cols.stop, left + pixels.shape[2]))
         part[
             down.start - rows.start : down.stop - rows.start,
             right.start - cols.start : right.stop - cols.start,
-        ] = pixels[0, down.start - top : down.stop - top, right.start - left : right.stop - left, sample]
+        ] = pixels[0, down.start - top : down.stop - top, right.start - left : right.stop - left, samples]
     return part
 
 
 def tiff_of(store: Path) -> Content:
     """Return what a file is to hold: all levels of a store that panfocus has made."""
     return lambda file: _write(file, read_ome_zarr(store))
+
+
+def units_lost_in_tiff(image: ZarrImage) -> list[str]:
+    """Return the units of pixel sizes and time that OME-TIFF does not have."""
+    told = [(axis.name, str(axis.unit)) for axis in image.axes if axis.name in "tyx" and axis.unit]
+    return sorted({unit for name, unit in told if not (is_time if name == "t" else is_length_of_ome)(unit)})
 
 
 def _write(file: BinaryIO, image: ZarrImage) -> None:
@@ -253,9 +273,9 @@ def _described(image: ZarrImage) -> dict[str, Any]:
     described: dict[str, Any] = {"axes": "".join(axis.name for axis in image.axes).upper()}
     for axis, size in (("X", told.pixel_width), ("Y", told.pixel_height)):
         if size is not None:
-            described |= {f"PhysicalSize{axis}": size, f"PhysicalSize{axis}Unit": told.unit}
+            described |= {f"PhysicalSize{axis}": size, f"PhysicalSize{axis}Unit": written_length(told.unit)}
     time = image.axis("t")
-    if time and time.unit and is_time_of_ngff(time.unit):
+    if time and time.unit and is_time(time.unit):
         described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": of_ome(time.unit)}
     if image.name:
         described["Name"] = image.name
@@ -265,7 +285,7 @@ def _described(image: ZarrImage) -> dict[str, Any]:
             position = f"Position{side.name.upper()}"
             planes[position] = side.translation
             if side.unit:
-                planes[f"{position}Unit"] = of_ome(side.unit)
+                planes[f"{position}Unit"] = written_length(side.unit)
     if planes:
         n_planes = math.prod(image.shape[:-2])
         described["Plane"] = {name: [value] * n_planes for name, value in planes.items()}

@@ -27,13 +27,39 @@ _LENGTHS |= {"angstrom": "Å", "inch": "in", "foot": "ft", "yard": "yd", "mile":
 _TIMES = {f"{prefix}second": f"{sign}s" for prefix, (sign, _) in _PREFIXES.items()}
 _TIMES |= {"minute": "min", "hour": "h", "day": "d"}
 _OF_OME = _LENGTHS | _TIMES
+_COMMON = {  # names that programs write and neither of the two has
+    **dict.fromkeys(("um", "micron", "\\u00b5m", "μm"), "micrometer"),
+    **{"inches": "inch", "feet": "foot", "sec": "second", "msec": "millisecond"},
+}
+_ONLY_OF_OME = ("dam", "thou", "li", "ua", "ly", "pt", "pixel", "reference frame")
 _OF_NGFF = {sign: name for name, sign in _OF_OME.items()}
 _POWERS = {f"{sign}m": power for sign, power in _PREFIXES.values()} | {"Å": -10}
 
 
 def of_ome(unit: str) -> str:
-    """Return how OME's XML writes a unit of NGFF; one that it does not have as it is."""
-    return _OF_OME.get(unit, unit)
+    """Return how OME's XML writes a unit of NGFF or of a common name; one that it does not have as it is."""
+    if unit in _OF_NGFF:
+        return unit
+    name = unit.strip().lower().replace("metre", "meter")
+    singular = name.removesuffix("s")
+    return next((_OF_OME[each] for each in map(_in_ngff, (name, singular)) if each in _OF_OME), unit)
+
+
+def _in_ngff(name: str) -> str:
+    return _COMMON.get(name, name)
+
+
+def is_length_of_ome(unit: str) -> bool:
+    """Tell whether OME's XML has such a unit of length."""
+    return unit in _ONLY_OF_OME or of_ome(unit) in _LENGTHS.values()
+
+
+def written_length(unit: str) -> str:
+    """Return how OME's XML writes a unit of length; if it does not have it, its word for none in particular.
+
+    Without a unit, micrometres would be understood.
+    """
+    return of_ome(unit) if is_length_of_ome(unit) else "reference frame"
 
 
 def of_ngff(unit: str) -> str:
@@ -41,9 +67,9 @@ def of_ngff(unit: str) -> str:
     return _OF_NGFF.get(unit, unit)
 
 
-def is_time_of_ngff(unit: str | None) -> bool:
-    """Tell whether NGFF has a unit of time of this name."""
-    return unit in _TIMES
+def is_time(unit: str | None) -> bool:
+    """Tell whether a unit is one of time."""
+    return unit is not None and of_ome(unit) in _TIMES.values()
 
 
 def converted(length: float, unit: str, to: str) -> float | None:
