@@ -8,6 +8,7 @@ from panfocus.app.events import Events
 from panfocus.app.looking import Looker
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
+from panfocus.app.workers import TaskFailed
 
 
 def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_at(tmp_path):
@@ -38,6 +39,26 @@ def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_a
     assert (first["state"], second["state"]) == ("bad", "ready")
     assert first["error"] == "a.png: [Errno 12] Cannot allocate memory"
     assert tries == ["look", "look", "check"]
+
+
+def test_where_the_disk_is_full_a_frame_says_what_helps(tmp_path):
+    async def quick(task, **_):
+        if task["task"] == "check":
+            return {"warnings": []}
+        raise TaskFailed(f"cannot write {task['thumbnail']} (No space left on device)")
+
+    async def run():
+        stacks = Stacks(Store(tmp_path), Events())
+        (tmp_path / "a.png").write_bytes(b"x")
+        stack = stacks.open_in_place([tmp_path / "a.png"], None)
+        looker = Looker(stacks, SimpleNamespace(quick=quick))
+        await looker._look(stack, stack["frames"][0])
+        return stack["frames"][0]["error"]
+
+    assert asyncio.run(run()) == (
+        "a.png: cannot write 0.jpg in the work folder (No space left on device); "
+        "delete results or stacks that you no longer need"
+    )
 
 
 def test_looks_at_a_large_stack_tell_of_frames_and_not_of_the_whole_stack_each_time(tmp_path, monkeypatch):

@@ -78,6 +78,20 @@ def test_what_is_under_way_goes_before_results_and_these_before_what_failed(page
     assert page.evaluate(CHOSEN, states) == chosen
 
 
+@pytest.mark.parametrize(("width", "height"), [(320, 256), (390, 600)])
+def test_a_stack_opens_with_its_picture_in_sight_though_the_start_page_was_scrolled(
+    page, stack, width, height
+):
+    page.set_viewport_size({"width": width, "height": height})
+    expect(page.locator(".earlier li").first).to_be_visible()
+    page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
+    assert page.evaluate("scrollY") > 0
+    page.evaluate("(stack) => panfocus.select(stack)", stack)
+    expect(page.locator("#viewer")).to_be_visible()
+    page.wait_for_function("() => panfocus.viewer?.panes.main.loaded")
+    assert page.evaluate("scrollY") == 0
+
+
 def test_keys_skip_to_the_picture_where_there_is_one(page, serves, stack):
     skip = page.get_by_role("link", name="Skip to the picture")
     expect(skip).to_have_count(0)

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import numpy as np
 import pytest
 import small_stacks
 from page_steps import Visit
@@ -24,11 +25,13 @@ WITH_A_JOB = """() => {
 
 @pytest.fixture(scope="module")
 def many(serves):
-    """A stack of 31 frames, most of them copies, and one of another size: much to be warned of."""
+    """A stack of 31 frames, copies and blank ones, and one of another size: much to be warned of."""
     folder = serves.root / "one is odd"
     paths = small_stacks.write(folder)
-    for k in range(3, 31):
+    for k in range(3, 20):
         shutil.copy(paths[k % 3], folder / f"frame-{k + 1}.png")
+    for k in range(20, 31):
+        write_image(folder / f"frame-{k + 1}.png", np.full((90, 120, 3), k, np.uint8))
     write_image(folder / "a.png", small_stacks.frames(1, (120, 90))[0])
     made = serves.client.post("/api/stacks", json={"folder": str(folder)}).json()
     return serves.seen(made["id"])
@@ -46,13 +49,21 @@ def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
     fuse = page.locator("#fuse")
     expect(page.locator("#stack-head .warnings")).to_contain_text(re.compile(r"And \d+ more"))
     expect(page.locator("#estimate")).to_have_class("estimate fault")
+    expect(page.locator("#stack-head .warnings")).to_contain_text(
+        "all frames need one size: untick “Use” of those that differ, or crop them."
+    )
+    expect(page.locator("#estimate")).to_have_text(  # as it stands there already
+        "These frames cannot be fused together: the warning above says why."
+    )
     expect(fuse).to_be_disabled()
+    expect(page.get_by_text("Press Fuse when")).to_be_hidden()
     box = fuse.bounding_box()
     assert box["y"] + box["height"] < 800
     long, room = page.evaluate(LENGTH)
     assert long <= room
     page.get_by_role("checkbox", name="Use a.png").uncheck()
     expect(fuse).to_be_enabled()
+    expect(page.get_by_text("Press Fuse when")).to_be_visible()
 
 
 def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):

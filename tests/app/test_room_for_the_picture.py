@@ -112,3 +112,11 @@ def test_the_picture_fills_the_screen_by_button_and_key(visit):
     page.wait_for_function("() => !document.fullscreenElement")
     expect(page.locator("#side")).to_be_visible()
     expect(page.locator("#tools")).to_be_visible()
+
+
+@pytest.mark.parametrize("height", [200, 256])
+def test_at_400_percent_the_picture_has_nearly_the_whole_window(visit, height):
+    page = visit.page
+    page.set_viewport_size({"width": 320, "height": height})  # as a window four times as large has it then
+    visit.settle()
+    assert 0.8 * height < page.locator(".stage").bounding_box()["height"] <= 0.9 * height

@@ -8,6 +8,9 @@ from app_server import wait
 from page_steps import FOR_LONG, Visit
 
 from panfocus.app import layers
+from panfocus.app.events import Events
+from panfocus.app.stacks import Stacks
+from panfocus.app.store import Store
 from panfocus.errors import FileError
 from panfocus.io.kept_arrays import KeptArrays
 
@@ -53,6 +56,32 @@ def test_the_page_tells_what_results_take_together_and_less_when_one_is_deleted(
     expect(line).to_contain_text(f"On the disk {one:.1f} MB", timeout=20_000)
     assert visit.complaints == []
     visit.close()
+
+
+def test_a_stack_that_cannot_be_kept_leaves_no_folder(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    stacks = Stacks(store, Events())
+
+    def full(*_, **__):
+        raise FileError("cannot write stack.json (No space left on device)")
+
+    monkeypatch.setattr(store.stacks, "_write", full)
+    with pytest.raises(FileError, match="No space left"):
+        stacks.make("new")
+    assert list((tmp_path / "stacks").iterdir()) == []
+    assert stacks.all() == []
+
+
+def test_empty_folders_that_a_full_disk_has_left_go_at_the_next_start(tmp_path, caplog):
+    left = tmp_path / "stacks" / "0123456789abcdef"
+    (left / "files").mkdir(parents=True)
+    with_a_file = tmp_path / "stacks" / "fedcba9876543210"
+    (with_a_file / "files").mkdir(parents=True)
+    (with_a_file / "files" / "a.png").touch()
+    Store(tmp_path)
+    assert not left.exists()
+    assert with_a_file.exists()
+    assert [line.partition(" is passed")[0] for line in caplog.messages] == [str(with_a_file)]
 
 
 def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):

@@ -67,7 +67,8 @@ def test_links_in_a_folder_that_may_not_be_followed_are_left_out_and_named(serve
     assert [file["name"] for file in listed] == [*(path.name for path in paths), "inside.png"]
     assert names(answer) == [*(path.name for path in paths), "frame-1.png"]
     assert answer["warnings"] == [
-        f"left out in {folder}: gone.png, out.png (no files in the folders that panfocus app was started for)"
+        f"left out in {folder}: gone.png, out.png; these are links that lead nowhere "
+        "or out of the folders that panfocus app may open, or no files"
     ]
 
 
@@ -159,6 +160,17 @@ def test_names_may_be_of_any_script(server, tmp_path):
         assert server.stack(stack)["frames"][0]["state"] == "ready"
 
 
+def test_names_that_not_every_system_allows_are_kept_as_others_each_of_its_own(server, tmp_path):
+    (path, *_) = small_stacks.write(tmp_path)
+    stack = server.client.post("/api/stacks", json={"name": "by time"}).json()["id"]
+    for name in ("12:30:00.png", "12_30_00.png", 'a "b"?.png'):
+        url = f"/api/stacks/{stack}/files/{quote(name)}"
+        server.client.put(url, content=path.read_bytes()).raise_for_status()
+    seen = server.seen(stack)
+    assert names(seen) == ["12_30_00 (2).png", "12_30_00.png", "a _b__.png"]
+    assert {frame["state"] for frame in seen["frames"]} == {"ready"}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, names are Unicode")
 def test_names_that_are_not_utf8_are_told_and_can_be_sent_back(tmp_path):
     strange = os.fsdecode(b"caf\xe9")
@@ -230,8 +242,9 @@ def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
     for line in (
         "frame-4.png has the same pixels as frame-1.png.",
         "frame-5.png is 200 x 80 pixels, frame-1.png, like 4 others, is 200 x 160; "
-        "all frames need one size: crop them.",
-        "frame-6.png is grey, frame-1.png, like 4 others, is colour; convert them to one colour model.",
+        "all frames need one size: untick “Use” of those that differ, or crop them.",
+        "frame-6.png is grey, frame-1.png, like 4 others, is colour; "
+        "untick “Use” of those that differ, or convert them to one colour model.",
     ):
         assert line in told
     assert any(

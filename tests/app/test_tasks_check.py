@@ -38,6 +38,21 @@ def test_odd_frames_of_one_kind_share_a_line(warnings):
     ]
 
 
+def test_copies_share_a_line():
+    def told(digests):
+        return check._copies([{"name": f"{k}.png", "digest": digest} for k, digest in enumerate(digests)])
+
+    assert told("abc") == []
+    assert told("aba") == ["2.png has the same pixels as 0.png."]
+    assert told("abba") == [
+        "2 frames have the same pixels as others before them: 2.png as 1.png, 3.png as 0.png."
+    ]
+    assert told("a" * 75) == [
+        "74 frames have the same pixels as others before them: "
+        "1.png as 0.png, 2.png as 0.png, 3.png as 0.png and 71 more."
+    ]
+
+
 def test_frames_that_belong_together_need_no_line(warnings):
     assert warnings(a=(32, 64), b=(32, 64)) == warnings() == []
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from panfocus.app.answers import Refusal
-from panfocus.app.uploads import Limits, Uploads, check_name
+from panfocus.app.uploads import Limits, Uploads, safe_name
 
 
 def stack_of(*sizes):
@@ -41,15 +41,32 @@ def test_what_is_too_large_for_a_file_or_a_stack_with_what_is_under_way_is_refus
 
 @pytest.mark.parametrize("name", ["a.png", "Ä 1.TIFF", "a.b.jpg", "漢.webp", "x.CR2", "a'b.jpg"])
 def test_plain_names_of_images_are_taken(name):
-    check_name(name)
+    assert safe_name(name) == name
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "a/b.png", "a\\b.png", "a\n.png", "\ud800.png", ".a.png", "a"]
+    ("name", "kept"),
+    [
+        ("2024-05-01 12:30:00.jpg", "2024-05-01 12_30_00.jpg"),
+        ('what is "this".jpg', "what is _this_.jpg"),
+        ("<a>|*?.png", "_a____.png"),
+        (":.png", "_.png"),
+    ],
+)
+def test_what_is_no_name_on_some_systems_is_replaced_by_what_is_one_on_all(name, kept):
+    assert safe_name(name) == kept
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".", "..", "a/b.png", "a\\b.png", "a\n.png", "\ud800.png", ".a.png", "a"),
+        *("..\\x.jpg", "../x.jpg", "..:x.jpg", "C:x.jpg", "a:\\x.jpg", "a" * 197 + ".png", "a.png:b"),
+    ],
 )
 def test_other_names_are_not(name):
     with pytest.raises(Refusal):
-        check_name(name)
+        safe_name(name)
 
 
 def test_a_full_disk_is_told_before_a_file_is_taken():

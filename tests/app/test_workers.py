@@ -212,6 +212,28 @@ def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worke
     assert order == [1, "urgent", 2, 3, "after the slow one", "after the dead one"]
 
 
+def test_every_process_is_ended_though_several_long_tasks_begin_at_once(monkeypatch):
+    started = []
+    start = Worker.start
+
+    async def counted(*arguments):
+        started.append(await start(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr(Worker, "start", counted)
+
+    async def run():
+        workers = Workers()
+        await workers.start()
+        lent = await asyncio.gather(*(workers.long() for _ in range(3)))
+        await workers.stop()
+        return lent, [worker.alive for worker in started]
+
+    lent, alive = asyncio.run(run())
+    assert len(set(lent)) == 3
+    assert alive == [False] * 5  # three, the next, and the quick one
+
+
 def test_a_quick_task_cannot_take_all_the_memory(with_tasks):
     async def run():
         worker = await Worker.start("--quick")

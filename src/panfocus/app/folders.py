@@ -65,8 +65,8 @@ class Folders:
             raise why
         if refused:
             names = ", ".join(refused[:_MOST_NAMED]) + (", ..." if len(refused) > _MOST_NAMED else "")
-            started_for = "no files in the folders that panfocus app was started for"
-            lines.append(f"left out in {folder}: {names} ({started_for})")
+            why_not = "links that lead nowhere or out of the folders that panfocus app may open, or no files"
+            lines.append(f"left out in {folder}: {names}; these are {why_not}")
         return folder, images, lines
 
     def listing(self, given: object) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _dictionary(store: Store, name: object) -> Path | None:
     if name is None or name == "":
         return None
     if name in store.dictionary_names():
-        return store.dictionaries / f"{name}.npz"
+        return store.dictionary_file(name)
     if name in DEFAULT_NAMES:
         return Path(str(name))
     known = ", ".join([*store.dictionary_names(), *DEFAULT_NAMES])

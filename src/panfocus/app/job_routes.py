@@ -66,8 +66,8 @@ async def _estimate(request: Request) -> Answer:
     options = await json_body(request)
     wanted = request_of(app, stack, options, app.store.stacks.folder(stack["id"]))
     told = await app.workers.quick({"task": "estimate", "request": plain(wanted)}, urgent=True)
-    told["warnings"] = [app.store.as_known(line) for line in told["warnings"]]
-    told["error"] = told["error"] and app.store.as_known(told["error"])
+    told["warnings"] = [app.stacks.as_known(stack["id"], line) for line in told["warnings"]]
+    told["error"] = told["error"] and app.stacks.as_known(stack["id"], told["error"])
     command = await run_in_threadpool(fusion_command, wanted, stack)
     return Answer(told | {"command": command})
 

@@ -178,8 +178,7 @@ class Jobs:
             result = await self._worker.run(job["task"], lambda event: self._hear(job, event))
             self.changed(job, state="done", ended=now(), done=1.0, result=result)
             if job["kind"] == "learn":
-                names = self._app.store.dictionary_names()
-                self._app.events.tell({"kind": "dictionaries", "names": names})
+                self._app.tell_dictionaries()
         except TaskCancelled:
             self._end(job, "cancelled", error=CANCELLED)
         except Exception as error:
@@ -189,7 +188,7 @@ class Jobs:
                 logger.warning("job %s failed: %s", job["id"], error)
                 known = isinstance(error, TaskFailed | PanfocusError)
                 text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
-                self._end(job, "failed", error=self._app.store.as_known(" ".join(text.split())))
+                self._end(job, "failed", error=self._as_known(job, " ".join(text.split())))
         finally:
             self._unwanted.discard(job["id"])
             self._running, worker, self._worker = None, self._worker, None
@@ -204,9 +203,9 @@ class Jobs:
             case {"event": "progress", "stage": stage, "done": done} if job["id"] not in self._unwanted:
                 job |= {"stage": stage, "done": done}
             case {"event": "said", "text": text}:
-                job["said"].append(self._app.store.as_known(text))
+                job["said"].append(self._as_known(job, text))
             case {"event": "warning", "text": text}:
-                job["warnings"].append(self._app.store.as_known(text))
+                job["warnings"].append(self._as_known(job, text))
             case {"event": "live", "version": version}:
                 job["live"] = version
             case {"event": "learning", "objective": objective, "atoms_version": version}:
@@ -215,6 +214,9 @@ class Jobs:
             case {"event": "atoms", "atoms_version": version}:
                 job["learning"]["atoms_version"] = version
         self._tell(job)
+
+    def _as_known(self, job: Job, text: str) -> str:
+        return self._app.stacks.as_known(job["stack"], text)
 
     def _end(self, job: Job, state: str, **more: Any) -> None:
         """Tell that a job was not done, also where that cannot be kept: the next one has to begin."""

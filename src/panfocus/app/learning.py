@@ -71,7 +71,7 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:
         "frames_of": None if source is None else str(app.store.jobs.folder(source)),
         "regions": regions,
         "settings": settings,
-        "output": str(app.store.dictionaries / f"{name}.npz"),
+        "output": str(app.store.dictionary_file(name)),
     }
     try:
         added: dict[str, Any] = app.jobs.add(
@@ -151,14 +151,30 @@ async def _atoms(request: Request) -> Response:
     return await small_file(path, "image/png", missing="there is no picture of atoms yet")
 
 
-async def _dictionary(request: Request) -> FileResponse:
+def _named(request: Request) -> tuple["App", str]:
+    """Return the application, and the name of the learned dictionary that a request is about."""
     app, name = request.app.state.app, request.path_params["name"]
     if name not in app.store.dictionary_names():
         raise Refusal(404, f"there is no dictionary {name[:80]}")
-    return FileResponse(app.store.dictionaries / f"{name}.npz", filename=f"{name}.npz")
+    return app, name
+
+
+async def _dictionary(request: Request) -> FileResponse:
+    app, name = _named(request)
+    return FileResponse(app.store.dictionary_file(name), filename=f"{name}.npz")
+
+
+async def _remove(request: Request) -> Response:
+    app, name = _named(request)
+    if any(_is_open(job) and job["options"].get("dictionary") == name for job in app.store.jobs.all()):
+        raise Refusal(409, f"a fusion that waits or runs uses the dictionary {name}; cancel it first")
+    app.store.dictionary_file(name).unlink(missing_ok=True)
+    app.tell_dictionaries()
+    return Response(status_code=204)
 
 
 routes = [
     Route("/api/jobs/{id}/atoms.png", _atoms),
     Route("/api/dictionaries/{name}", _dictionary),
+    Route("/api/dictionaries/{name}", _remove, methods=["DELETE"]),
 ]

@@ -7,7 +7,6 @@ from typing import Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.stacks import Stack, Stacks, file_stamp
-from panfocus.app.words import on_page
 from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
 from panfocus.errors import PanfocusError
 from panfocus.io.files import remove_temporaries
@@ -80,9 +79,9 @@ class Looker:
         try:
             seen = await self._workers.quick(task, seconds=_seconds(frame)) | {"state": "ready"}
         except (TaskFailed, TaskCancelled, OSError) as error:
-            text = str(error).replace(str(path), frame["name"])
+            text = self._stacks.as_known(stack["id"], str(error))
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
-            seen = {"state": "bad", "error": on_page(named)}
+            seen = {"state": "bad", "error": named}
         seen |= {"stamp": stamp, "bytes": stamp[1] if stamp else frame["bytes"]}
         # Found anew: a change of the stack meanwhile has put another in its place.
         for each in stack["frames"]:
@@ -107,9 +106,10 @@ class Looker:
         ]
         try:
             told = await self._workers.quick({"task": "check", "frames": frames})
-            warnings = [on_page(line) for line in told["warnings"]]
+            warnings = [self._stacks.as_known(name, line) for line in told["warnings"]]
         except (TaskFailed, TaskCancelled, OSError) as error:
-            warnings = [f"Whether these frames belong together could not be checked: {error}"]
+            line = f"Whether these frames belong together could not be checked: {error}"
+            warnings = [self._stacks.as_known(name, line)]
         if warnings != stack["warnings"]:
             stack["warnings"] = warnings
             await self._keep(stack)

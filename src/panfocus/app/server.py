@@ -75,6 +75,10 @@ class App:
         # Together: both wait for the process of a job, which is given its time to tidy up once.
         await asyncio.gather(self.jobs.stop(), self.workers.stop())
 
+    def tell_dictionaries(self) -> None:
+        """Tell the pages which dictionaries were learned here."""
+        self.events.tell({"kind": "dictionaries", "names": self.store.dictionary_names()})
+
     def state(self) -> dict[str, Any]:
         """Return all that a page needs to know when it opens."""
         return {

@@ -79,7 +79,6 @@ class Stacks:
         if len(files) > MOST_FRAMES:
             raise Refusal(400, f"{len(files)} files are too many for a stack; at most {MOST_FRAMES}")
         stack: Stack = {
-            "id": self._store.stacks.new_id(),
             "name": name,
             "folder": None if folder is None else str(folder),
             "created": now(),
@@ -91,10 +90,15 @@ class Stacks:
         }
         for path in files:
             _add(stack, path.name, path.stat().st_size, str(path))
+        stack["id"] = self._store.stacks.new_id()
         root = self._store.stacks.folder(stack["id"])
-        make_folder(root / "files")
-        make_folder(root / "thumbnails")
-        self.changed(stack)
+        try:
+            make_folder(root / "files")
+            make_folder(root / "thumbnails")
+            self.changed(stack)
+        except PanfocusError:  # a full disk
+            shutil.rmtree(root, ignore_errors=True)
+            raise
         return stack
 
     def files_folder(self, name: str) -> Path:
@@ -203,6 +207,14 @@ class Stacks:
     def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
         """Return where the file of a frame is."""
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
+
+    def as_known(self, name: str, text: str) -> str:
+        """Say a line on a stack as the user knows it: files that are read where they are by name, too."""
+        frames = self._store.stacks.get(name)["frames"] if name in self._store.stacks else []
+        for frame in frames:
+            if frame["path"]:
+                text = text.replace(frame["path"], frame["name"])
+        return self._store.as_known(text)
 
     def room(self) -> int:
         """Bytes that are free on the disk of the work folder."""

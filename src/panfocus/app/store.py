@@ -56,6 +56,9 @@ class Shelf:
 
     def _read(self, path: Path) -> dict[str, Any] | None:
         """Read an object; one that is not whole, as a kill may leave it, is passed over and stays."""
+        if not any(names for _, _, names in os.walk(path)):  # nothing: a full disk, or a kill, came before
+            shutil.rmtree(path, ignore_errors=True)
+            return None
         try:
             content = read_json(path / f"{self._kind}.json")
             if content["id"] == path.name and isinstance(content["created"], int | float):
@@ -139,6 +142,11 @@ class Shelf:
         return place
 
 
+def _in_work_folder(found: re.Match[str]) -> str:
+    """Name a file, or a folder, that the user has never seen."""
+    return f"{found[1]} in the work folder" if found[1] else "the work folder"
+
+
 def _bytes_in(folder: Path) -> int:
     total = 0
     for place, _, names in os.walk(folder):
@@ -158,13 +166,26 @@ class Store:
         self.jobs = Shelf(work / "jobs", "job")
         self.dictionaries = work / "dictionaries"
         make_folder(self.dictionaries)
-        folders = rf"stacks/{ID.pattern}/files|jobs/{ID.pattern}/exports(?:/{ID.pattern})?|dictionaries"
-        self._kept_in = re.compile(rf"{re.escape(str(work))}/(?:{folders})/".replace("/", r"[/\\]"))
+        one = ID.pattern
+        folders = rf"stacks/{one}/files|jobs/{one}/exports(?:/{one})?|dictionaries"
+        self._kept_in = self._below(rf"(?:{folders})/")
+        some_file, some_folder = r"([\w.-]+\.\w+)", r"[\w-]+(?![\w.-])"
+        inside = rf"(?:stacks|jobs)/{one}(?:/{some_folder})*(?:/{some_file})?"
+        self._of_our_own = self._below(rf"(?:{inside}|dictionaries)")
+
+    def _below(self, pattern: str) -> re.Pattern[str]:
+        """Return what finds places in the work folder; on Windows a path has other separators."""
+        return re.compile(f"{re.escape(str(self.work))}/{pattern}".replace("/", r"[/\\]"))
 
     def as_known(self, text: str) -> str:
         """Say a line as the user knows it: files by name, not by where they are kept; options as controls."""
-        return on_page(self._kept_in.sub("", text))
+        named = self._kept_in.sub("", text)
+        return on_page(self._of_our_own.sub(_in_work_folder, named))
 
     def dictionary_names(self) -> list[str]:
         """Return the names of learned dictionaries."""
         return sorted(path.stem for path in self.dictionaries.glob("*.npz"))
+
+    def dictionary_file(self, name: str) -> Path:
+        """Return where a learned dictionary of this name is, or is to be."""
+        return self.dictionaries / f"{name}.npz"

@@ -1,6 +1,7 @@
 """Files that the page sends: so many at once, so large, of such names, and whole or not at all."""
 
 import asyncio
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ _PIECE = 1 << 20  # bytes that are gathered before they are written
 _SECONDS_OF_SILENCE = 60.0
 _LEFT_FREE = 256 << 20  # bytes of the disk
 _LONGEST_NAME = 200  # bytes, of the 255 that file systems allow: a number may be added
+_A_PATH = re.compile(r"[/\\]|^\.|^[A-Za-z]:")  # leads elsewhere, or hides, on one system or another
+_NOT_EVERYWHERE = re.compile(r'[:*?"<>|]')  # in names of Linux and macOS, not of Windows and its disks
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Uploads:
 
     async def receive(self, stack: dict[str, Any], name: str, request: Request) -> None:
         """Take in the file that is the body of a request."""
-        check_name(name)
+        name = safe_name(name)
         if in_place(stack):
             raise Refusal(
                 409, "this stack is of files on this computer; make another for files that are sent"
@@ -102,10 +105,11 @@ class Uploads:
             return await run_in_threadpool(file.keep, name)
 
 
-def check_name(name: str) -> None:
-    """Refuse what is not the plain name of an image file."""
-    strange = any(unicodedata.category(char) in ("Cc", "Cs") or char in '/\\:*?"<>|' for char in name)
-    if strange or name.startswith(".") or len(name.encode(errors="replace")) > _LONGEST_NAME:
+def safe_name(name: str) -> str:
+    """Return a name that a file may have on any system, or refuse what is no plain name of an image."""
+    strange = any(unicodedata.category(char) in ("Cc", "Cs") for char in name)
+    if strange or _A_PATH.search(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
         raise Refusal(400, f"{name[:100]!r} cannot be the name of a file here; rename it")
     if not is_image_name(name):
         raise Refusal(415, f"{name} is no image by its name (JPEG, PNG, TIFF, WebP or RAW)")
+    return _NOT_EVERYWHERE.sub("_", name)

@@ -1,5 +1,7 @@
 """Lines of the package in the page's words: what is an option of the command line is a control there."""
 
+import errno
+import os
 import re
 
 # Options that the page has too, by the names of its controls.
@@ -48,6 +50,7 @@ COMMANDS = dict.fromkeys(
     "panfocus fuse",
 ) | {"--max-upload": "panfocus app"}
 MAKE_ROOM = "delete results or stacks that you no longer need"
+_OTHERS_OUT = "untick “Use” of those that differ"
 # Remedies that are another thing on the page.
 REMEDIES = {
     "leave it out, as --skip-bad does,": "untick its “Use” to leave it out,",
@@ -56,7 +59,12 @@ REMEDIES = {
     ", --skip-bad leaves it out": "; untick its “Use” to leave it out",
     ", or overwrite it with --force": "",
     "make room, or use another folder": MAKE_ROOM,
+    "; convert them to one colour model": f"; {_OTHERS_OUT}, or convert them to one colour model",
+    "all frames need one bit depth": f"all frames need one bit depth: {_OTHERS_OUT}, or convert them",
+    "all frames need one size: crop them": f"all frames need one size: {_OTHERS_OUT}, or crop them",
 }
+# Of errors that say why, and not what to do.
+_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "the disk is full")
 OPTION = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*(?![\w-])")
 
 
@@ -64,6 +72,8 @@ def on_page(line: str) -> str:
     """Return a line as the page says it: with its controls for options, and its remedies."""
     for said, there in REMEDIES.items():
         line = line.replace(said, there)
+    if any(reason in line for reason in _NO_ROOM) and not ("make room" in line or MAKE_ROOM in line):
+        line = f"{line}; {MAKE_ROOM}"
     return OPTION.sub(_named, line)
 
 

@@ -140,12 +140,12 @@ class Workers:
         self._quick: Worker | None = None
         self._next: asyncio.Task[Worker] | None = None
         self._turns = _Turns()
-        self._lent: set[Worker] = set()
+        self._for_long: set[Worker] = set()  # those that were lent, and the next
 
     async def start(self) -> None:
         """Start the first ones."""
         self._quick = await Worker.start("--quick")
-        self._next = asyncio.create_task(Worker.start())
+        self._next = asyncio.create_task(self._start_long())
 
     async def quick(
         self, task: Event, *, urgent: bool = False, seconds: float = _SECONDS_FOR_QUICK
@@ -181,21 +181,26 @@ class Workers:
 
     async def long(self) -> Worker:
         """Return a fresh process for one long task; the caller closes it."""
-        begun, self._next = self._next, None
-        worker = await (begun or Worker.start())
+        # Before anything is waited for: another who asks meanwhile has the next one.
+        begun, self._next = self._next, asyncio.create_task(self._start_long())
+        worker = await (begun or self._start_long())
         if not worker.alive:
             await worker.close()
-            worker = await Worker.start()
-        self._next = asyncio.create_task(Worker.start())
-        self._lent = {each for each in self._lent if each.alive} | {worker}
+            worker = await self._start_long()
+        return worker
+
+    async def _start_long(self) -> Worker:
+        """Start a process that `stop` will know of, also if who wants it has gone by then."""
+        worker = await Worker.start()
+        self._for_long = {each for each in self._for_long if each.alive} | {worker}
         return worker
 
     async def stop(self) -> None:
         """End all processes, soon: what a killed one leaves behind is tidied up at the next start."""
-        begun = [await self._next] if self._next else []
+        if self._next:
+            await self._next
         self._next = None
-        quick = [self._quick] if self._quick else []
-        every = {*self._lent, *quick, *begun}
+        every = {*self._for_long, *([self._quick] if self._quick else [])}
         await asyncio.gather(*(worker.close(_SECONDS_TO_STOP) for worker in every))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from panfocus.cli._console import Console, Debug, console
-from panfocus.errors import PanfocusError, needs_extra, usage_errors
+from panfocus.errors import MissingExtraError, needs_extra, usage_errors
 
 
 def page(
@@ -56,7 +56,7 @@ def page(
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn", "anyio"):
                 raise
-            raise PanfocusError(needs_extra("the page", "Starlette and Uvicorn", "app")) from error
+            raise MissingExtraError(needs_extra("the page", "Starlette and Uvicorn", "app")) from error
 
         def say(address: str, file: str) -> None:
             terminal.say(f"The page is at {address}")

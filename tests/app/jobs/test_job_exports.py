@@ -47,6 +47,9 @@ def test_retouching_is_exported_as_its_command_does_it(client, small, tmp_path, 
     }  # fmt: skip
     strokes = {"panfocus_retouch": 1, "width": SIZE[1], "height": SIZE[0], "frames": 3, "strokes": [stroke]}
     assert client.put(f"/api/jobs/{job['id']}/retouch", json=strokes).status_code == 200
+    with_report = {"format": "png", "what": ["image", "report"]}
+    told = client.post(f"/api/jobs/{job['id']}/export", json=with_report).json()
+    assert_report_names_files_as_they_are_saved(client, told)
     told = client.post(f"/api/jobs/{job['id']}/export", json={"format": "png"}).json()
     assert "files" in told, told
     picture, painting = (client.get(file["url"]).content for file in told["files"])
@@ -60,6 +63,14 @@ def test_retouching_is_exported_as_its_command_does_it(client, small, tmp_path, 
     assert not exit_.value.code
     assert "--retouch" in told["command"]
     assert picture == (folder / told["files"][0]["name"]).read_bytes()
+
+
+def assert_report_names_files_as_they_are_saved(client, told):
+    urls = {file["name"]: file["url"] for file in told["files"]}
+    (name,) = (name for name in urls if name.endswith("-report.json"))
+    outputs = client.get(urls.pop(name)).json()["outputs"]
+    assert {entry["path"] for entry in outputs} == urls.keys()
+    assert [entry["kind"] for entry in outputs] == ["image", "retouch"]
 
 
 def exported(client, job, **wanted):

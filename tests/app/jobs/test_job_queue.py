@@ -58,7 +58,7 @@ def test_the_process_of_a_job_ends_with_it_and_its_memory_is_free(client, small)
     pid = wait_until_under_way(client, job)
     wait(client, job, "done")
     until = time.monotonic() + 10
-    while pid in [worker._process.pid for worker in client.app_state.workers._lent if worker.alive]:
+    while pid in [worker._process.pid for worker in client.app_state.workers._for_long if worker.alive]:
         assert time.monotonic() < until
         time.sleep(0.02)
     assert client.app_state.workers._next.result()._process.pid != pid

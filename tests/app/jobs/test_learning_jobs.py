@@ -96,6 +96,30 @@ def test_a_dictionary_is_not_called_like_another_nor_like_one_that_comes_with_pa
     (client.app_state.store.dictionaries / "learned here.npz").unlink()
 
 
+def test_a_learned_dictionary_is_deleted_unless_a_fusion_is_about_to_use_it(client, photos):
+    kept, shelf = "no longer needed", client.app_state.store.dictionaries
+    (shelf / f"{kept}.npz").touch()
+    (shelf / "another.npz").touch()
+    stack = stack_of(client, photos / "small")
+    before = job_of(client, stack, align="off", method="coupled")  # the next one waits for it
+    waits = job_of(client, stack, align="off", method="coupled", dictionary=kept)
+    answer = client.delete(f"/api/dictionaries/{kept}")
+    assert answer.status_code == 409
+    assert answer.json()["error"] == (
+        f"a fusion that waits or runs uses the dictionary {kept}; cancel it first"
+    )
+    for job in (waits, before):
+        client.post(f"/api/jobs/{job['id']}/cancel").raise_for_status()
+        wait(client, job, "cancelled", "done")
+    assert client.delete(f"/api/dictionaries/{kept}").status_code == 204
+    left = client.get("/api/state").json()["dictionaries"]
+    assert kept not in left
+    assert "another" in left
+    assert client.delete(f"/api/dictionaries/{kept}").status_code == 404
+    client.delete("/api/dictionaries/another").raise_for_status()
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()
+
+
 def test_learning_on_a_result_that_was_deleted_meanwhile_says_so(client, photos):
     stack = stack_of(client, photos / "small")
     result = wait(client, job_of(client, stack, align="off", method="pca"), "done")

@@ -141,7 +141,19 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     assert corner == pytest.approx((10, 5), abs=1)
     page.get_by_role("button", name="Use it").click()
     expect(page.get_by_label("Method")).to_have_value("coupled")
-    assert page.get_by_label("Dictionary").evaluate("select => select.selectedOptions[0].text") == "bands"
+    chosen = page.get_by_label("Dictionary", exact=True).locator("option:checked")
+    expect(chosen).to_have_text("bands")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name="Save the dictionary bands").click()
+    assert saving.value.suggested_filename == "bands.npz"
+    page.once("dialog", lambda dialog: dialog.accept())
+    delete = page.get_by_role("button", name="Delete the dictionary bands")
+    delete.click()
+    expect(delete).to_have_count(0)  # others may have been learned by other tests
+    expect(page.get_by_role("button", name="Use it")).to_be_hidden()
+    expect(chosen).to_have_text("shipped with panfocus")
+    expect(page.locator("#estimate")).to_contain_text("memory")  # nobody asks for what is gone
+    assert "bands" not in serves.state()["dictionaries"]
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])

@@ -60,6 +60,7 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     chooser(page, "Frames").select_option("weight")
     assert cuts.nth(1).get_by_role("button").text_content() == names[2]
     assert cuts.nth(1).locator("meter").first.evaluate("meter => meter.value") == 0.75
+    assert "Share in the decision 75\N{NO-BREAK SPACE}%" in cuts.nth(1).inner_text()
     assert cuts.nth(1).get_attribute("class") == "chosen"
     cuts.nth(3).get_by_role("button").click()
     row, col, layer = seen(page, *within(page, 0.5, 0.5))

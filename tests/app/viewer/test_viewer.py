@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pretend_server import HEIGHT, MARK, WIDTH
-from viewer_screen import COL_STEP, ROW_STEP, box, screen, seen, settle, view, within
+from viewer_screen import COL_STEP, ROW_STEP, box, chooser, screen, seen, settle, view, within
 
 
 @pytest.mark.parametrize("zoom", ["fit()", "zoom(1)", "zoom(2)", "goTo(300, 2500, 4)"])
@@ -83,7 +83,7 @@ def test_arrow_keys_move_the_view(page):
 
 def test_a_fitted_picture_stays_fitted_and_a_hidden_viewer_keeps_its_view(page):
     page.evaluate("document.getElementById('viewer').hidden = true")
-    page.set_viewport_size({"width": 800, "height": 900})
+    page.set_viewport_size({"width": 700, "height": 900})
     page.evaluate("document.getElementById('viewer').hidden = false")
     settle(page)
     assert view(page, "scale()") == pytest.approx(box(page)["width"] / WIDTH, rel=1e-3)
@@ -106,3 +106,15 @@ def test_nothing_serious_is_found_by_axe(page):
     assert [
         (fault["id"], fault["impact"]) for fault in found if fault["impact"] in ("serious", "critical")
     ] == []
+
+
+@pytest.mark.parametrize("width", [600, 390, 320])
+def test_what_is_chosen_above_the_picture_can_be_read(page, width):
+    """600 pixels is what the picture has of a window of 1280."""
+    page.set_viewport_size({"width": width, "height": 800})
+    chooser(page, "Compare with").select_option("frame-0")
+    chooser(page, "Map over it").select_option("depth")
+    settle(page)
+    for name in ("Show", "Compare with", "As", "Map over it"):
+        assert chooser(page, name).bounding_box()["width"] >= 130, name
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from panfocus._checks import check_like
+from panfocus._checks import check_kind
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, read_headers, time_against_order
 from panfocus.io.read import read_image
 from panfocus.io.stack_checks import Look, find_blank, find_strangers, look_at
+
+_MOST_NAMED = 3  # copies
 
 
 def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
     warnings = []
     for kind in kinds.values():
         try:
-            check_like(kind[0].frame.image, _named(kind), most[0].frame.image, _named(most))
+            check_kind(kind[0].frame.image, _named(kind), most[0].frame.image, _named(most))
         except InputError as error:
             warnings.append(f"{error}.")
     disagreement = time_against_order(headers)
@@ -53,13 +55,20 @@ def _named(kind: list[Header]) -> str:
 
 
 def _copies(frames: list[dict[str, Any]]) -> list[str]:
+    """Name frames that are there before, some of them, in one line."""
     firsts: dict[str, int] = {}
-    warnings = []
+    copies = []
     for k, frame in enumerate(frames):
         first = firsts.setdefault(frame["digest"], k)
         if first != k:
-            warnings.append(f"{frame['name']} has the same pixels as {frames[first]['name']}.")
-    return warnings
+            copies.append((frame["name"], frames[first]["name"]))
+    if len(copies) == 1:
+        return ["{} has the same pixels as {}.".format(*copies[0])]
+    if not copies:
+        return []
+    some = ", ".join(f"{copy} as {first}" for copy, first in copies[:_MOST_NAMED])
+    more = f" and {len(copies) - _MOST_NAMED} more" if len(copies) > _MOST_NAMED else ""
+    return [f"{len(copies)} frames have the same pixels as others before them: {some}{more}."]
 
 
 def _strangers(frames: list[dict[str, Any]]) -> list[str]:

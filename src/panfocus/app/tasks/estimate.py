@@ -7,7 +7,7 @@ from panfocus.app.tasks.telling import Tell
 if TYPE_CHECKING:
     from panfocus.job.request import Request
 
-SECONDS_TO_COMPILE = 60.0  # what a fusion needs, once after installing: about
+SECONDS_TO_COMPILE = 20.0  # what a fusion needs, once after installing: 15 on two quiet cores, more on older
 
 
 def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:

@@ -49,13 +49,24 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
             for entry in report["inputs"]:  # the report goes where nobody knows; files may be put beside it
                 entry["from_report"] = Path(entry["path"]).name
             report |= {"request": task["shown"], "versions": versions(), "warnings": [*kept.notices, *said]}
+        beside = {}
         if strokes:
             copy = request.outputs.picture.parent / task["shown"]["retouch"]
             contents[copy] = strokes
+            beside[copy] = "retouch"
             if report:
-                beside = {"path": copy.name, "from_report": copy.name}
-                report["retouch"] = beside | {"sha256": sha256(strokes).hexdigest()}
-        write_results(writing, contents, report, times, Teller(tell), force=True)
+                place = {"path": copy.name, "from_report": copy.name}
+                report["retouch"] = place | {"sha256": sha256(strokes).hexdigest()}
+        write_results(
+            writing,
+            contents,
+            report,
+            times,
+            Teller(tell),
+            force=True,
+            named=lambda path: Path(path.name),
+            beside=beside,
+        )
     paths = [*contents]
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths], "said": said}
 

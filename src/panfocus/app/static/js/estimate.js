@@ -3,6 +3,7 @@ import { copyButton, debounced, element, secondsText, setLines, setText, sizeTex
 import { framesSaved } from "./frame_changes.js";
 
 const WAIT = 250; // ms after the last change of a setting
+const TOLD_ABOVE = "These frames cannot be fused together: the warning above says why.";
 
 /**
  * `wanted()` gives the options to be estimated, or null where nothing can be fused; `judged(refused)` is told of
@@ -25,6 +26,7 @@ export function createEstimate(app, wanted, judged) {
     copyButton(() => command.textContent, app),
   );
   let asking = null;
+  let answer = null; // the one that is shown
 
   const ask = debounced(async () => {
     asking?.abort();
@@ -34,26 +36,38 @@ export function createEstimate(app, wanted, judged) {
     const stack = app.stack();
     const options = wanted();
     if (signal.aborted || !stack || !options) return;
+    answer = null;
     setText(line, "Estimating …");
     try {
-      const answer = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
-      if (!signal.aborted) show(answer);
+      const told = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
+      if (!signal.aborted) show(told);
     } catch (error) {
       if (!signal.aborted) show({ error: error.message }, error.status === 400); // a server that is away refuses nothing
     }
   }, WAIT);
 
-  function show(answer, refused = Boolean(answer.error)) {
+  function show(told, refused = Boolean(told.error)) {
     judged(refused);
-    line.classList.toggle("fault", Boolean(answer.error));
-    setText(line, answer.error ?? textOf(answer));
-    const said = (answer.warnings ?? []).filter((text) => !app.stack()?.warnings.includes(text));
-    showMore(answer.command ?? "", said);
+    answer = told;
+    draw();
   }
+
+  function draw() {
+    const { error, warnings: said = [], command: text = "" } = answer;
+    const above = app.stack()?.warnings ?? [];
+    const toldAbove = error && above.some((warning) => remedyOf(warning) === remedyOf(error));
+    line.classList.toggle("fault", Boolean(error));
+    setText(line, toldAbove ? TOLD_ABOVE : (error ?? textOf(answer)));
+    showMore(text, said.filter((warning) => !above.includes(warning)));
+  }
+
+  // The warnings of a stack may come after the answer.
+  app.state.on((now, before) => now.stacks !== before.stacks && answer && draw());
 
   /** Say why there is nothing to estimate. */
   function say(text) {
     asking?.abort();
+    answer = null;
     judged(false);
     line.classList.remove("fault");
     setText(line, text);
@@ -69,8 +83,13 @@ export function createEstimate(app, wanted, judged) {
   return { line, warnings, commandLine, ask, say };
 }
 
+/** What a line says at its end, where the remedy is: lines that end alike tell of one fault. */
+function remedyOf(text) {
+  return text.slice(text.lastIndexOf(";") + 1).replace(/\.$/, "");
+}
+
 function textOf({ seconds, compiling, memory, n_frames: n, width, height }) {
   const about = seconds < 5 ? "A few seconds" : `About ${secondsText(seconds)}`;
-  const first = compiling ? " (a minute of it for compiling, once after installing)" : "";
+  const first = compiling ? ` (${secondsText(compiling)} of it for compiling, once after installing)` : "";
   return `${seconds === null ? "" : `${about}${first}, `}${sizeText(memory)} of memory. ${n} frames of ${width} × ${height}.`;
 }

@@ -8,7 +8,7 @@ import { nameOf } from "./viewer/layers.js";
 const SIZES = [32, 64, 128, 256];
 const ORDERS = {
   order: ["in the stack's order", () => 0],
-  weight: ["largest weight first", (one, other) => (other.weight ?? 0) - (one.weight ?? 0)],
+  weight: ["largest share first", (one, other) => (other.weight ?? 0) - (one.weight ?? 0)],
   sharpness: ["sharpest first", (one, other) => other.sharpness - one.sharpness],
 };
 const HINT = "Click on the picture to see a place in all frames (or press C, move by the arrow keys, then Enter).";
@@ -18,7 +18,7 @@ export function mount(panel, app) {
   const hint = element("p", {}, HINT);
   const size = chooser(SIZES.map((side) => [side, `${side} × ${side} pixels`]), 64);
   const order = chooser(Object.entries(ORDERS).map(([name, [text]]) => [name, text]), "order");
-  const choices = element("div", { class: "choices", hidden: true }, labelled("Cut", size), labelled("Frames", order));
+  const choices = element("div", { class: "choices", hidden: true }, labelled("Size of the details", size), labelled("Frames", order));
   const summary = element("dl");
   const list = element("ol", { class: "crops" });
   panel.classList.add("inspect");
@@ -112,7 +112,7 @@ export function mount(panel, app) {
       "li",
       { class: frame.k === found.label ? "chosen" : "" },
       button,
-      frame.weight !== null && bar("Weight", frame.weight),
+      frame.weight !== null && bar("Share in the decision", frame.weight),
       bar("Sharpness", frame.sharpness),
     );
   }
@@ -152,7 +152,7 @@ function depthText(job, depth) {
 
 const versionOf = (job) => job.retouch?.version ?? 0;
 const path = (job) => `/api/jobs/${encodeURIComponent(job.id)}`;
-const percent = (value) => `${Math.round(100 * value)} %`;
+const percent = (value) => `${Math.round(100 * value)}\u00a0%`; // on one line
 
 function bar(name, value) {
   return element("label", {}, `${name} ${percent(value)}`, element("meter", { min: 0, max: 1, value }));

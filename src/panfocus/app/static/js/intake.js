@@ -59,10 +59,7 @@ async function send(app, found, stackId) {
   await app.loaded;
   const { endings, file_bytes: most } = app.state.get().limits;
   const images = found.files.filter((file) => isImage(file, endings));
-  const left = found.files
-    .filter((file) => !images.includes(file))
-    .map((file) => file.name)
-    .concat(found.folders);
+  const others = found.files.filter((file) => !images.includes(file)).map((file) => file.name);
   const large = images.filter((file) => most && file.size > most);
   const files = images
     .filter((file) => !large.includes(file))
@@ -73,22 +70,33 @@ async function send(app, found, stackId) {
         "(panfocus app --max-upload). Open its folder on this computer instead.",
     );
   }
-  if (left.length) {
-    const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
-    app.complain(`Left out, as they are no images of this folder: ${left.slice(0, 5).join(", ")}${more}.`);
-  }
+  if (others.length) app.complain(`Left out, not images that panfocus reads: ${someOf(others)}.`);
+  if (found.folders.length) app.complain(`Left out, folders inside a folder: ${someOf(found.folders)}.`);
   if (files.length === 0) {
-    if (!left.length && !large.length) app.complain("There are no files in this.");
+    if (!others.length && !found.folders.length && !large.length) app.complain("There are no files in this.");
     return;
   }
-  let id = stackId;
-  if (id === null) {
-    const stack = await app.api.post("/api/stacks", { name: found.name ?? nameFor(files) });
-    id = stack.id;
-    app.accept({ kind: "stack", stack });
-    app.select(id);
+  if (stackId !== null) {
+    await sendAll(app, stackId, files);
+    return;
   }
-  await sendAll(app, id, files);
+  const stack = await app.api.post("/api/stacks", { name: found.name ?? nameFor(files) });
+  app.accept({ kind: "stack", stack });
+  app.select(stack.id);
+  const arrived = await sendAll(app, stack.id, files);
+  if (found.name || arrived.length === 0 || arrived.length === files.length) return;
+  await renameFrom(app, stack, nameFor(arrived)); // not after a file that was refused
+}
+
+/** Give a stack another name, unless the user has done so. */
+async function renameFrom(app, { id, name: before }, name) {
+  const now = app.state.get().stacks.find((stack) => stack.id === id);
+  if (now?.name !== before) return;
+  app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${id}`, { name }) });
+}
+
+function someOf(names) {
+  return names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 }
 
 function nameFor(files) {
@@ -96,11 +104,12 @@ function nameFor(files) {
   return files.length === 1 ? bare(files[0]) : `${bare(files[0])} to ${bare(files.at(-1))}`;
 }
 
+/** Send files one after another, and give those that have come. */
 async function sendAll(app, id, files) {
   const stopper = new AbortController();
   const total = files.reduce((sum, file) => sum + file.size, 0);
   let before = 0;
-  let arrived = 0;
+  const arrived = [];
   const show = (done, sent) => {
     app.state.set({
       uploads: {
@@ -113,7 +122,7 @@ async function sendAll(app, id, files) {
     show(at, before);
     try {
       await app.api.upload(id, file, (sent) => show(at, before + sent), stopper.signal);
-      arrived += 1;
+      arrived.push(file);
     } catch (error) {
       app.complain(error);
       if (stopper.signal.aborted || [0, 404, 507].includes(error.status)) break; // no use going on
@@ -122,7 +131,8 @@ async function sendAll(app, id, files) {
   }
   const { [id]: _, ...others } = app.state.get().uploads;
   app.state.set({ uploads: others });
-  if (!stopper.signal.aborted) app.announce(`${arrived} of ${files.length} files sent.`);
+  if (!stopper.signal.aborted) app.announce(`${arrived.length} of ${files.length} files sent.`);
+  return arrived;
 }
 
 /** Buttons for files and for a folder that open the browser's own choosers. `stackId()` null: a new stack. */

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { element, fieldOf, setText, toggleButton } from "./dom.js";
 import { formOf } from "./forms.js";
+import { createDictionaries } from "./learn/dictionaries.js";
 import { createOutcome } from "./learn/outcome.js";
 import { drawRegions } from "./learn/region_list.js";
 import { Regions } from "./learn/regions.js";
@@ -26,12 +27,14 @@ export function mount(panel, app) {
     fault,
   );
   const outcome = createOutcome(app);
+  const dictionaries = createDictionaries(app);
   panel.append(
     element("p", { class: "help" }, "Draw rectangles on the picture where one frame is in focus and another is not (or press C, then Space at two corners). A dictionary of sharp and blurred patches is learned from them."),
     element("div", { class: "row" }, drawing.button, add),
     list,
     form,
     outcome.element,
+    dictionaries.element,
   );
 
   let job = null; // on whose frames the rectangles are drawn
@@ -57,6 +60,7 @@ export function mount(panel, app) {
     if (wanted && !regions.isSet) viewer.setTool(regions);
     if (!wanted && regions.isSet) viewer.setTool(null);
     outcome.draw(learning());
+    dictionaries.draw(app.state.get().dictionaries);
   }
 
   /* The newest learning on this stack. */

@@ -41,10 +41,16 @@ function select(stackId, jobId = jobToShow(state.get().jobs, stackId)?.id ?? nul
   const now = state.get().selected;
   if (now.stack === stackId && now.job === jobId) return;
   state.set({ selected: { stack: stackId, job: jobId } });
+  if (now.stack !== stackId) scrollToTop();
   const parts = new URLSearchParams();
   if (stackId) parts.set("stack", stackId);
   if (jobId) parts.set("job", jobId);
   history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname);
+}
+
+/** What was scrolled before, such as the start page on a phone, would hide the picture of the stack that opens. */
+function scrollToTop() {
+  for (const part of [document.scrollingElement, byId("side"), byId("picture-area")]) part.scrollTop = 0;
 }
 
 /** Say something to a screen reader, without a change on the page. */

@@ -5,13 +5,16 @@ import { checkFramesSaved } from "./frame_changes.js";
 export const STAGES = {
   read: "Reading the frames",
   check: "Checking the frames",
-  compile: "Compiling, once after installing: about a minute",
+  compile: "Compiling, once after installing: up to half a minute",
   align: "Aligning the frames",
   resample: "Moving the frames into place",
   fuse: "Deciding what is sharp",
   refine: "Refining the picture",
   keep: "Keeping the result",
+  cancelling: "Cancelling",
 };
+const DECIDED = "Which frame each place is taken from, as far as decided.";
+const UNDECIDED = "A frame. Colours will show, as it is decided, which frame each place is taken from.";
 const TITLES = {
   queued: "Waiting for its turn",
   running: "Fusing",
@@ -116,12 +119,8 @@ function createElapsed(app) {
 function createLivePicture(app) {
   const below = element("img", { alt: "", class: "live-below" });
   const map = element("img", { alt: "", class: "live-map" });
-  const figure = element(
-    "figure",
-    { class: "live" },
-    element("div", { class: "live-box" }, below, map),
-    element("figcaption", { class: "quiet" }, "Which frame each place is taken from, as far as decided."),
-  );
+  const caption = element("figcaption", { class: "quiet" });
+  const figure = element("figure", { class: "live" }, element("div", { class: "live-box" }, below, map), caption);
   let live = ""; // address of the map that is shown, or comes
 
   function show(job) {
@@ -131,6 +130,7 @@ function createLivePicture(app) {
       below.src = thumbnail;
     }
     figure.hidden = job.state !== "running" || !thumbnail;
+    setText(caption, job.live ? DECIDED : UNDECIDED);
     showMap(job.live ? `/api/jobs/${job.id}/live.png?v=${job.live}` : "");
   }
 
@@ -163,7 +163,8 @@ function stageText(job, jobs) {
   if (job.state === "queued") {
     const waiting = jobs.filter((one) => one.state === "running" || one.state === "queued");
     const place = waiting.findIndex((one) => one.id === job.id);
-    return `${Math.max(place, 0)} before it`;
+    if (place <= 0) return "It begins next.";
+    return place === 1 ? "Another job goes first." : `${place} other jobs go first.`;
   }
   if (job.state !== "running") return "";
   const words = STAGES[job.stage] ?? (job.stage || "Starting");

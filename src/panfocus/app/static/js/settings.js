@@ -131,6 +131,7 @@ function createForms(app, touched) {
   function fill(given) {
     chosen = structuredClone(given);
     const { methods, options: known, dictionaries } = app.state.get();
+    if (!dictionaries.includes(chosen.dictionary)) delete chosen.dictionary; // it was deleted
     const current = methods.find((one) => one.name === chosen.method) ?? methods[0];
     method.replaceChildren(...methods.map((one) => element("option", { value: one.name }, one.name)));
     if (!current) return;

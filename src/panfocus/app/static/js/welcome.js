@@ -45,7 +45,7 @@ export function mount(root, app) {
   app.state.on((now, before) => {
     if (now.stacks === before.stacks) return;
     const known = JSON.stringify(
-      now.stacks.map((stack) => [stack.id, stack.name, stack.frames.length, thumbnailOf(stack)]),
+      now.stacks.map((stack) => [stack.id, stack.name, countOf(stack), thumbnailOf(stack)]),
     );
     if (known === shown) return;
     shown = known;
@@ -65,7 +65,7 @@ export function mount(root, app) {
               width: 64,
               height: 48,
             }),
-            element("span", {}, stack.name, element("small", {}, ` ${stack.frames.length} frames`)),
+            element("span", {}, stack.name, element("small", {}, ` ${countOf(stack)}`)),
           ),
           element(
             "button",
@@ -94,6 +94,12 @@ export async function removeStack(app, stack) {
   } catch (error) {
     app.complain(error);
   }
+}
+
+/** How many frames there are; a file may have many, which are told once it was read. */
+function countOf({ frames }) {
+  const n = frames.reduce((sum, frame) => sum + (frame.pages || 1), 0);
+  return n === 1 ? "1 frame" : `${n} frames`;
 }
 
 function thumbnailOf(stack) {

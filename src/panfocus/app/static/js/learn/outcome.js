@@ -1,4 +1,4 @@
-/* What comes of a learning: its course, the dictionary to use or to save, and the command that learns the same. */
+/* What comes of a learning: its course, the dictionary to use, and the command that learns the same. */
 
 import { copyButton, element, setText } from "../dom.js";
 import { act, STAGES } from "../progress.js";
@@ -35,7 +35,7 @@ export function createOutcome(app) {
     setText(said, compiling ? STAGES.compile : (job.error ?? STATES[job.state] ?? job.state));
     said.classList.toggle("fault", job.state === "failed");
     cancel.hidden = !["queued", "running"].includes(job.state);
-    use.hidden = job.state !== "done";
+    use.hidden = !app.state.get().dictionaries.includes(job.result?.dictionary); // not learned yet, or deleted
     course.draw(job);
     setText(command, job.command);
     drawLinks(job.state === "done" ? job : null);
@@ -47,7 +47,6 @@ export function createOutcome(app) {
     links.dataset.of = of;
     links.replaceChildren();
     if (!done) return;
-    links.append(element("a", { href: `/api/dictionaries/${encodeURIComponent(done.result.dictionary)}`, download: "" }, "Save the dictionary"));
     const exported = (file, text) => element("a", { href: `/api/jobs/${done.id}/exports/${file}`, download: file }, text);
     // The rectangles name files beside them: the frames as they were aligned.
     links.append(exported("regions.toml", "Save the rectangles"), ...done.result.frames.map((file) => exported(file, `Save ${file}`)));
