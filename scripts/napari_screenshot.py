@@ -34,7 +34,7 @@ def main(folder: str) -> None:
     viewer.reset_view()
     viewer.camera.angles = (0, 20, 135)
     let_qt_work_for(1)
-    write(Path(folder, "napari-surface.png"), viewer.screenshot(flash=False)[120:-20])
+    write(Path(folder, "napari-surface.png"), viewer.screenshot(flash=False)[120:])
     viewer.close()
 
 

@@ -6,13 +6,16 @@ import dask.array as da
 import numpy as np
 import pytest
 from banded_stack import banded_stack, inside
+from numba.core.event import trigger_event
 from qt_waiting import wait_until
 from qtpy.QtCore import QCoreApplication, QEvent
 from superqt.utils import WorkerBase
 
 import panfocus as pf
 from panfocus.methods import DEFAULT_METHOD, method_names, setting_names
-from panfocus.napari_plugin.widget import NO_AXIS, SELECTED
+from panfocus.napari_plugin.results import layers_of
+from panfocus.napari_plugin.scrolled import Scrolled
+from panfocus.napari_plugin.widget import COMPILING, NO_AXIS, SELECTED
 
 FRAMES, BANDS = banded_stack()
 PLACE = {"scale": (2.5, 0.5, 0.5), "translate": (10, 3, 4), "units": "um"}
@@ -62,7 +65,7 @@ def test_axes_of_selected_stacks_stay_as_chosen_after_a_fusion(viewer, widget, f
     stack = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
     widget.frames.value = SELECTED
     widget.focus_axis.value = 0
-    assert "s fused" in fused()
+    assert "s axis -3=0 fused" in fused()
     assert (viewer.layers.selection.active, widget.focus_axis.value) == (stack, 0)
 
 
@@ -125,11 +128,38 @@ def test_two_selected_stacks_are_channels_of_one_decision(viewer, widget, fused)
         assert layers[f"{name} fused"].colormap.name == viewer.layers[name].colormap.name
 
 
+def test_what_a_picture_was_made_of_is_hidden_below_it_so_that_nothing_is_added_to_it(viewer, widget, fused):
+    other, _ = banded_stack(seed=1)
+    stacks = [
+        viewer.add_image(stack, name=name, colormap=colour, blending="additive")
+        for stack, name, colour in ((FRAMES, "g", "green"), (other, "r", "magenta"))
+    ]
+    aside = viewer.add_image(FRAMES[0], name="aside", translate=(0, 300))
+    widget.frames.value = SELECTED
+    viewer.layers.selection = set(stacks)
+
+    def visible():
+        return {layer.name for layer in viewer.layers if layer.visible}
+
+    fused()
+    assert visible() == {"aside", "g fused", "r fused"}
+    fused()
+    assert visible() == {"aside", "g fused [1]", "r fused [1]"}
+    viewer.layers.selection = {*stacks, viewer.layers["g fused [1]"], viewer.layers["r fused [1]"]}
+    viewer.layers.toggle_selected_visibility()  # the key V, which the docs tell of
+    assert visible() == {"aside", "g", "r"}
+    assert aside.visible
+
+
 def test_the_time_point_is_where_the_slider_stands(viewer, widget, fused):
     viewer.add_image(np.stack([FRAMES[::-1], FRAMES]), name="s", axis_labels=("t", "z", "y", "x"))
     viewer.dims.set_current_step(0, 1)
     assert (widget.focus_axis.value, widget.channel_axis.value) == (1, NO_AXIS)
-    np.testing.assert_array_equal(fused()["s fused"].data, pf.fuse(FRAMES).image)
+    layers = fused()
+    assert all(name.startswith("s t=1 ") for name in layers)
+    picture = layers["s t=1 fused"]
+    np.testing.assert_array_equal(picture.data, pf.fuse(FRAMES).image)
+    assert picture.metadata["panfocus"]["position"] == {"t": 1}
     assert widget.said.value.splitlines()[-1] == "only t = 1 (of 0 to 1), where its slider stands"
 
 
@@ -144,16 +174,18 @@ def test_the_3d_view_shows_the_surface_along_the_focus_axis_also_if_channels_are
 ):
     stack = stack_with_channels_behind_z(viewer)
     dims, ranges, units = viewer.dims, viewer.dims.range, viewer.dims.units
-    surface = fused()["s surface (µm)"]
+    surface = fused()["s t=0 surface (µm)"]
     assert dims.displayed == (3, 4)  # the flat view is as it was
     assert (dims.range, dims.units) == (ranges, units)
     dims.ndisplay = 3
     assert [dims.axis_labels[axis] for axis in dims.displayed] == ["z", "y", "x"]
-    stack.visible = viewer.layers["s channel 0 fused"].visible = False
-    viewer.layers["s channel 1 fused"].visible = False
+    stack.visible = viewer.layers["s channel 0 t=0 fused"].visible = False
+    viewer.layers["s channel 1 t=0 fused"].visible = False
     black = viewer.screenshot(flash=False)[..., :3].any(axis=-1).mean()
     surface.visible = True
-    assert viewer.screenshot(flash=False)[..., :3].any(axis=-1).mean() > black + 0.01
+    for channel in (0, 1):
+        dims.set_current_step(2, channel)
+        assert viewer.screenshot(flash=False)[..., :3].any(axis=-1).mean() > black + 0.01
 
 
 def test_axes_that_the_user_has_rolled_stay_so(viewer, widget, fused):
@@ -175,11 +207,15 @@ def test_axes_of_other_data_are_seen(viewer, widget, fused):
     layer = viewer.add_image(np.stack([FRAMES, FRAMES]), name="s")
     widget.focus_axis.value = 0
     layer.data = np.stack([FRAMES] * 3)
-    assert (widget.focus_axis.value, widget.focus_axis.current_choice) == (0, "-4 (3)")  # still as chosen
+    assert (widget.focus_axis.value, widget.focus_axis.current_choice) == (
+        0,
+        "axis -4 (3)",
+    )  # still as chosen
     layer.data = FRAMES
-    assert (widget.focus_axis.choices, widget.focus_axis.current_choice) == ((0,), "-3 (3)")
+    assert (widget.focus_axis.choices, widget.focus_axis.current_choice) == ((0,), "axis -3 (3)")
     assert not widget.channel_axis.visible
     np.testing.assert_array_equal(fused()["s fused"].data, pf.fuse(FRAMES).image)
+    layer.visible = True  # a hidden one, with more axes than before, is too much for napari
     layer.data = np.stack([FRAMES, FRAMES])
     assert (widget.focus_axis.choices, widget.focus_axis.value) == ((0, 1), 1)
     assert widget.channel_axis.visible
@@ -218,7 +254,7 @@ def test_a_stack_that_is_renamed_stays_chosen_with_its_axes(viewer, widget, fuse
     stack.name = "r"
     assert (widget.frames.value, widget.frames.current_choice) == (stack, "r")
     assert widget.focus_axis.value == 0
-    assert "r fused" in fused()
+    assert "r axis -3=0 fused" in fused()
 
 
 def test_after_the_chosen_stack_is_removed_the_selected_layers_are_chosen(viewer, widget):
@@ -276,7 +312,7 @@ def test_what_is_wrong_is_one_line_without_a_traceback(viewer, widget, fused, no
     broken = np.full(FRAMES.shape, np.nan, np.float32)
     viewer.add_image(broken, name="nan", contrast_limits=(0, 1))
     widget.frames.value = viewer.layers["nan"]
-    assert "NaN" in wrong()
+    assert wrong() == "slice 0 of nan holds NaN or infinite values; replace them first"
 
 
 class Gate:
@@ -343,6 +379,62 @@ def open_widget(viewer):
 def pass_the_gate(gate):
     gate.opened.set()
     wait_until(lambda: not WorkerBase._worker_set)
+
+
+def test_it_is_said_while_code_is_compiled(waiting):
+    _, widget, gate = waiting
+    stage = widget.said.value
+    with trigger_event("numba:compile"):
+        wait_until(lambda: widget.said.value == COMPILING)
+    wait_until(lambda: widget.said.value == stage)
+    gate.closed = False
+    pass_the_gate(gate)
+    with trigger_event("numba:compile"):
+        assert not widget._compiling  # for others, when nothing is fused
+
+
+def test_the_result_is_of_the_layer_as_it_was_when_the_fusion_began(viewer, waiting):
+    _, _, gate = waiting
+    layer = viewer.layers["s"]
+    layer.name, layer.colormap, layer.opacity = "another", "red", 0.5
+    layer.data = np.zeros((4, 5, 6), np.uint8)
+    layer.scale, layer.units, layer.axis_labels = (5, 7, 7), "mm", tuple("abc")
+    gate.closed = False
+    pass_the_gate(gate)
+    depth, picture = viewer.layers["s depth (pixel)"], viewer.layers["s fused"]
+    np.testing.assert_array_equal(depth.data, pf.fuse(FRAMES).depth)
+    np.testing.assert_allclose(picture.scale, 1)
+    assert (picture.colormap.name, picture.opacity) == ("gray", 1)
+
+
+def test_layers_are_made_beside_the_viewer_and_what_cannot_be_shown_is_one_line(
+    viewer, widget, fused, notified, monkeypatch
+):
+    from napari.layers import Layer
+
+    made_in = []
+
+    def made(*of):
+        made_in.append(threading.current_thread())
+        return layers_of(*of)
+
+    create = Layer.create
+
+    def broken(data, about, kind):
+        if kind == "surface":
+            raise RuntimeError("no\nroom")
+        return create(data, about, kind)
+
+    monkeypatch.setattr("panfocus.napari_plugin.widget.layers_of", made)
+    monkeypatch.setattr(Layer, "create", broken)
+    viewer.add_image(FRAMES, name="s")
+    layers = fused()
+    assert threading.main_thread() not in made_in
+    assert "s fused" in layers
+    assert "s surface (pixel)" not in layers
+    assert widget.said.value.splitlines()[0] == "s surface (pixel) cannot be shown: no room"
+    (note,) = notified()
+    assert (note.message, hasattr(note, "exception")) == (widget.said.value.splitlines()[0], False)
 
 
 def test_a_widget_whose_dock_is_closed_ends_its_fusion_and_troubles_nobody(viewer, waiting, notified):
@@ -423,3 +515,24 @@ def test_a_viewer_that_is_closed_need_not_wait_for_the_whole_fusion(viewer, widg
     wait_until(lambda: not widget.running)
     assert gate.reads_since_opened <= 1  # by a thread that was about to
     assert [layer.name for layer in viewer.layers] == ["s"]
+
+
+def test_the_form_is_scrolled_in_a_low_dock_below_which_the_buttons_stay_and_is_whole_in_a_high_one(
+    viewer, widget
+):
+    scrolled = widget.native.findChild(Scrolled)
+
+    def is_whole():
+        hidden = not scrolled.verticalScrollBar().isVisible()
+        return hidden and scrolled.height() == scrolled.sizeHint().height()
+
+    for name in ("coupled", "pca", DEFAULT_METHOD):
+        widget.method.value = name
+        wait_until(is_whole, seconds=10)
+    widget._say("much is said\n" * 99)
+    assert widget.native.minimumSizeHint().height() < 400
+    widget.native.window().resize(900, 600)
+    wait_until(scrolled.verticalScrollBar().isVisible, seconds=10)
+    assert widget.fuse.native.visibleRegion().boundingRect() == widget.fuse.native.rect()
+    assert scrolled.widget().width() >= scrolled.widget().minimumSizeHint().width()
+    widget.native.window().resize(1300, 900)

@@ -51,7 +51,7 @@ def flat(units="pixel"):
     return from_list([Image(frame, name=f"f{k}", units=units) for k, frame in enumerate(BREATHING)])
 
 
-@pytest.mark.parametrize("source", [stack("um"), stack("nm"), channels(), flat("um")])
+@pytest.mark.parametrize("source", [stack("um"), stack("micron"), stack("nm"), channels(), flat("um")])
 def test_slices_of_a_microscope_are_not_scaled_unless_asked_for(source):
     outcome = fuse(source)
     assert outcome.result.report["alignment"]["model"] == "none"

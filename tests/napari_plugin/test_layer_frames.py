@@ -39,11 +39,15 @@ def test_layers_that_lie_elsewhere_are_told(placed, told):
     assert from_list(layers).notices == ((said,) if told else ())
 
 
-def test_stacks_that_lie_elsewhere_are_told_and_axes_without_a_name_by_their_number():
+def test_stacks_that_lie_elsewhere_are_told_and_axes_without_a_name_as_at_their_sliders():
     layers = [Image(TZYX, name="a"), Image(TZYX, name="b", translate=(0, 0, 3, 0))]
     elsewhere, chosen = from_stacks(layers, 1, position=[1, 0]).notices
     assert elsewhere.startswith("b lies elsewhere than a")
-    assert chosen == "only axis 0 = 1 (of 0 to 1), where its slider stands"
+    assert chosen == "only axis -4 = 1 (of 0 to 1), where its slider stands"
+
+
+def test_a_frame_of_several_layers_has_the_names_of_all():
+    assert from_stacks([Image(TZYX[0], name=name) for name in "ab"], 0).names[1] == "slice 1 of a and b"
 
 
 def test_rgb_keeps_its_colours():
@@ -104,6 +108,16 @@ def test_a_rectangle_of_a_lazy_layer_reads_its_chunks_alone():
     assert read == [(3, 0, 1)]
 
 
+def test_lazy_floats_are_taken_by_their_shape_and_type_alone(monkeypatch):
+    def looked(frames, k):
+        raise AssertionError("values are looked at, which takes seconds of a large layer")
+
+    monkeypatch.setattr("panfocus._checks.largest_magnitude", looked)
+    lazy = da.zeros((3, 100_000, 100_000), chunks=(1, 4096, 4096), dtype=np.float32)
+    layer = Image(lazy, contrast_limits=(0, 1), visible=False)
+    assert from_stacks([layer], 0).frames.shape == lazy.shape
+
+
 def test_what_a_lazy_layer_cannot_read_is_one_line_with_its_name():
     burning = False  # while napari makes its thumbnail
 
@@ -125,6 +139,10 @@ def test_what_a_lazy_layer_cannot_read_is_one_line_with_its_name():
         (lambda: from_list([Image(TZYX[0, 0])]), "two or more"),
         (lambda: from_stacks([Image(TZYX[0, :1], name="one")], 0), "one has one slice"),
         (lambda: from_stacks([Image(TZYX[0], name="s")], 1), "s has no axis 1"),
+        (
+            lambda: from_stacks([Image(TZYX, axis_labels=tuple("tzyx"))], 1, 1),
+            "z is chosen for focus and for channels; choose two axes",
+        ),
         (lambda: from_stacks([Image(TZYX[0]), Image(TZYX[0, :4])], 0), "channels of one stack"),
         (
             lambda: from_stacks([Image(TZYX.astype(np.int32), name="i")], 1),

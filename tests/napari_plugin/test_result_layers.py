@@ -1,6 +1,7 @@
 """Where the layers of a result lie."""
 
 import numpy as np
+import pytest
 from napari.layers import Image, Layer
 
 from panfocus.methods import FusionResult
@@ -54,6 +55,11 @@ def test_depth_counts_from_the_first_slice_and_the_surface_lies_where_the_slices
     np.testing.assert_allclose(surface.vertex_values, 2.5 * DEPTH.ravel(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("unit", ["um", "micron", "micrometer"])
+def test_a_unit_has_its_sign_however_it_is_named(unit):
+    assert {"s depth (µm)", "s surface (µm)"} <= shown(from_stacks([layer(units=unit)], 0)).keys()
+
+
 def test_the_net_has_two_triangles_a_square_and_covers_the_picture():
     surface = shown(from_stacks([layer()], 0))["s surface (pixel)"]
     triangles = surface.vertices[surface.faces][..., -2:]
@@ -74,14 +80,20 @@ def test_the_net_of_a_large_picture_is_coarser():
 
 def test_a_surface_of_a_stack_with_channels_behind_the_focus_axis_lies_along_the_right_axes():
     like = layer((5, 2, 13, 17), scale=(2, 1, 0.5, 0.5))
-    surface = shown(from_stacks([like], 0, 1), FusionResult(np.zeros((10, 12, 3), np.uint8), depth=DEPTH))
-    np.testing.assert_allclose(surface["s surface (pixel)"].scale, (2, 1, 0.5, 0.5))
-    np.testing.assert_allclose(surface["s surface (pixel)"].vertices[:, 0], DEPTH.ravel())
+    result = FusionResult(np.zeros((10, 12, 3), np.uint8), depth=DEPTH)
+    surface = shown(from_stacks([like], 0, 1), result)["s surface (pixel)"]
+    np.testing.assert_allclose(surface.scale, (2, 1, 0.5, 0.5))
+    for channel in (0, 1):  # there is one at each
+        of_channel = surface.vertices[surface.vertices[:, 1] == channel]
+        np.testing.assert_allclose(of_channel[:, 0], DEPTH.ravel())
+    assert all(len(set(corners)) == 1 for corners in surface.vertices[surface.faces][..., 1])
 
 
 def test_channels_come_out_as_pictures_with_their_own_looks():
+    alike = {"blending": "additive", "opacity": 0.7, "interpolation2d": "cubic", "interpolation3d": "nearest"}
     stacks = [
-        layer(colormap=colour, contrast_limits=(0, top)) for colour, top in (("green", 99), ("red", 50))
+        layer(colormap=colour, contrast_limits=(0, top), **alike)
+        for colour, top in (("green", 99), ("red", 50))
     ]
     image = np.stack([np.full((10, 12), value, np.uint8) for value in (7, 8, 0)], axis=-1)
     outcome = Outcome(FusionResult(image), (slice(0, 10), slice(0, 12)), ())
@@ -89,6 +101,8 @@ def test_channels_come_out_as_pictures_with_their_own_looks():
     assert [int(data.max()) for data, *_ in pictures] == [7, 8]
     assert [about["colormap"].name for _, about, _ in pictures] == ["green", "red"]
     assert [about["contrast_limits"] for _, about, _ in pictures] == [[0, 99], [0, 50]]
+    for picture in (Layer.create(*data) for data in pictures):
+        assert {look: getattr(picture, look) for look in alike} == alike
 
 
 def test_labels_count_from_one_and_a_list_has_depth_in_frames_and_no_surface():

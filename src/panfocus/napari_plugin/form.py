@@ -47,7 +47,7 @@ def method_fields(name: str) -> Fields:
 
 def method_help(name: str) -> str:
     """Say what a method does, as a tooltip."""
-    return _wrapped(_method(name)["summary"])
+    return as_tooltip(_method(name)["summary"])
 
 
 def option_fields() -> Fields:
@@ -65,7 +65,7 @@ def _widget(field: Form) -> Any:
     about = {
         "name": field["name"],
         "label": field["name"].replace("_", " "),
-        "tooltip": _wrapped(field["help"]),
+        "tooltip": as_tooltip(field["help"]),
     }
     if field["kind"] == "boolean":
         return CheckBox(value=field["default"], **about)
@@ -78,8 +78,9 @@ def _widget(field: Form) -> Any:
     return LineEdit(value=_text(field["default"]), **about)
 
 
-def _wrapped(text: str) -> str:
-    return f"<p>{escape(text)}</p>"  # Qt breaks lines of tooltips only in rich text
+def as_tooltip(text: str) -> str:
+    """Return a text as one whose lines Qt breaks where they are too long: it does so in rich text alone."""
+    return f"<p>{escape(text)}</p>"
 
 
 def _text(value: Any) -> str:

@@ -1,17 +1,15 @@
 """Layers of a result, each where the source lies in the world: its scale, units and translation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus.napari_plugin.snapshot import Snapshot, unit_sign
 from panfocus.napari_plugin.source import Channel, Source
 from panfocus.napari_plugin.work import Outcome
-
-if TYPE_CHECKING:
-    from napari.layers import Image
 
 MOST_VERTICES = 1 << 18  # of a surface, that graphics cards turn with ease
 
@@ -23,73 +21,46 @@ def layers_of(outcome: Outcome, source: Source) -> list[LayerData]:
     return [*_maps(outcome, source), *_pictures(outcome, source)]
 
 
-def placed(layer: "Image", axes: Sequence[int], corner: Sequence[float]) -> dict[str, Any]:
-    """Return the place in the world of data that lie along some axes of a layer and begin at a corner.
-
-    Rotation and shear, which napari cannot set for every number of axes, become part of the affine matrix.
-    """
-    from napari.utils.transforms import Affine
-
-    own = Affine(scale=layer.scale, translate=layer.translate, rotate=layer.rotate, shear=layer.shear)
-    chosen = list(axes)
-    scale, start = layer.scale[chosen], np.asarray(corner, float)
-    linear = own.linear_matrix[np.ix_(chosen, chosen)]
-    translate = layer.translate[chosen] + scale * start
-    turned = np.eye(len(chosen) + 1)
-    turned[:-1, :-1] = linear / scale
-    turned[:-1, -1] = linear @ start + layer.translate[chosen] - turned[:-1, :-1] @ translate
-    with_offset = [*chosen, layer.ndim]
-    return {
-        "scale": scale,
-        "translate": translate,
-        "affine": layer.affine.affine_matrix[np.ix_(with_offset, with_offset)] @ turned,
-        "units": tuple(layer.units[axis] for axis in chosen),
-        "axis_labels": tuple(layer.axis_labels[axis] for axis in chosen),
-    }
-
-
-def _flat(layer: "Image", outcome: Outcome) -> dict[str, Any]:
+def _flat(layer: Snapshot, outcome: Outcome) -> dict[str, Any]:
     rows, cols = outcome.area
-    return placed(layer, (layer.ndim - 2, layer.ndim - 1), (rows.start, cols.start))
+    return layer.placed((layer.ndim - 2, layer.ndim - 1), (rows.start, cols.start))
 
 
 def _pictures(outcome: Outcome, source: Source) -> Iterator[LayerData]:
     for c, channel in enumerate(source.channels):
-        layer = channel.layer
-        image = outcome.result.image[..., c] if len(source.channels) > 1 else outcome.result.image
-        looks: dict[str, Any] = {"rgb": layer.rgb, "blending": layer.blending}
-        if not layer.rgb:
-            looks |= {
-                "colormap": layer.colormap,
-                "contrast_limits": layer.contrast_limits,
-                "gamma": layer.gamma,
-            }
-        about = {"name": f"{_name(channel)} fused", "metadata": {"panfocus": outcome.result.report}}
-        yield image, _flat(layer, outcome) | looks | about, "image"
+        image = outcome.result.image
+        if len(source.channels) > 1:
+            image = np.ascontiguousarray(image[..., c])  # as napari looks through it again and again
+        about = {"name": f"{_name(source, channel)} fused", "metadata": {"panfocus": outcome.result.report}}
+        yield image, _flat(channel.layer, outcome) | channel.layer.looks | about, "image"
 
 
 def _maps(outcome: Outcome, source: Source) -> Iterator[LayerData]:
-    result, layer = outcome.result, source.channels[0].layer
-    flat = _flat(layer, outcome) | {"visible": False}
+    result, name = outcome.result, _name(source)
+    flat = _flat(source.channels[0].layer, outcome) | {"visible": False}
     if result.never_in_focus is not None:
         marked = result.never_in_focus.astype(np.uint8)
-        yield marked, flat | {"name": f"{layer.name} never in focus"}, "labels"
+        yield marked, flat | {"name": f"{name} never in focus"}, "labels"
     if result.confidence is not None:
         looks = {"contrast_limits": (0.0, 1.0), "colormap": "magma"}
-        yield result.confidence, flat | looks | {"name": f"{layer.name} confidence"}, "image"
+        yield result.confidence, flat | looks | {"name": f"{name} confidence"}, "image"
     if result.labels is not None:  # from 1: napari does not show 0
         frames = result.labels.astype(np.int32) + 1
-        yield frames, flat | {"name": f"{layer.name} labels"}, "labels"
+        yield frames, flat | {"name": f"{name} labels"}, "labels"
     if result.depth is not None:
         depth, unit = _physical(result.depth, source)
-        looks = {"colormap": "viridis", "name": f"{layer.name} depth ({unit})"}
+        looks = {"colormap": "viridis", "name": f"{name} depth ({unit})"}
         yield depth, flat | looks, "image"
         if source.focus_axis is not None:
-            yield _surface(result.depth, depth, outcome, source, f"{layer.name} surface ({unit})")
+            yield _surface(result.depth, depth, outcome, source, f"{name} surface ({unit})")
 
 
-def _name(channel: Channel) -> str:
-    return channel.layer.name if channel.number is None else f"{channel.layer.name} channel {channel.number}"
+def _name(source: Source, channel: Channel | None = None) -> str:
+    """Return the name of what was fused: of a channel, or of all, which goes by that of the first layer."""
+    name = source.channels[0].layer.name if channel is None else channel.layer.name
+    if channel is not None and channel.number is not None:
+        name += f" channel {channel.number}"
+    return " ".join([name, *(f"{axis}={at}" for axis, at in source.place.items())])
 
 
 def _physical(depth: NDArray[Any], source: Source) -> tuple[NDArray[Any], str]:
@@ -97,25 +68,32 @@ def _physical(depth: NDArray[Any], source: Source) -> tuple[NDArray[Any], str]:
     layer, axis = source.channels[0].layer, source.focus_axis
     if axis is None:
         return depth, "frames"
-    return (layer.scale[axis] * depth).astype(np.float32), f"{layer.units[axis]:~}"
+    return (layer.scale[axis] * depth).astype(np.float32), unit_sign(layer.units[axis])
 
 
 def _surface(
     depth: NDArray[Any], lengths: NDArray[Any], outcome: Outcome, source: Source, name: str
 ) -> LayerData:
-    """Return the depth as a net over the picture's pixels, or over some of those of a large one."""
+    """Return the depth as a net over the picture's pixels, or over some of those of a large one.
+
+    There is one for every channel whose slices lie elsewhere on an axis behind the focus axis: napari shows
+    the one where its slider stands.
+    """
     layer, focus = source.channels[0].layer, source.focus_axis
     assert focus is not None
-    step = max(1, ceil(sqrt(depth.size / MOST_VERTICES)))
+    between = [*dict.fromkeys(position[focus + 1 :] for position in source.positions)]
+    step = max(1, ceil(sqrt(len(between) * depth.size / MOST_VERTICES)))
     rows, cols = np.mgrid[: depth.shape[0] : step, : depth.shape[1] : step]
     axes = range(focus, layer.ndim)
-    vertices = np.zeros((rows.size, len(axes)), np.float32)
-    vertices[:, 0] = depth[::step, ::step].ravel()
-    vertices[:, 1:-2] = source.position[focus + 1 :]  # the axes between, such as channels
-    vertices[:, -2], vertices[:, -1] = rows.ravel(), cols.ravel()
-    place = placed(layer, axes, [*[0] * (len(axes) - 2), *(side.start for side in outcome.area)])
+    vertices = np.zeros((len(between), rows.size, len(axes)), np.float32)
+    vertices[..., 0] = depth[::step, ::step].ravel()
+    vertices[..., 1:-2] = np.array(between)[:, np.newaxis]
+    vertices[..., -2], vertices[..., -1] = rows.ravel(), cols.ravel()
+    faces = _triangles(*rows.shape) + rows.size * np.arange(len(between))[:, np.newaxis, np.newaxis]
+    place = layer.placed(axes, [*[0] * (len(axes) - 2), *(side.start for side in outcome.area)])
     looks = {"name": name, "colormap": "viridis", "shading": "smooth", "visible": False}
-    return (vertices, _triangles(*rows.shape), lengths[::step, ::step].ravel()), place | looks, "surface"
+    values = np.tile(lengths[::step, ::step].ravel(), len(between))
+    return (vertices.reshape(-1, len(axes)), faces.reshape(-1, 3), values), place | looks, "surface"
 
 
 def _triangles(height: int, width: int) -> NDArray[np.int32]:

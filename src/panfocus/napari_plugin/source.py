@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import blank, check_like
+from panfocus._checks import blank, check_kind
 from panfocus.errors import FileError, InputError
+from panfocus.napari_plugin.snapshot import Snapshot, unit_sign
 from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Channel:
     """One picture that comes out: the layer it is like, and its number on that layer's channel axis."""
 
-    layer: "Image"
+    layer: Snapshot
     number: int | None = None
 
 
@@ -37,19 +38,22 @@ class Source:
         The pictures that come out.
     focus_axis : int, optional
         Axis of the layers along which the focus changes; None if each frame is a layer.
-    position : tuple of int
-        Where the slices lie on the axes before the last two; 0 on the focus axis.
+    positions : tuple of tuple of int
+        Where the slices of each channel lie on the axes before the last two; 0 on the focus axis.
+    place : dict of str to int
+        Which time point this is, or place on another axis, by the axis' name; of axes with more than one.
     in_memory : bool
         Whether all layers are NumPy arrays.
     notices : tuple of str
-        Which time point this is, or place on another axis, if there are more.
+        Where the frames lie, as far as their user may not expect it.
     """
 
     frames: LazyFrames
     names: tuple[str, ...]
     channels: tuple[Channel, ...]
     focus_axis: int | None
-    position: tuple[int, ...]
+    positions: tuple[tuple[int, ...], ...]
+    place: dict[str, int]
     in_memory: bool
     notices: tuple[str, ...] = ()
 
@@ -59,7 +63,7 @@ class Source:
         layer = self.channels[0].layer
         height, width = layer.scale[-2:]
         names = tuple(channel.layer.name for channel in self.channels)
-        return Acquisition(names, width, height, unit=f"{layer.units[-1]:~}")
+        return Acquisition(names, width, height, unit=unit_sign(layer.units[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +89,7 @@ class Plane:
         try:
             return np.asarray(self.data[(*self.index, *place)]).astype(self.like.dtype, copy=False)
         except Exception as error:  # whatever made the layer may raise anything
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise FileError(f"{self.name} cannot be read: {reason}") from error
+            raise FileError(f"{self.name} cannot be read: {in_one_line(error)}") from error
 
 
 class LayerFrames(LazyFrames):
@@ -95,7 +98,7 @@ class LayerFrames(LazyFrames):
     def __init__(self, planes: Sequence[Sequence[Plane]], *, alpha: bool = False) -> None:
         first = planes[0][0]
         for plane in (plane for frame in planes for plane in frame):
-            check_like(plane.like, plane.name, first.like, first.name)
+            check_kind(plane.like, plane.name, first.like, first.name)
         n_channels = len(planes[0])
         self._planes = planes
         self._alpha = alpha
@@ -128,8 +131,12 @@ def from_stacks(
     """
     first = layers[0]
     n_leading = first.ndim - 2
-    if not 0 <= focus_axis < n_leading or channel_axis == focus_axis:
+    if not 0 <= focus_axis < n_leading:
         raise InputError(f"{first.name} has no axis {focus_axis} that slices could lie along; choose another")
+    if channel_axis == focus_axis:
+        raise InputError(
+            f"{axis_name(first, focus_axis)} is chosen for focus and for channels; choose two axes"
+        )
     shapes = {_shape(layer) for layer in layers}
     if len(shapes) > 1:
         raise InputError(
@@ -139,35 +146,42 @@ def from_stacks(
     n_channels = 1 if channel_axis is None else _shape(first)[channel_axis]
     if (n_channels > 1 or len(layers) > 1) and any(layer.rgb for layer in layers):
         raise InputError(f"{first.name} is RGB, and cannot be a channel beside others; fuse it alone")
-    at = list(position or [0] * n_leading)
-    at[focus_axis] = 0
+    at = position or [0] * n_leading
     numbers: list[int | None] = [None] if channel_axis is None else list(range(n_channels))
-    channels = tuple(Channel(layer, number) for layer in layers for number in numbers)
+    channels = tuple(Channel(Snapshot.of(layer), number) for layer in layers for number in numbers)
+    arrays = [_array(layer) for layer in layers for _ in numbers]
 
-    def plane(k: int, channel: Channel) -> Plane:
-        index = list(at)
-        index[focus_axis] = k
+    def index(k: int, channel: Channel) -> tuple[int, ...]:
+        chosen = {focus_axis: k}
         if channel_axis is not None and channel.number is not None:
-            index[channel_axis] = channel.number
-        return Plane(f"slice {k} of {channel.layer.name}", _array(channel.layer), tuple(index))
+            chosen[channel_axis] = channel.number
+        return tuple(chosen.get(axis, place) for axis, place in enumerate(at))
 
+    def plane(k: int, channel: Channel, array: Any) -> Plane:
+        return Plane(f"slice {k} of {channel.layer.name}", array, index(k, channel))
+
+    others = {
+        axis: length
+        for axis, length in enumerate(_shape(first)[:n_leading])
+        if length > 1 and axis not in (focus_axis, channel_axis)
+    }
     n_frames = _shape(first)[focus_axis]
     if n_frames < 2:
         raise InputError(f"{first.name} has one slice along this axis; fusion needs two or more")
-    planes = [[plane(k, channel) for channel in channels] for k in range(n_frames)]
+    planes = [[plane(k, *of) for of in zip(channels, arrays, strict=True)] for k in range(n_frames)]
     return Source(
         LayerFrames(planes, alpha=channel_axis is None and last_is_alpha([layer.name for layer in layers])),
-        tuple(f"slice {k} of {first.name}" for k in range(n_frames)),
+        tuple(f"slice {k} of {' and '.join(layer.name for layer in layers)}" for k in range(n_frames)),
         channels,
         focus_axis,
-        tuple(at),
+        tuple(index(0, channel) for channel in channels),
+        {axis_name(first, axis): at[axis] for axis in others},
         _in_memory(layers),
         (
             *_elsewhere(layers),
             *(
-                f"only {_label(first, axis)} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
-                for axis, length in enumerate(_shape(first)[:n_leading])
-                if length > 1 and axis not in (focus_axis, channel_axis)
+                f"only {axis_name(first, axis)} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
+                for axis, length in others.items()
             ),
         ),
     )
@@ -180,9 +194,13 @@ def from_list(layers: Sequence["Image"]) -> Source:
     planes = [[Plane(layer.name, _array(layer), ())] for layer in layers]
     names = tuple(layer.name for layer in layers)
     frames = LayerFrames(planes)
-    return Source(
-        frames, names, (Channel(layers[0]),), None, (), _in_memory(layers), tuple(_elsewhere(layers))
-    )
+    channels = (Channel(Snapshot.of(layers[0])),)
+    return Source(frames, names, channels, None, ((),), {}, _in_memory(layers), tuple(_elsewhere(layers)))
+
+
+def in_one_line(error: Exception) -> str:
+    """Return what an error says, else what it is called."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _elsewhere(layers: Sequence["Image"]) -> Iterator[str]:
@@ -195,20 +213,23 @@ def _elsewhere(layers: Sequence["Image"]) -> Iterator[str]:
     def placed(layer: "Image") -> NDArray[Any]:
         return np.array([layer.data_to_world(corner)[-2:] for corner in corners])
 
+    def units(layer: "Image") -> list[str]:
+        return [unit_sign(unit) for unit in layer.units[-2:]]
+
     half_a_pixel = 0.5 * np.abs(first.scale[-2:])
     for layer in layers[1:]:
         apart = np.abs(placed(layer) - placed(first)) > half_a_pixel
-        if apart.any() or layer.units[-2:] != first.units[-2:]:
+        if apart.any() or units(layer) != units(first):
             yield (
                 f"{layer.name} lies elsewhere than {first.name} in the viewer: "
                 "fused pixel by pixel all the same"
             )
 
 
-def _label(layer: "Image", axis: int) -> str:
-    """Return the name of an axis; napari calls those that nobody named -1, -2, ..."""
+def axis_name(layer: "Image", axis: int) -> str:
+    """Return what an axis is called; those that nobody named are -1, -2, ..., as at napari's sliders."""
     label = str(layer.axis_labels[axis])
-    return f"axis {axis}" if label.startswith("-") else label
+    return f"axis {label}" if label.startswith("-") else label
 
 
 def _array(layer: "Image") -> Any:

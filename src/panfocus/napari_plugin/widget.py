@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from magicgui.widgets import ComboBox, Container, Label, ProgressBar, PushButton
 from qtpy.QtCore import Qt, QTimer
-from qtpy.QtWidgets import QLabel
+from qtpy.QtWidgets import QLabel, QSizePolicy
 
 from panfocus.errors import InputError, PanfocusError
 from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
-from panfocus.napari_plugin.form import method_fields, method_help, option_fields
-from panfocus.napari_plugin.results import layers_of
-from panfocus.napari_plugin.source import Source, from_list, from_stacks
+from panfocus.napari_plugin.form import as_tooltip, method_fields, method_help, option_fields
+from panfocus.napari_plugin.results import LayerData, layers_of
+from panfocus.napari_plugin.scrolled import Scrolled
+from panfocus.napari_plugin.source import Source, axis_name, from_list, from_stacks, in_one_line
 from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
 
 if TYPE_CHECKING:
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
 SELECTED, NO_AXIS = "selected layers", -1  # as values: magicgui takes None for no choice at all
 WIDTH, LABEL_WIDTH = 300, 105  # pixels, that names of layers, and of all settings, can be read in
 MARGIN = 10  # or a bit more, on each side
+MOST_HEIGHT = 200  # that what is said asks for: where a dock is low, the rest is in the tooltip
+COMPILING = "compiling for this machine, which may take half a minute"
 REFRESH = 100  # milliseconds between looks at the progress, which comes from other threads
+
+Made = tuple[Outcome, list[LayerData]]  # what a fusion gives, and its layers
 
 
 class FusionWidget(Container[Any]):
@@ -58,18 +64,23 @@ class FusionWidget(Container[Any]):
         self.said = Label()
         self.said.native.setTextFormat(Qt.TextFormat.PlainText)
         self.said.native.setWordWrap(True)
+        self.said.native.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.said.native.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         source = [self.frames, self.focus_axis, self.channel_axis]
         fields = [*source, self.method, *self.settings.widgets, *self.more.widgets]
         self._form = _flush(Container(widgets=fields, labels=True))
         self._align_labels()
         buttons = _flush(Container(widgets=[self.fuse, self.cancel], layout="horizontal", labels=False))
-        super().__init__(widgets=[self._form, buttons, self.bar, self.said], labels=False)
+        super().__init__(widgets=[buttons, self.bar, self.said], labels=False)
+        self.native.layout().insertWidget(0, Scrolled(self._form.native))  # the buttons stay in sight
         self.min_width = WIDTH
         self.running = self._following = self._destroyed = False
         self._followed: set[Image] = set()
+        self._pictures: WeakKeyDictionary[Layer, set[Any]] = WeakKeyDictionary()  # and what they are made of
         self._offered: tuple[Image, tuple[str, ...]] | None = None  # the layer whose axes are, and these
         self._unwanted = threading.Event()
         self._at = ("", 0.0)
+        self._compiling = False
         self._timer = QTimer(self.native)
         self._timer.setInterval(REFRESH)
         self._timer.timeout.connect(self._show_progress)
@@ -89,7 +100,7 @@ class FusionWidget(Container[Any]):
             return
         method = self.method.value
         try:
-            source = self._source()
+            layers, source = self._layers(), self._source()
             settings = parse_settings(method, self.settings.typed)
         except PanfocusError as error:
             self._refuse(str(error))
@@ -105,9 +116,16 @@ class FusionWidget(Container[Any]):
             self._at = (stage, done)
             check()
 
-        def work() -> Outcome | str | None:
+        def compiling(under_way: bool) -> None:
+            self._compiling = under_way
+
+        def work() -> Made | str | None:
+            from panfocus._compile import compiling_watched  # here: it loads the compiler
+
             try:
-                return fuse_source(source, method, settings, progress=progress, check=check, **options)
+                with compiling_watched(compiling):
+                    outcome = fuse_source(source, method, settings, progress=progress, check=check, **options)
+                return outcome, layers_of(outcome, source)
             except PanfocusError as error:
                 return str(error)  # as text: napari shows the traceback of what is raised
             except MemoryError:
@@ -118,7 +136,7 @@ class FusionWidget(Container[Any]):
         self._at = ("preparing", 0.0)
         self._show_running(True)
         worker = thread_worker(work)()
-        worker.returned.connect(lambda outcome: self._show(outcome, source))
+        worker.returned.connect(lambda made: self._show(made, source, layers))
         worker.errored.connect(self._fail)
         worker.finished.connect(lambda: self._show_running(False))
         worker.start()
@@ -170,8 +188,8 @@ class FusionWidget(Container[Any]):
         if not layers:
             return []
         layer = layers[0]
-        leading = list(zip(layer.axis_labels, layer.data.shape, strict=False))[: layer.ndim - 2]
-        return [(f"{label} ({length})", axis) for axis, (label, length) in enumerate(leading)]
+        lengths = layer.data.shape[: layer.ndim - 2]
+        return [(f"{axis_name(layer, axis)} ({length})", axis) for axis, length in enumerate(lengths)]
 
     def _choose_axes(self) -> None:
         """Offer the axes of another layer, and again when there are others or they are named."""
@@ -222,46 +240,75 @@ class FusionWidget(Container[Any]):
 
     def _show_progress(self) -> None:
         stage, done = self._at
-        self._say("cancelling" if self._unwanted.is_set() else stage)
+        self._say("cancelling" if self._unwanted.is_set() else COMPILING if self._compiling else stage)
         self.bar.value = 100 * done
 
-    def _show(self, outcome: Outcome | str | None, source: Source) -> None:
-        from napari.layers import Layer
+    def _show(self, made: Made | str | None, source: Source, fused: "Sequence[Image]") -> None:
+        from napari.utils.notifications import show_error
 
         if self._destroyed:
             return
         self._timer.stop()  # what is said now stays
-        if outcome is None or self._unwanted.is_set():  # it may be cancelled after its last step
+        if made is None or self._unwanted.is_set():  # it may be cancelled after its last step
             self._say("cancelled")
-        elif isinstance(outcome, str):
-            self._refuse(outcome)
+        elif isinstance(made, str):
+            self._refuse(made)
         else:
-            self._add([Layer.create(*data) for data in layers_of(outcome, source)])
-            if outcome.result.depth is not None and source.focus_axis is not None:
-                self._show_in_3d(source.channels[0].layer, source.focus_axis)
-            self._say("\n".join((*outcome.said, *source.notices)))
+            outcome, layers = made
+            added, failed = self._add(layers)
+            self._hide(fused, below=[layer for layer in added if layer.visible])
+            if outcome.result.depth is not None and source.focus_axis is not None and not failed:
+                self._show_in_3d(source.channels[0].layer.ndim, source.focus_axis)
+            self._say("\n".join((*failed, *outcome.said, *source.notices)))
+            for line in failed:
+                show_error(line)
 
-    def _add(self, layers: "Sequence[Layer]") -> None:
-        """Add layers; napari selects them, but selected layers that were fused stay so, to be fused again."""
+    def _add(self, layers: Sequence[LayerData]) -> "tuple[list[Layer], list[str]]":
+        """Add layers; return those that were, and say in a line each which cannot be.
+
+        napari selects them, but selected layers that were fused stay so, to be fused again.
+        """
+        from napari.layers import Layer
+
+        added, failed = [], []
         selected = set(self._viewer.layers.selection)
         self._following = False  # else the axes of layers that are selected meanwhile would be chosen
         try:
-            for layer in layers:
-                self._viewer.add_layer(layer)
+            for data, about, kind in layers:
+                try:
+                    layer = Layer.create(data, about, kind)
+                    self._viewer.add_layer(layer)
+                    added.append(layer)
+                except Exception as error:  # whoever listens to the viewer may raise anything
+                    failed.append(f"{about['name']} cannot be shown: {in_one_line(error)}")
             if self.frames.value == SELECTED:
                 self._viewer.layers.selection = selected
         finally:
             self._following = True
         self.reset_choices()
+        return added, failed
 
-    def _show_in_3d(self, layer: "Image", focus_axis: int) -> None:
+    def _hide(self, layers: "Sequence[Image]", *, below: "Sequence[Layer]") -> None:
+        """Hide layers below the pictures that were made of them, and earlier pictures of theirs.
+
+        Those of channels are often added up, and so would be the blurred slices below and the sharp picture.
+        """
+        if not below:
+            return
+        made_of = {layer.unique_id for layer in layers}  # layers themselves are wrapped anew for every plugin
+        earlier = [picture for picture, of in self._pictures.items() if of & made_of]
+        for covered in (*layers, *earlier):
+            covered.visible = False
+        self._pictures.update(dict.fromkeys(below, made_of))
+
+    def _show_in_3d(self, ndim: int, focus_axis: int) -> None:
         """Move the focus axis next to the picture's: those three are what the 3-D view shows.
 
         A surface without the axes between, such as channels, would lie along these: napari counts axes from
         the last, and would mix their units and lengthen their sliders.
         """
         dims = self._viewer.dims
-        focus = dims.ndim - layer.ndim + focus_axis
+        focus = dims.ndim - ndim + focus_axis
         *others, rows, cols = dims.order
         if {rows, cols} == {dims.ndim - 2, dims.ndim - 1}:  # else the user looks from another side
             dims.order = (*(axis for axis in others if axis != focus), focus, rows, cols)
@@ -269,7 +316,9 @@ class FusionWidget(Container[Any]):
     def _say(self, text: str) -> None:
         self.said.value = text
         label = self.said.native  # which the layout gives too few lines, unless it asks for more
-        label.setMinimumHeight(label.heightForWidth(max(self.native.width(), WIDTH) - 2 * MARGIN))
+        needed = label.heightForWidth(max(self.native.width(), WIDTH) - 2 * MARGIN)
+        label.setMinimumHeight(min(needed, MOST_HEIGHT))
+        self.said.tooltip = as_tooltip(text)
 
     def _fail(self, error: Exception) -> None:
         """Say that something is wrong with the program; napari shows where."""

@@ -1,4 +1,4 @@
-"""One fusion, in a thread beside the viewer's: read, align, fuse; it can be cancelled at any frame."""
+"""One fusion, in a thread beside the viewer's: read, align, fuse; it can be cancelled at any time."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import frames_array
 from panfocus._progress import Progress
+from panfocus._threads import ended_by
 from panfocus.errors import AlignmentError
 from panfocus.job.align import ONLY_SHIFTS, alignment_report, model_for
 from panfocus.job.said import sentences_on
@@ -65,14 +66,14 @@ def fuse_source(
     """Fuse the frames of layers.
 
     Those of lazy layers are read one at a time, each once, into a scratch file; aligned ones lie there too.
-    `progress` and `check`, which is called whenever a frame is read, may raise to end the fusion; the other
-    options are those of the command line.
+    `progress` and `check`, which is called whenever a frame is read and several times a second beside, may
+    raise to end the fusion; the other options are those of the command line.
     """
     from panfocus.io.scratch import scratch_frames
     from panfocus.pipeline import fuse, repair_hot_pixels
     from panfocus.registration import aligned_shape, apply_alignment
 
-    with ExitStack() as rooms:
+    with ExitStack() as rooms, ended_by(check):
         frames: Frames = Watched(source.frames, check)
         if not source.in_memory:
             room = rooms.enter_context(scratch_frames(frames.shape, frames.dtype))
@@ -80,7 +81,7 @@ def fuse_source(
                 progress("read", k / len(frames))
                 room[k] = frames[k]
             frames = Watched(room, check)
-        frames = frames_array(frames)  # refuses what no step could use
+        frames = frames_array(frames, source.names)  # refuses what no step could use
         area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
         done: dict[str, Any] = {}
         said: tuple[str, ...] = ()
@@ -103,6 +104,8 @@ def fuse_source(
             **settings,
         )
         result.report.update(done)
+        if source.place:
+            result.report["position"] = source.place
         told = result.report if len(frames) <= MOST_SHARES else result.report | {"frame_shares": None}
         return Outcome(result, area, (*sentences_on(frames.shape, told), *said))
 

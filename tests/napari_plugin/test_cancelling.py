@@ -1,0 +1,42 @@
+"""How soon a fusion that is no longer wanted ends."""
+
+import numpy as np
+import pytest
+from napari.layers import Image
+
+from panfocus.methods import _patchwise
+from panfocus.napari_plugin.source import from_stacks
+from panfocus.napari_plugin.work import Cancelled, fuse_source
+
+FRAMES = np.random.default_rng(7).integers(0, 256, (3, 70, 80), np.uint8)
+
+
+@pytest.mark.parametrize("method", ["coupled", "sr-ksvd", "sr-cm", "sr-fm"])
+def test_a_fusion_ends_within_a_tile_at_the_next_patches(method, monkeypatch):
+    monkeypatch.setattr(_patchwise, "PATCHES_PER_BLOCK", 80)
+    asked, fusing = 0, False
+
+    def check():
+        nonlocal asked
+        asked += fusing
+        if asked > 10:  # the frames of the only tile are read by then
+            raise Cancelled
+
+    def progress(stage, done):
+        nonlocal fusing
+        fusing = stage == "fuse"
+        if done:
+            raise AssertionError("a whole tile was fused")
+
+    with pytest.raises(Cancelled):
+        fuse_source(
+            from_stacks([Image(FRAMES)], 0),
+            method,
+            {},
+            align="off",
+            hot_pixels="off",
+            exposure="off",
+            refine=False,
+            progress=progress,
+            check=check,
+        )
