@@ -30,11 +30,6 @@ class StackCost:
     compute: float
     write: float
 
-    def for_a_megapixel_frame(self) -> tuple[float, float, float]:
-        """Return seconds to read, compute and write for a megapixel of a frame."""
-        size = self.frames * self.megapixels
-        return self.read / size, self.compute / size, self.write / size
-
 
 @dataclass(frozen=True)
 class StoreCost:
@@ -164,12 +159,12 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
                 force=False,
             )
             with (
-                patch.object(ZarrFrames, "_plane", clock.timed("read", ZarrFrames._plane)),
+                patch.object(ZarrFrames, "_part", clock.timed("read", ZarrFrames._part)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
                 patch.object(execute, "fuse_part", noting),
                 patch("panfocus.perform.in_processes", clock.here),
             ):
-                report = run(job, clock, force=False, scheduler=None)
+                report = run(job, clock, force=False)
     (unit,) = report["units"]
     slices, height, width = report["shape"]
     return StoreCost(

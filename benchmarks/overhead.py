@@ -35,7 +35,7 @@ def seconds_per_empty_task(n_tasks: int) -> float:
 
 def note(task: Task) -> dict[str, float]:
     """Be a tile that costs nothing: it is only noted that it is done."""
-    folder = of_task(task.folder, task.plan_id)
+    folder = of_task(task.folder, task.run)
     assert folder.kept(f"done-{task.name}") is None
     told = {"seconds": 0.0}
     folder.keep(f"done-{task.name}", told)

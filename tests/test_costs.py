@@ -1,0 +1,18 @@
+"""What the model of a cluster goes by is measured where the package does its work."""
+
+import pytest
+
+pytest.importorskip("zarr")
+
+from benchmarks._costs import _store_cost
+from benchmarks.giant_store import make
+
+
+def test_reading_computing_and_writing_of_a_store_are_told_apart(tmp_path):
+    make(tmp_path / "stack.ome.zarr", 600, 2)
+    cost = _store_cost(tmp_path / "stack.ome.zarr", "1GB")
+    assert (cost.slices, cost.megapixels) == (2, 0.36)
+    look, fuse, pyramid = cost.stages
+    assert (look.tasks, fuse.tasks, pyramid.tasks) == (1, 1, 1)
+    assert min(look.read, look.compute, fuse.read, fuse.compute, fuse.write, pyramid.write) > 0
+    assert cost.client > 0
