@@ -16,18 +16,21 @@ DROP = """([files, target]) => {
         document.querySelector(target).dispatchEvent(event);
     }
 }"""
-SETTLED = """() => panfocus.viewer?.job() && Object.values(panfocus.viewer.panes)
+MOUNTED = "[...document.querySelectorAll('[role=tabpanel]')].every((panel) => panel.childElementCount)"
+SETTLED = f"""() => panfocus.viewer?.job() && {MOUNTED} && Object.values(panfocus.viewer.panes)
     .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
 PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
 LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
+SOON = 20_000  # ms: a busy machine is slow, not wrong
 FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
 
 
 @contextmanager
 def browser():
     """Start Debian's chromium without a window."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=SOON)
     with sync_playwright() as started:
         launched = started.chromium.launch(
             executable_path=os.fspath(shutil.which("chromium")),
@@ -131,7 +134,7 @@ class Visit:
 
     def new_tab(self, address):
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(SOON)
         page.goto(address)
         return page
 

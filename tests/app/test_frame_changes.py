@@ -8,7 +8,6 @@ from page_steps import Visit, asked_before_leaving
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 A_WHILE = 700  # ms: longer than what the page waits for before it asks for an estimate
 

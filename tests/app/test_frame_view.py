@@ -9,7 +9,6 @@ from PIL import Image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)
 
 SIZE = (1700, 2600)  # more than a screen has
 

@@ -5,7 +5,6 @@ from page_steps import Visit
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 SHOWN = "document.dispatchEvent(new Event('visibilitychange'))"  # without a window none comes
 

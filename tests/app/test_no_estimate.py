@@ -5,7 +5,6 @@ from page_steps import Visit
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 ANSWER = {"seconds": 9, "compiling": 0, "memory": 5e8, "n_frames": 3, "width": 9, "height": 9, "error": None}
 

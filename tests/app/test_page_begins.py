@@ -8,7 +8,6 @@ from page_steps import Visit
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)
 
 CHOSEN = """async (states) => {
     const { jobToShow } = await import("/static/js/state.js");

@@ -12,7 +12,6 @@ from panfocus.io.write import write_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)
 
 LENGTH = "() => [document.documentElement.scrollHeight, innerHeight]"
 WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"

@@ -12,7 +12,6 @@ from panfocus.io.read import read_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from page_steps import FOR_LONG, Visit
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 COMPILING = re.compile("Compiling, once after installing: up to half a minute")
 

@@ -33,7 +33,6 @@ def frames(tmp_path_factory):
 def expect(chromium):
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
     return expect
 
 

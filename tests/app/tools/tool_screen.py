@@ -3,11 +3,13 @@
 import io
 
 import numpy as np
+from page_steps import MOUNTED
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 HEIGHT, WIDTH, N = 90, 120, 3
-LOADED = "() => window.panfocus?.viewer?.job() && panfocus.viewer.panes.main.loaded"
+# The tools come one by one, after the picture's viewer.
+LOADED = f"() => window.panfocus?.viewer?.job() && panfocus.viewer.panes.main.loaded && {MOUNTED}"
 
 
 def show(page, serves, job):
