@@ -110,18 +110,19 @@ const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 export function sizeText(bytes) {
   let unit = 0;
   let value = bytes;
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  while (Math.round(value) >= 1000 && unit < UNITS.length - 1) {
     value /= 1000;
     unit += 1;
   }
-  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+  return `${unit && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
 /** 75 -> "1 min 15 s" */
 export function secondsText(seconds) {
-  if (seconds < 10 && !Number.isInteger(seconds)) return `${Math.max(seconds, 0.1).toFixed(1)} s`;
+  if (seconds < 9.95 && !Number.isInteger(seconds)) return `${Math.max(seconds, 0.1).toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`;
+  const minutes = Math.round(whole / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
