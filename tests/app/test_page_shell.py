@@ -85,6 +85,13 @@ def test_a_folder_is_chosen_without_the_folders_in_it(page, tmp_path):
     expect(page.locator(".notice")).to_contain_text("old/")
 
 
+def test_a_folder_of_folders_alone_says_that_they_are_left_out(page, tmp_path):
+    small_stacks.write(tmp_path / "ants" / "inner", n=2)
+    page.set_input_files("#welcome input[webkitdirectory]", tmp_path / "ants")
+    expect(page.locator(".notice p")).to_have_text("Left out, folders inside a folder: inner/.")
+    expect(page.locator("#welcome")).to_be_visible()
+
+
 def test_a_frame_that_cannot_be_read_says_why_and_the_others_go_on(page, tmp_path):
     paths = small_stacks.write(tmp_path, n=3)
     paths[1].write_bytes(paths[1].read_bytes()[:2000])

@@ -147,7 +147,7 @@ export function chooserButtons(app, stackId, main = "") {
       onchange: async () => {
         const found = filesOfChooser([...input.files]);
         input.value = "";
-        if (found.files.length) await sendFiles(app, found, stackId()).catch(app.complain);
+        await sendFiles(app, found, stackId()).catch(app.complain);
       },
     });
     if (folder) input.webkitdirectory = true;
