@@ -22,7 +22,7 @@ _PIECE = 1 << 20  # bytes that are gathered before they are written
 _SECONDS_OF_SILENCE = 60.0
 _LEFT_FREE = 256 << 20  # bytes of the disk
 _LONGEST_NAME = 200  # bytes, of the 255 that file systems allow: a number may be added
-_A_PATH = re.compile(r"[/\\]|^\.|^[A-Za-z]:")  # leads elsewhere, or hides, on one system or another
+_A_PATH = re.compile(r"[/\\]|^\.")  # leads elsewhere, or hides, on one system or another
 _NOT_EVERYWHERE = re.compile(r'[:*?"<>|]')  # in names of Linux and macOS, not of Windows and its disks
 
 
@@ -110,6 +110,7 @@ def safe_name(name: str) -> str:
     strange = any(unicodedata.category(char) in ("Cc", "Cs") for char in name)
     if strange or _A_PATH.search(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
         raise Refusal(400, f"{name[:100]!r} cannot be the name of a file here; rename it")
-    if not is_image_name(name):
+    kept = _NOT_EVERYWHERE.sub("_", name)  # also the colon after a letter, which Windows takes for a drive's
+    if not is_image_name(kept):
         raise Refusal(415, f"{name} is no image by its name (JPEG, PNG, TIFF, WebP or RAW)")
-    return _NOT_EVERYWHERE.sub("_", name)
+    return kept
