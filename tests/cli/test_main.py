@@ -91,17 +91,21 @@ def test_elsewhere_progress_is_one_line_a_stage(capsys):
 
 def test_what_the_compiler_logs_is_a_line_of_progress(capfd):
     compiler = logging.getLogger("panfocus._compile")
+    with console():
+        compiler.info("compiling")  # for a command that shows no progress: its output may be for programs
     with console() as terminal:
-        compiler.info(
-            "compiling before"
-        )  # by a command that shows no progress: its output may be for programs
+        compiler.info("compiling to read files")  # it is said once, and lasts
+        terminal.progress("fuse", 0.0)
+        terminal.progress("fuse", 0.1)
+    with console() as terminal:
         terminal.progress("fuse", 0.0)
         compiler.info("compiling now")
     with console(quiet=True) as terminal:
+        compiler.info("compiling in silence")
         terminal.progress("fuse", 0.0)
         compiler.info("compiling in silence")
     compiler.info("compiling after")
-    assert capfd.readouterr() == ("fuse ...\ncompiling now\n", "")
+    assert capfd.readouterr() == ("fuse ...\ncompiling to read files\nfuse ...\ncompiling now\n", "")
 
 
 def test_what_goes_wrong_in_the_server_is_printed_in_one_line(capsys):

@@ -63,6 +63,7 @@ class Console:
         self.unprinted: OSError | None = None  # why a line could not be printed; the work goes on
         self._quiet = quiet
         self._stage = ""
+        self._held = ""  # a note that came before any progress
         self._said_at = 0.0  # when the last line of progress was printed
         self._bars: Progress | None = None
         self._task: TaskID | None = None
@@ -90,10 +91,16 @@ class Console:
             self._print(f"{stage} {done:.0%}" if of is None else f"{stage} {round(done * of)} of {of}")
             self._said_at = now
         self._stage = stage
+        if self._held:
+            line, self._held = self._held, ""
+            self.note(line)
 
     def note(self, line: str) -> None:
-        """Print a line between those of progress, from any thread; where there are none it would disturb."""
-        if self._quiet or not self._stage:
+        """Print a line between those of progress, from any thread; before there are any it waits for them."""
+        if self._quiet:
+            return
+        if not self._stage:
+            self._held = line
             return
         if bars := self._bars:
             with suppress(OSError):
