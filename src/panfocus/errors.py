@@ -38,7 +38,12 @@ class NotEnoughMemoryError(InputError):
 
 def needs_extra(what: str, packages: str, extra: str) -> str:
     """Say that something needs packages, and how to get them: an extra of panfocus brings them."""
-    return f"{what} needs {packages}: pip install 'panfocus[{extra}]'"
+    return f"{what} needs {packages}: {how_to_get(extra)}"
+
+
+def how_to_get(extra: str) -> str:
+    """Return the command that installs an extra of panfocus."""
+    return f"pip install 'panfocus[{extra}]'"
 
 
 class UsageError(InputError):

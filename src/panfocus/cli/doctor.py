@@ -2,17 +2,25 @@
 
 import os
 import platform
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from panfocus.cli._console import Console, Debug, console
-from panfocus.errors import PanfocusError
+from panfocus.errors import PanfocusError, how_to_get
 
 if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
 
-PACKAGES = ("panfocus", "numpy", "scipy", "numba", "pillow", "tifffile", "imagecodecs", "typer", "rich")
+EXTRAS = {  # what they are for
+    "app": "the page, panfocus app",
+    "dask": "clusters, and lazy arrays",
+    "napari": "the widget of the plugin",
+    "ome": "OME-Zarr",
+    "raw": "RAW files",
+    "reproduce": "plots of panfocus reproduce",
+}
 
 _SPEED_TEST_SIDE = 200  # pixels: some 37,000 patches, a second or less
 
@@ -29,20 +37,43 @@ def doctor(debug: Debug = False) -> None:
         default = CoupledDictionary.default()
         terminal.say(f"default dictionary: {default}")
         terminal.say(f"speed: {_patches_per_second(default):,.0f} patches coded per second")
-        terminal.say("nothing is missing")
+        terminal.say("nothing that panfocus cannot do without is missing")
 
 
 def _report_packages(terminal: Console) -> None:
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
+    terminal.say(f"panfocus {version('panfocus')}")
     missing = []
-    for package in PACKAGES:
-        try:
-            terminal.say(f"{package} {version(package)}")
-        except PackageNotFoundError:
+    for package in _required():
+        if found := _version(package):
+            terminal.say(f"{package} {found}")
+        else:
             missing.append(package)
     if missing:
         raise PanfocusError(f"missing: {', '.join(missing)}; install panfocus again")
+    for extra, purpose in EXTRAS.items():
+        lacks = [package for package in _required(extra) if not _version(package)]
+        state = f"without {', '.join(lacks)}: {how_to_get(extra)}" if lacks else "installed"
+        terminal.say(f"extra {extra} ({purpose}): {state}")
+
+
+def _required(extra: str = "") -> list[str]:
+    """Return the packages that the installed panfocus, or one of its extras, asks for."""
+    from importlib.metadata import requires
+
+    named = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?""")
+    found = filter(None, map(named.fullmatch, requires("panfocus") or ()))
+    return [each["package"] for each in found if (each["extra"] or "") == extra]
+
+
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _report_machine(terminal: Console) -> None:
