@@ -74,7 +74,7 @@ def test_aligned_frames_are_returned_bit_for_bit(scene, blur):
     frames = np.stack([seen(scene, np.eye(3)), seen(scene, np.eye(3), blur=blur) // 2])  # and darker
     aligned = pf.align(frames)
     assert aligned.model == "none"
-    assert aligned.notices == ()
+    assert aligned.notices(["a", "b"]) == ()
     np.testing.assert_array_equal(aligned.frames, frames)
     np.testing.assert_array_equal(aligned.transforms, [np.eye(3), np.eye(3)])
 

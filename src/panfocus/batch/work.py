@@ -187,7 +187,8 @@ def _fuse(task: Task) -> Outcome:
 
         files = [path.name for path in request.outputs.files(len(job.spans)).values()]
         height, width = fusion.result.image.shape[:2]
-        notices, usual = fusion.stack.notices, fusion.alignment.notices if fusion.alignment else ()
+        notices = fusion.stack.notices
+        usual = fusion.alignment.notices(fusion.stack.names) if fusion.alignment else ()
         outcome = Outcome(
             name=task.name,
             seconds=round(time.perf_counter() - started, 3),

@@ -88,7 +88,7 @@ def aligned_stack(
         also = f"; {_ONLY_SHIFTS}" if by_shifts else ""
         raise AlignmentError(f"{error}; {advice} or fuse with --align off{also}", error.frames) from error
     aligned = as_aligned(stack, found, borders, room, progress)
-    notices = (*stack.notices, *found.notices, *([_ONLY_SHIFTS] if by_shifts else []))
+    notices = (*stack.notices, *found.notices(stack.names), *([_ONLY_SHIFTS] if by_shifts else []))
     return dataclasses.replace(aligned, notices=notices), found
 
 

@@ -124,4 +124,4 @@ def _found(
     except AlignmentError as error:
         told = "; ".join([str(error), "leave it out, or fuse with align=off", *by_shifts])
         raise AlignmentError(told, error.frames) from error
-    return found, (*found.notices, *by_shifts)
+    return found, (*found.notices(source.names), *by_shifts)

@@ -67,14 +67,14 @@ class Alignment:
     area: tuple[slice, slice]
     movement: float
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Sentences on what was done; none if the frames are aligned already."""
+    def notices(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Sentences on what was done to frames of these names; none if they are aligned already."""
         if self.model == "none":
             return ()
+        reference = names[self.reference].rstrip(",")  # that of a page ends so, for sentences that go on
         aligned = [s for k, s in enumerate(self.scores) if k not in self.unaligned]
         return (
-            f"aligned by {self.model} to frame {self.reference}: corners moved by up to "
+            f"aligned by {self.model} to {reference}: corners moved by up to "
             f"{self.movement:.1f} pixels, lowest score {min(aligned):.3f}",
         )
 
