@@ -61,6 +61,16 @@ def test_selected_layers_can_be_fused_again(viewer, widget, fused):
     np.testing.assert_array_equal(fused()["f0 fused [1]"].data, first.data)
 
 
+def test_layers_of_one_fusion_have_one_number_and_its_report(viewer, widget, fused):
+    viewer.add_image(np.stack(FRAMES), name="s")
+    for method in ("panfocus", "pca", "panfocus"):  # pca gives no maps
+        widget.method.value = method
+        layers = fused()
+    assert "s fused [1]" in layers and "s labels [1]" not in layers
+    of_the_last = [layers[f"s {kind} [2]"] for kind in ("fused", "labels", "confidence", "never in focus")]
+    assert all(layer.metadata["panfocus"]["method"] == "panfocus" for layer in of_the_last)
+
+
 def test_axes_of_selected_stacks_stay_as_chosen_after_a_fusion(viewer, widget, fused):
     stack = viewer.add_image(np.stack([FRAMES, FRAMES], axis=1), name="s")
     widget.frames.value = SELECTED
@@ -107,7 +117,9 @@ def test_drifted_frames_are_aligned_cropped_and_left_where_they_were(viewer, wid
     assert image.data.shape == (rows.stop - rows.start, cols.stop - cols.start)
     np.testing.assert_allclose(image.translate, (3 + rows.start / 2, 4 + cols.start / 2))
     assert image.metadata["panfocus"]["alignment"]["model"] == moved.model
-    assert widget.said.value.splitlines()[1:] == list(moved.notices)
+    assert widget.said.value.splitlines()[1:] == list(
+        moved.notices([f"slice {k} of s" for k in range(len(drifted))])
+    )
     widget.more["align"].value = "off"
     assert fused()["s fused [1]"].data.shape == drifted.shape[1:]
 

@@ -22,6 +22,19 @@ def test_slices_are_taken_along_the_chosen_axis_where_the_others_stand():
     np.testing.assert_array_equal(from_stacks([layer], 0, position=[0, 3]).frames[:], TZYX[:, 3])
 
 
+@pytest.mark.parametrize("labels", ["zyxc", "tyxz", "yxcz", "xyzt"])
+def test_a_stack_whose_pictures_lie_in_other_axes_than_the_last_is_refused(labels):
+    layer = Image(TZYX, name="a", axis_labels=tuple(labels))
+    message = rf"^a has the axes {', '.join(labels)}; those of the picture have to be the last two: "
+    with pytest.raises(InputError, match=message):
+        from_stacks([layer], 0)
+
+
+@pytest.mark.parametrize("labels", ["tzyx", "czyx", "zcyx", "TZYX", "abde"])
+def test_a_stack_whose_pictures_lie_in_the_last_axes_is_taken(labels):
+    assert len(from_stacks([Image(TZYX, axis_labels=tuple(labels))], 0).frames) == 2
+
+
 @pytest.mark.parametrize(
     ("placed", "told"),
     [

@@ -116,4 +116,4 @@ def test_labels_count_from_one_and_a_list_has_depth_in_frames_and_no_surface():
         "f0 fused",
     ]
     np.testing.assert_array_equal(layers["f0 labels"].data, np.rint(DEPTH) + 1)
-    assert layers["f0 fused"].metadata == {"panfocus": {"a": 1}}
+    assert all(layer.metadata == {"panfocus": {"a": 1}} for layer in layers.values())

@@ -1,6 +1,7 @@
 """Layers of a result, each where the source lies in the world: its scale, units and translation."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
+from itertools import chain, count
 from math import ceil, sqrt
 from typing import Any
 
@@ -17,8 +18,21 @@ LayerData = tuple[Any, dict[str, Any], str]
 
 
 def layers_of(outcome: Outcome, source: Source) -> list[LayerData]:
-    """Return the data, settings and kind of every layer, the fused picture last: it lies on top."""
-    return [*_maps(outcome, source), *_pictures(outcome, source)]
+    """Return the data, settings and kind of every layer, the fused picture last: it lies on top.
+
+    Each has the report, so that those of one fusion can be told from those of others.
+    """
+    report = {"metadata": {"panfocus": outcome.result.report}}
+    layers = [*_maps(outcome, source), *_pictures(outcome, source)]
+    return [(data, about | report, kind) for data, about, kind in layers]
+
+
+def numbered(layers: Sequence[LayerData], taken: Container[str]) -> list[LayerData]:
+    """Add a number to the names where one is taken, as napari does, but to all of a fusion the same."""
+    endings = chain([""], (f" [{n}]" for n in count(1)))
+    names = [about["name"] for _, about, _ in layers]
+    ending = next(end for end in endings if not any(name + end in taken for name in names))
+    return [(data, about | {"name": about["name"] + ending}, kind) for data, about, kind in layers]
 
 
 def _flat(layer: Snapshot, outcome: Outcome) -> dict[str, Any]:
@@ -31,8 +45,8 @@ def _pictures(outcome: Outcome, source: Source) -> Iterator[LayerData]:
         image = outcome.result.image
         if len(source.channels) > 1:
             image = np.ascontiguousarray(image[..., c])  # as napari looks through it again and again
-        about = {"name": f"{_name(source, channel)} fused", "metadata": {"panfocus": outcome.result.report}}
-        yield image, _flat(channel.layer, outcome) | channel.layer.looks | about, "image"
+        name = {"name": f"{_name(source, channel)} fused"}
+        yield image, _flat(channel.layer, outcome) | channel.layer.looks | name, "image"
 
 
 def _maps(outcome: Outcome, source: Source) -> Iterator[LayerData]:

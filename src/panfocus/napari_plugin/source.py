@@ -130,6 +130,7 @@ def from_stacks(
         Where to take the slices on the axes that are neither; by default at 0.
     """
     first = layers[0]
+    _check_picture_axes(first)
     n_leading = first.ndim - 2
     if not 0 <= focus_axis < n_leading:
         raise InputError(f"{first.name} has no axis {focus_axis} that slices could lie along; choose another")
@@ -196,6 +197,16 @@ def from_list(layers: Sequence["Image"]) -> Source:
     frames = LayerFrames(planes)
     channels = (Channel(Snapshot.of(layers[0])),)
     return Source(frames, names, channels, None, ((),), {}, _in_memory(layers), tuple(_elsewhere(layers)))
+
+
+def _check_picture_axes(layer: "Image") -> None:
+    """Refuse a stack whose pictures do not lie in its last two axes, if their names tell so."""
+    *leading, row, col = (label.lower() for label in layer.axis_labels)
+    if {row, col} & {"c", "t", "z"} or {"x", "y"} & {*leading}:
+        raise InputError(
+            f"{layer.name} has the axes {', '.join(layer.axis_labels)}; those of the picture have to be "
+            "the last two: add the array with its other axes moved to the front, or channels by channel_axis"
+        )
 
 
 def in_one_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from qtpy.QtWidgets import QLabel, QSizePolicy
 from panfocus.errors import InputError, PanfocusError
 from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
 from panfocus.napari_plugin.form import as_tooltip, method_fields, method_help, option_fields
-from panfocus.napari_plugin.results import LayerData, layers_of
+from panfocus.napari_plugin.results import LayerData, layers_of, numbered
 from panfocus.napari_plugin.scrolled import Scrolled
 from panfocus.napari_plugin.source import Source, axis_name, from_list, from_stacks, in_one_line
 from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
@@ -274,7 +274,7 @@ class FusionWidget(Container[Any]):
         selected = set(self._viewer.layers.selection)
         self._following = False  # else the axes of layers that are selected meanwhile would be chosen
         try:
-            for data, about, kind in layers:
+            for data, about, kind in numbered(layers, {layer.name for layer in self._viewer.layers}):
                 try:
                     layer = Layer.create(data, about, kind)
                     self._viewer.add_layer(layer)
