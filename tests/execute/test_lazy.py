@@ -1,5 +1,9 @@
 """Dask and Zarr arrays: nothing is fused before it is asked for; then it is the same, bit for bit."""
 
+import os
+import platform
+import re
+
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
@@ -203,3 +207,62 @@ def test_the_byte_order_of_frames_makes_no_difference(frames, eager, tmp_path, k
     assert np.asarray(result.image).dtype == frames.dtype
     np.testing.assert_array_equal(result.image, eager.image)
     np.testing.assert_array_equal(result.labels, eager.labels)
+
+
+def go_to(folder):
+    os.chdir(folder)
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A client of a cluster, whose worker has another working folder than this process."""
+    distributed = pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("elsewhere")
+    options = {"dashboard_address": None, "local_directory": str(folder), "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as started,
+        distributed.Client(started) as client,
+    ):
+        client.run(go_to, folder)
+        yield client
+
+
+@pytest.fixture
+def relative(frames, tmp_path, monkeypatch):
+    """A Zarr array that is named from the working folder."""
+    monkeypatch.chdir(tmp_path)
+    zarr.create_array("stack.zarr", data=frames, chunks=(1, 128, 128))
+    return zarr.open_array("stack.zarr", mode="r")
+
+
+NO_ARRAY = f"a worker on {re.escape(platform.node())} finds no Zarr array there; give its full name, "
+
+
+def test_workers_with_another_working_folder_read_the_same_zarr_array(elsewhere, relative, eager):
+    assert_equal(pf.fuse(relative), eager)
+    assert str(relative.store.root) == "stack.zarr"  # as it was given
+
+
+def test_zarr_arrays_in_a_list_are_named_in_full_too(elsewhere, frames, eager, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arrays = [zarr.create_array(f"{k}.zarr", data=frame, chunks=(64, 64)) for k, frame in enumerate(frames)]
+    assert_equal(pf.fuse(arrays), eager)
+
+
+@pytest.mark.parametrize("cut", [slice(None), slice(1, 3)])
+def test_a_dask_array_of_a_folder_that_a_worker_does_not_find_is_refused(elsewhere, relative, cut):
+    """Its pixels would all be the fill value there."""
+    with pytest.raises(pf.FileError, match=f"^stack.zarr: {NO_ARRAY}"):
+        pf.fuse(da.from_zarr(relative)[cut])
+
+
+def test_it_is_taken_by_its_full_name(elsewhere, relative, eager, tmp_path):
+    assert_equal(pf.fuse(da.from_zarr(tmp_path / "stack.zarr")), eager)
+    assert_equal(pf.fuse(da.from_zarr(zarr.open_array(tmp_path / "stack.zarr"))), eager)
+
+
+def test_a_worker_that_does_not_find_a_zarr_array_says_so(elsewhere, relative, tmp_path):
+    lazy = pf.fuse(relative)
+    (tmp_path / "stack.zarr").rename(tmp_path / "hidden.zarr")  # as on a machine that has not mounted it
+    with pytest.raises(pf.FileError, match=f"{tmp_path / 'stack.zarr'}: {NO_ARRAY}"):
+        lazy.image.compute()

@@ -15,6 +15,7 @@ from panfocus._checks import blank, check_kind
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError, needs_extra
 from panfocus.execute.parts import Corrections, fuse_part, read_for
+from panfocus.execute.reach import check_found, is_dask, named_in_full, within_reach
 from panfocus.execute.tiled import layers_of, tile_side
 from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
 from panfocus.stack import SAMPLED, LazyFrames, in_native_order
@@ -33,7 +34,7 @@ class BlockFrames(LazyFrames):
         if any(math.isnan(length) for length in array.shape):
             raise InputError("the size of the frames is not known; call compute_chunk_sizes() on them first")
         super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype))
-        self.array = array
+        self.array = within_reach(array)
         self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
         self._kept: OrderedDict[tuple[int, ...], NDArray[Any]] = OrderedDict()
         self._one_at_a_time = threading.Lock()
@@ -100,7 +101,7 @@ def stacked(frames: Sequence[Any]) -> Any:
     alike = [blank(tuple(frame.shape), np.dtype(frame.dtype)) for frame in frames]
     for i, frame in enumerate(alike):
         check_kind(frame, f"frame {i}", alike[0], "frame 0")
-    return da.stack([da.asanyarray(frame) for frame in frames])
+    return da.stack([da.asanyarray(named_in_full(frame)) for frame in frames])
 
 
 def run_lazily(
@@ -132,11 +133,11 @@ def run_lazily(
     height, width = frames.shape[1:3]
     tiles = cover((height, width), side, method.halo)
     the_method = delayed(method)
-    is_dask = type(frames.array).__module__.startswith("dask")
+    computed = is_dask(frames.array)
     parts = {}
     for tile in tiles:
         rows, cols = read_for(tile)
-        given = frames.array[:, rows, cols] if is_dask else delayed(_read)(frames.array, rows, cols)
+        given = frames.array[:, rows, cols] if computed else delayed(_read)(frames.array, rows, cols)
         fused = delayed(_fused)(the_method, given, tile, corrections.within(rows, cols), threads)
         parts[tile.inner[0].start, tile.inner[1].start] = (tile, fused)
 
@@ -171,6 +172,7 @@ def _fused(
 
 
 def _read(array: Any, *place: slice) -> NDArray[Any]:
+    check_found(array)
     return np.asarray(array[:, *place])
 
 
