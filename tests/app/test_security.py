@@ -187,7 +187,8 @@ def test_a_folder_lists_images_and_folders_in_natural_order_and_no_way_out(serve
         ".hidden.png",
         "a%00.png",
         "a%0A.png",
-        "C:evil.png",
+        "C:%5Cevil.png",
+        "C:%2Fevil.png",
         "evil.exe",
         "a" * 250 + ".png",
     ],
@@ -204,6 +205,14 @@ def test_no_name_leads_out_of_the_stack(server, name):
     )
     assert first.split()[1] in ("400", "404", "405", "415")
     assert tree(server.work.parent) == before
+
+
+def test_a_name_like_one_on_a_drive_is_one_in_the_stack(server):
+    stack = new_stack(server)
+    good = (server.root / "small" / "frame-1.png").read_bytes()
+    answer = server.client.put(f"/api/stacks/{stack}/files/C:evil.png", content=good)
+    assert [frame["name"] for frame in answer.raise_for_status().json()["frames"]] == ["C_evil.png"]
+    assert [path.name for path in (server.work / "stacks" / stack / "files").iterdir()] == ["C_evil.png"]
 
 
 @pytest.mark.parametrize("path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd"])
