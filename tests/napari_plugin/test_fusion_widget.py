@@ -66,7 +66,7 @@ def test_layers_of_one_fusion_have_one_number_and_its_report(viewer, widget, fus
     for method in ("panfocus", "pca", "panfocus"):  # pca gives no maps
         widget.method.value = method
         layers = fused()
-    assert "s fused [1]" in layers and "s labels [1]" not in layers
+    assert "s fused [1]" in viewer.layers and "s labels [1]" not in viewer.layers
     of_the_last = [layers[f"s {kind} [2]"] for kind in ("fused", "labels", "confidence", "never in focus")]
     assert all(layer.metadata["panfocus"]["method"] == "panfocus" for layer in of_the_last)
 
@@ -360,6 +360,9 @@ def test_progress_is_shown_and_a_fusion_ends_with_the_next_frame_once_it_is_canc
     assert (widget.fuse.enabled, widget.cancel.enabled) == (False, True)
     if lazily:  # one slice of three has been read
         wait_until(lambda: widget.said.value == "read" and round(widget.bar.value) == 33)
+        assert widget.bar.native.maximum() == 100
+    else:  # nothing is known of how far it is, and the bar moves all the same
+        wait_until(lambda: widget.bar.native.maximum() == 0)
     widget.cancel.native.click()
     wait_until(lambda: widget.said.value == "cancelling")
     gate.opened.set()
