@@ -1,5 +1,6 @@
 """Batches by processes of this machine: killed, interrupted, started again, with other settings."""
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -159,6 +160,7 @@ def test_a_run_by_force_that_is_killed_between_two_files_leaves_none_that_counts
     with batch_folder(output, ["a"]):
         run_batch([before], done=[], warn=pytest.fail, progress=lambda *_: None, processes=1)
     (anew,) = planned(data, output, method="dwt")
+    anew = dataclasses.replace(anew, run=2)
     replace = Path.replace
 
     def killed(self, target):
@@ -192,12 +194,38 @@ def test_a_worker_that_an_earlier_run_has_left_replaces_nothing_of_a_later_one(t
     write_stacks(data, ["a"])
     (old,) = planned(data, output, method="pca")
     (new,) = planned(data, output, method="dwt")
+    old, new = dataclasses.replace(old, run=1), dataclasses.replace(new, run=2)
     assert fuse_stack(old).error is None
     assert fuse_stack(new).error is None  # also if the left one was first
     picture = (output / "a" / "fused.png").read_bytes()
     assert fuse_stack(old).error == "a run that was begun later has fused it"
     assert (output / "a" / "fused.png").read_bytes() == picture
     assert fuse_stack(new).kept
+
+
+def number_of_run(path):
+    return json.loads(path.read_text())["run"]
+
+
+def test_every_run_has_a_number_above_those_before_whatever_the_clock_says(fused, run, monkeypatch):
+    data, output = fused
+    assert number_of_run(output / "a" / "batch.json") == number_of_run(output / "summary.json") == 1
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    os.utime(data / "a" / "a.png")
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert number_of_run(output / "a" / "batch.json") == number_of_run(output / "summary.json") == 2
+    assert number_of_run(output / "b" / "batch.json") == 1
+
+
+def test_a_result_that_came_from_a_folder_with_more_runs_is_made_anew_by_force(fused, run):
+    data, output = fused
+    record = output / "a" / "batch.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"run": 7}))
+    os.utime(data / "a" / "a.png")
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert number_of_run(record) == 8
 
 
 def test_files_of_an_older_result_do_not_stay_beside_a_newer_one(fused, run):
@@ -393,7 +421,7 @@ def test_a_worker_does_not_take_away_the_folder_that_another_has_just_made(tmp_p
         assert "cut off before its end" in fuse_stack(outer).error
 
     with batch_folder(output, ["a", "a/b"]):
-        Summary(output, ["a", "a/b"]).write({})
+        Summary(output, ["a", "a/b"], run=1).write({})
         monkeypatch.setattr(files, "make_folder", with_another_at_work)
         assert "cut off before its end" in fuse_stack(outer).error
         assert fuse_stack(inner).error is None

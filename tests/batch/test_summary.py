@@ -30,7 +30,7 @@ def summary(tmp_path, rng):
             warnings=("left out: z9.png",) if name == STACKS[2] else (),
         )
     outcomes[STACKS[1]] = Outcome(name=STACKS[1], error="x.png: cut off before its end <script>")
-    Summary(tmp_path, STACKS).write(outcomes)
+    Summary(tmp_path, STACKS, run=1).write(outcomes)
     return tmp_path
 
 

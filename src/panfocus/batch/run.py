@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from panfocus._progress import Progress
 from panfocus._threads import available_cores
 from panfocus.batch.find import is_result
 from panfocus.batch.names import MAPS, PICTURE, RECORD, REPORT, SUMMARY, check_distinct, without_case
-from panfocus.batch.summary import Summary
+from panfocus.batch.summary import Summary, last_run
 from panfocus.batch.work import Fingerprint, Outcome, Task, fingerprint, fuse_stack, recorded
 from panfocus.cluster import Cluster
 from panfocus.errors import FileError
@@ -43,7 +42,7 @@ def plan(
     """
     from panfocus import __version__
 
-    output, begun = output.absolute(), time.time()
+    output = output.absolute()
     dictionary = (
         like.dictionary.absolute() if like.dictionary and like.dictionary.exists() else like.dictionary
     )
@@ -57,7 +56,7 @@ def plan(
         )
         warnings = (unread[name],) if name in unread else ()
         origin = fingerprint(request, __version__, folder)
-        tasks.append(Task(name, output, request, origin, begun, warnings))
+        tasks.append(Task(name, output, request, origin, warnings))
     return tasks
 
 
@@ -155,8 +154,10 @@ def run_batch(
     """
     outcomes = {outcome.name: outcome for outcome in done}
     left = [task for task in tasks if task.name not in outcomes]
+    run = _next_run(tasks[0].output, left)
+    left = [dataclasses.replace(task, run=run) for task in left]
     names = list(dict.fromkeys([*(task.name for task in tasks), *outcomes]))
-    summary = Summary(tasks[0].output, names)
+    summary = Summary(tasks[0].output, names, run)
 
     def show(stage: str = "fuse") -> None:
         progress(stage, len(outcomes) / len(names))
@@ -181,6 +182,15 @@ def run_batch(
         summary.write(outcomes)
     _remove_empty([task.folder for task in left if outcomes[task.name].error is not None])
     return [outcomes[name] for name in names]
+
+
+def _next_run(output: Path, left: Sequence[Task]) -> int:
+    """Return a number above that of all runs before, which the summary has, and of results to be replaced.
+
+    Clocks of several machines would not tell which run was later; and results may come from another folder.
+    """
+    results = (record.run for task in left if (record := recorded(task)))
+    return 1 + max([last_run(output), *results])
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:

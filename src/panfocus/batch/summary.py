@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from panfocus.batch.names import PAGE, SUMMARY, TABLE, THUMBNAIL
 from panfocus.batch.work import Outcome
-from panfocus.io.files import write_files
+from panfocus.errors import FileError
+from panfocus.io.files import read_json, write_files
 from panfocus.io.write import encode_json
 from panfocus.job.plain import plain
 from panfocus.show.document import fill, open_page
@@ -20,11 +21,12 @@ COLUMNS = ("stack", "state", "frames", "width", "height", "seconds", "picture", 
 
 
 class Summary:
-    """The summary of a batch, which follows its outcomes."""
+    """The summary of a batch, which follows its outcomes; it has the number of the `run`."""
 
-    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+    def __init__(self, folder: Path, names: Sequence[str], run: int) -> None:
         self._folder = folder
         self._names = names
+        self._run = run
         self._due_at = 0.0
 
     def write_now_and_then(self, outcomes: Mapping[str, Outcome]) -> None:
@@ -36,14 +38,23 @@ class Summary:
         """Write it as it is now: the outcomes so far, by the names of their stacks."""
         started = time.monotonic()
         rows = [(name, outcomes.get(name)) for name in self._names]
+        summary = {"run": self._run, "counts": _counts(rows), "stacks": [*map(_entry, rows)]}
         contents = {
-            self._folder / SUMMARY: encode_json({"counts": _counts(rows), "stacks": [*map(_entry, rows)]}),
+            self._folder / SUMMARY: encode_json(summary),
             self._folder / TABLE: _table(rows).encode(errors="backslashreplace"),
             self._folder / PAGE: _page(rows).encode(errors="backslashreplace"),
         }
         write_files(contents, force=True)
         now = time.monotonic()
         self._due_at = now + max(1.0, (now - started) / SHARE_OF_TIME)
+
+
+def last_run(folder: Path) -> int:
+    """Return the number of the last run in the folder of a batch; 0 if there was none."""
+    try:
+        return int(read_json(folder / SUMMARY).get("run", 0))
+    except (FileError, AttributeError, TypeError, ValueError):  # none, or not one of ours
+        return 0
 
 
 Row = tuple[str, Outcome | None]

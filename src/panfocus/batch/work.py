@@ -40,8 +40,8 @@ class Task:
     output: Path  # folder of the batch
     request: Request
     fingerprint: Fingerprint
-    begun: float  # when its run was, in seconds since 1970: of two runs the later one's result counts
     warnings: tuple[str, ...] = ()  # what is known before it is begun
+    run: int = 0  # its number in the folder of the batch: of two runs the later one's result counts
 
     @property
     def folder(self) -> Path:
@@ -66,11 +66,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Record:
-    """What a result depends on, what it is, and when the run that made it was begun."""
+    """What a result depends on, what it is, and the number of the run that made it."""
 
     fingerprint: Fingerprint
     outcome: Outcome
-    begun: float = 0.0
+    run: int = 0
 
 
 def fingerprint(request: Request, version: str, folder: Path) -> Fingerprint:
@@ -118,7 +118,7 @@ def _record_in(folder: Path) -> Record | None:
     except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
         return None
     try:
-        return Record(restored(origin, Fingerprint), outcome, float(found.get("begun", 0.0)))
+        return Record(restored(origin, Fingerprint), outcome, int(found.get("run", 0)))
     except (TypeError, ValueError):  # of a version that kept something else
         return Record(Fingerprint("", "", ""), outcome)
 
@@ -137,7 +137,7 @@ def fuse_stack(task: Task) -> Outcome:
             found = recorded(task)
             if found and found.fingerprint == task.fingerprint:
                 return found.outcome
-            if found and found.begun > task.begun:  # this is a worker that a run has left, as clusters do
+            if found and found.run > task.run:  # this is a worker that a run has left, as clusters do
                 raise FileError("a run that was begun later has fused it")
             return _fuse(task)
     except NotEnoughMemoryError as error:
@@ -203,7 +203,7 @@ def _fuse(task: Task) -> Outcome:
 
     with freed_memory_kept():
         run(request, heard, force=True, dry_run=False, beside=beside)
-    record = Record(task.fingerprint, made[0], task.begun)
+    record = Record(task.fingerprint, made[0], task.run)
     write_files({task.folder / RECORD: encode_json(plain(record))}, force=True)
     return made[0]
 
