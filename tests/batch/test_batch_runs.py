@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -337,6 +338,22 @@ def test_a_table_that_names_other_files_of_the_same_names_sizes_and_times_is_see
     ran = run(*arguments)
     assert ran.code == 1
     assert "x: its files have changed since it was fused; --force fuses it anew" in ran.err
+
+
+def test_of_a_single_stack_that_is_fused_already_it_is_said_so(tmp_path, run):
+    write_stacks(tmp_path / "data", ["a"])
+    for said in ("fuse ...", "1 of them is fused already and stays as it is"):
+        ran = run("batch", tmp_path / "data", "-o", tmp_path / "out")
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.splitlines()[1] == said
+
+
+def test_without_dask_a_scheduler_is_refused_before_stacks_are_looked_for(tmp_path, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setattr("panfocus.batch.find.by_folders", pytest.fail)
+    ran = run("batch", tmp_path, "-o", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "panfocus: --scheduler needs Dask: pip install 'panfocus[dask]'\n"
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def batch(
             run_batch,
         )
         from panfocus.batch.work import Outcome
-        from panfocus.cluster import connected
+        from panfocus.cluster import check_dask, connected
         from panfocus.job.options import checked_options
 
         like = Request(
@@ -146,6 +146,8 @@ def batch(
             wanted = _wanted_maps(maps)
             if scheduler and workers:
                 raise InputError("--workers with --scheduler: a cluster has its own; leave one of them out")
+            if scheduler:
+                check_dask()  # first: to find the stacks may take long
             found = _found(folder, output, pattern, table, files=files)
             checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
         tasks = plan(
@@ -174,7 +176,8 @@ def batch(
             known = finished_before(tasks, force=force)
             known += [Outcome(name=name, error=reason) for name, reason in found.failed.items()]
             if n_done := sum(outcome.error is None for outcome in known):
-                terminal.say(f"{n_done} of them are fused already and stay as they are")
+                stay = "is fused already and stays as it is", "are fused already and stay as they are"
+                terminal.say(f"{n_done} of them {stay[n_done > 1]}")
             if others := results_of_others(output, tasks):
                 terminal.say(f"results of stacks that are not there, left alone: {_first(others)}")
             outcomes = run_batch(

@@ -173,13 +173,20 @@ def connected(address: str | None, say: Callable[[str], None]) -> Iterator[Clust
         yield cluster
 
 
-def connect(address: str) -> "Client":
-    """Return a connection to a scheduler, or say why there is none."""
+def check_dask() -> None:
+    """Refuse to work on a cluster where Dask is not installed."""
     try:
-        from distributed import Client
-        from distributed.comm.addressing import resolve_address
+        import distributed  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingExtraError(needs_extra("--scheduler", "Dask", "dask")) from error
+
+
+def connect(address: str) -> "Client":
+    """Return a connection to a scheduler, or say why there is none."""
+    check_dask()
+    from distributed import Client
+    from distributed.comm.addressing import resolve_address
+
     # What it logs is for those who run clusters, and would stand between our lines.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
