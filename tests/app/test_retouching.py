@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from panfocus.app import retouching
 from panfocus.app.answers import HANDLERS
 from panfocus.app.layers import keep_layer, level_name
 from panfocus.app.store import Store, now
+from panfocus.errors import FileError
 from panfocus.io.kept_arrays import KeptArrays
 from panfocus.retouch import Stroke, Strokes, apply_strokes, parse_strokes
 from panfocus.show.pyramid import halved, n_levels
@@ -35,12 +37,15 @@ class Page:
     def __init__(self, work):
         self.told = []
         self.store = Store(work)
-        self.job = self.store.jobs.new_id()
-        self.store.jobs.save({"id": self.job, "created": now(), "kind": "fuse", "state": "done"})
+        if not self.store.jobs.all():
+            fused = {"id": self.store.jobs.new_id(), "created": now(), "kind": "fuse", "state": "done"}
+            self.store.jobs.save(fused)
+            kept = KeptArrays(self.store.jobs.folder(fused["id"]) / "arrays")
+            keep_layer(kept, "frames", FRAMES)
+            keep_layer(kept, "fused", FUSED)
+        (self.job,) = (each["id"] for each in self.store.jobs.all())
         self.folder = self.store.jobs.folder(self.job)
         self.kept = KeptArrays(self.folder / "arrays")
-        keep_layer(self.kept, "frames", FRAMES)
-        keep_layer(self.kept, "fused", FUSED)
         app = Starlette(routes=retouching.routes, exception_handlers=HANDLERS)
         app.state.app = SimpleNamespace(
             store=self.store,
@@ -57,6 +62,11 @@ class Page:
 
     def put(self, data):
         return self.client.put(self.address, json=data)
+
+    def files(self):
+        """Return all that the job keeps, but for the arrays' pyramids."""
+        found = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
+        return {name for name in found if not name.endswith(".1.npy")}
 
     def level(self, e):
         with self.kept.array(level_name("retouched", e)) as level:
@@ -89,7 +99,8 @@ def test_painting_undoing_and_painting_again_show_what_the_list_says(page):
         versions.append(answer["version"])
         page.assert_shows(strokes(*given))
         assert page.client.get(page.address).json() == {**strokes(*given), "version": versions[-1]}
-        assert json.loads((page.folder / "retouch.json").read_bytes()) == strokes(*given)
+        (file,) = page.folder.glob("retouch*.json")
+        assert json.loads(file.read_bytes()) == strokes(*given)
         expected = {"version": versions[-1], "n_strokes": len(given)}
         assert page.store.jobs.get(page.job)["retouch"] == page.told[-1]["job"]["retouch"] == expected
     assert sorted(set(versions)) == versions  # tiles of another list have another address
@@ -156,19 +167,82 @@ def test_a_gain_that_is_asked_for_is_found_saved_and_kept(page):
     assert page.client.get(page.address).json()["strokes"] == [found]
 
 
-def test_a_layer_that_was_cut_short_is_painted_anew(page):
-    """As by a kill while strokes were painted: they are saved, and the layer has some of them."""
+def job_of(page):
+    return page.store.jobs.get(page.job)
+
+
+BEFORE = pytest.mark.parametrize("before", [[], [ONE]], ids=["of the first stroke", "of a later one"])
+
+
+def painted_before(page, before):
+    """Paint what there is to be before a change; return all that is known of it."""
+    if before:
+        page.put(strokes(*before))
+    return page.client.get(page.address).json(), job_of(page).get("retouch"), page.files()
+
+
+@BEFORE
+@pytest.mark.parametrize("moment", ["painted", "kept"])
+def test_a_kill_in_the_middle_of_a_change_changes_nothing(page, before, moment, tmp_path, monkeypatch):
+    """A copy of all files, made in that moment, is what a kill would leave."""
+    known = painted_before(page, before)
+    left = tmp_path.with_name(f"{tmp_path.name} left")
+
+    def snapshot(*_, **__):
+        shutil.copytree(tmp_path, left, dirs_exist_ok=True)
+
+    paint, save = retouching.Retouching._paint, page.store.jobs.save
+    if moment == "painted":
+        monkeypatch.setattr(
+            retouching.Retouching, "_paint", lambda *given, **more: (paint(*given, **more), snapshot())
+        )
+    else:
+        monkeypatch.setattr(
+            page.store.jobs, "save", lambda *given, **more: (snapshot(), save(*given, **more))
+        )
+    assert page.put(strokes(TWO)).status_code == 200
+    monkeypatch.undo()
+
+    killed = Page(left)
+    assert "retouched" in killed.kept
+    assert killed.client.get(killed.address).json() == known[0]
+    assert (job_of(killed).get("retouch"), killed.files()) == known[1:]
+    if before:
+        killed.assert_shows(strokes(*before))
+    assert killed.put(strokes(TWO)).status_code == 200
+    killed.assert_shows(strokes(TWO))
+
+
+@BEFORE
+@pytest.mark.parametrize("what", ["layer", "job"])
+def test_a_change_that_finds_no_room_on_the_disk_leaves_nothing_behind(page, before, what, monkeypatch):
+    known = painted_before(page, before)
+
+    def full(*_, **__):
+        raise FileError("cannot write it (No space left on device)")
+
+    monkeypatch.setattr(
+        *((retouching, "changed_layer") if what == "layer" else (page.store.jobs, "save")), full
+    )
+    answer = page.put(strokes(THREE, TWO))
+    assert answer.status_code == 400
+    assert "No space left" in answer.json()["error"]
+    monkeypatch.undo()
+    assert (page.client.get(page.address).json(), job_of(page).get("retouch"), page.files()) == known
+    if before:
+        page.assert_shows(strokes(*before))
+    assert page.put(strokes(THREE, TWO)).status_code == 200
+    page.assert_shows(strokes(THREE, TWO))
+
+
+def test_strokes_of_an_earlier_version_are_read_and_a_change_replaces_their_file(page):
     page.put(strokes(ONE))
-    (page.folder / "retouch.json").write_text(json.dumps(strokes(ONE, TWO)))
-    with page.kept.array("retouched", change=True) as layer:
-        layer[280:320, 680:720] = 7
-    assert page.got() == strokes(ONE, TWO)
+    (file,) = page.folder.glob("retouch*.json")
+    file.rename(page.folder / "retouch.json")
+    assert page.got() == strokes(ONE)
+    page.put(strokes(ONE, TWO))
+    assert not (page.folder / "retouch.json").exists()
     page.assert_shows(strokes(ONE, TWO))
-    with page.kept.array("retouched", change=True) as layer:
-        layer[280:320, 680:720] = 7
-    (page.folder / "retouch.json").write_text(json.dumps(strokes(TWO)))
-    page.put(strokes(ONE))
-    page.assert_shows(strokes(ONE))
 
 
 @pytest.mark.parametrize(

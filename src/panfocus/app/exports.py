@@ -21,9 +21,8 @@ from starlette.routing import Route
 from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
-from panfocus.app.retouching import one_at_a_time
+from panfocus.app.retouching import one_at_a_time, retouching_of
 from panfocus.app.store import ID, new_name
-from panfocus.app.tasks.fuse import STROKES
 from panfocus.io.files import make_folder, read_text, write_files
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
@@ -139,7 +138,7 @@ async def _strokes_of_now(app: "App", job: dict[str, Any]) -> AsyncIterator[Path
     async with one_at_a_time(job["id"]):
         if (job["retouch"] or {}).get("n_strokes"):
             copy = folder / _EXPORTED_STROKES
-            text = await run_in_threadpool(read_text, folder / STROKES)
+            text = await run_in_threadpool(read_text, retouching_of(folder, job).file)
             await run_in_threadpool(write_files, {copy: text.encode()}, force=True)
     try:
         yield copy

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.events import numbered
-from panfocus.app.retouching import one_at_a_time
+from panfocus.app.retouching import EVERY_VERSION, one_at_a_time, retouching_of
 from panfocus.app.store import now
-from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT, STROKES
+from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
 from panfocus.app.tasks.learn import ATOMS
 from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
 from panfocus.errors import PanfocusError
@@ -42,7 +42,7 @@ _FRESH = {
     "result": None,
     "retouch": None,
 }
-_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, ATOMS, STROKES)  # what a run leaves
+_OF_A_RUN = (ARRAYS, KEPT, REPORT, LIVE, ATOMS, EVERY_VERSION)  # what a run leaves
 
 
 class Jobs:
@@ -69,8 +69,17 @@ class Jobs:
             elif job["state"] == "running":
                 self._end(job, "failed", error=STOPPED)
                 await asyncio.to_thread(_clear, self._jobs.folder(job["id"]))
+            elif job["kind"] == "fuse" and job["state"] == "done":
+                await self._mend_layer(job)
         self._work.set()
         self._runner = asyncio.create_task(self._run_all())
+
+    async def _mend_layer(self, job: Job) -> None:
+        """Have painting that a kill has cut short done before anyone looks: browsers keep what they see."""
+        try:
+            await asyncio.to_thread(retouching_of(self._jobs.folder(job["id"]), job).ensure_shown)
+        except PanfocusError as error:  # a full disk; it is tried again when the strokes are opened
+            logger.warning("%s", error)
 
     async def stop(self) -> None:
         """Begin nothing more; the workers are ended by who has them."""
@@ -233,7 +242,7 @@ class Jobs:
 
 def _clear(folder: Path) -> None:
     """Remove what a run has left in the folder of its job."""
-    for name in _OF_A_RUN:
-        shutil.rmtree(folder / name, ignore_errors=True)
+    for path in (path for name in _OF_A_RUN for path in folder.glob(name)):
+        shutil.rmtree(path, ignore_errors=True)
         with suppress(OSError):  # it is none, or a folder that is gone by now
-            (folder / name).unlink()
+            path.unlink()

@@ -19,10 +19,10 @@ def test_a_result_that_is_deleted_while_a_stroke_is_saved_leaves_no_folder(clien
     folder = client.app_state.store.jobs.folder(job["id"])
     change, painting, may_paint = Retouching.change, threading.Event(), threading.Event()
 
-    def slow(self, data):
+    def slow(self, *given):
         painting.set()
         assert may_paint.wait(10)
-        return change(self, data)
+        return change(self, *given)
 
     monkeypatch.setattr(Retouching, "change", slow)
     with ThreadPoolExecutor() as tabs:

@@ -7,14 +7,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from job_steps import seen, wait
+from job_steps import job_of, seen, serving, stack_of, wait
 from scipy.ndimage import gaussian_filter
 
 from panfocus.app import exports
 from panfocus.app.retouching import one_at_a_time
 from panfocus.app.store import Store
-from panfocus.app.tasks.fuse import STROKES
 from panfocus.cli import main
+from panfocus.errors import FileError
+from panfocus.io.kept_arrays import KeptArrays
 from panfocus.io.read import read_image
 from panfocus.io.write import write_image
 from panfocus.retouch import Stroke, Strokes
@@ -74,12 +75,51 @@ def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, 
     assert read_image(picture).dtype == np.uint16
 
 
+def test_a_stroke_that_was_refused_is_in_no_file(client, plain_job, monkeypatch):
+    def full(*_, **__):
+        raise FileError("cannot write job.json (No space left on device)")
+
+    here = f"/api/jobs/{plain_job['id']}"
+    unretouched = picture_of(client, here)
+    asked = client.get(f"{here}/retouch").json()
+    monkeypatch.setattr(client.app_state.store.jobs, "save", full)
+    stroke = Stroke(1, ((20.0, 20.0), (60.0, 40.0)), 9.0).plain()
+    assert client.put(f"{here}/retouch", json=asked | {"strokes": [stroke]}).status_code == 400
+    monkeypatch.undo()
+    assert client.get(f"{here}/retouch").json() == asked
+    assert seen(client, plain_job)["retouch"] is None
+    assert picture_of(client, here) == unretouched
+    assert client.post(f"{here}/export", json={"what": ["retouch"]}).status_code == 409
+
+
+def test_painting_that_a_kill_has_cut_short_is_done_before_anyone_looks(photos, tmp_path):
+    with serving(tmp_path / "work", photos) as client:
+        stack = stack_of(client, photos / "small")
+        job = wait(client, job_of(client, stack, align="off", method="pca"), "done")
+        here = f"/api/jobs/{job['id']}"
+        stroke = Stroke(1, ((20.0, 20.0), (60.0, 40.0)), 9.0).plain()
+        asked = client.get(f"{here}/retouch").json() | {"strokes": [stroke]}
+        assert client.put(f"{here}/retouch", json=asked).status_code == 200
+        tile = client.get(f"{here}/tiles/retouched/0/0_0").content
+        arrays = client.app_state.store.jobs.folder(job["id"]) / "arrays"
+    (arrays / "painting").touch()  # as the kill leaves it
+    with KeptArrays(arrays).array("retouched", change=True) as layer:
+        layer[20:60, 20:60] = 7
+    with serving(tmp_path / "work", photos) as client:
+        assert client.get(f"{here}/tiles/retouched/0/0_0").content == tile
+
+
+def picture_of(client, here):
+    """Return the only file of an export."""
+    (file,) = client.post(f"{here}/export", json={"format": "png"}).json()["files"]
+    return client.get(file["url"]).content
+
+
 def test_an_export_waits_for_strokes_that_are_being_painted_and_then_keeps_them(tmp_path):
     """Painting may go on while files are written: they have what one change has left."""
     store = Store(tmp_path)
     job = {"id": store.jobs.new_id(), "retouch": None}
-    strokes = store.jobs.folder(job["id"]) / STROKES
-    strokes.write_text("old")
+    strokes = store.jobs.folder(job["id"]) / "retouch-1.json"
 
     async def run():
         async with one_at_a_time(job["id"]):

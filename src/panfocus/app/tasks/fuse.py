@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from panfocus.job.prepare import Job
 
 # What a job's folder holds.
-ARRAYS, KEPT, REPORT, LIVE, STROKES = "arrays", "kept.json", "report.json", "live.png", "retouch.json"
+ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
 MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 
