@@ -199,6 +199,63 @@ def test_strokes_that_could_not_be_read_are_read_again(page, context):
     context.complaints.clear()
 
 
+REFUSED = {"status": 400, "json": {"error": "5 MB are needed there, 2 MB are free; delete results"}}
+
+
+def test_a_stroke_that_is_refused_is_taken_back_and_can_be_done_again(page, context, serves, job):
+    open_tool(page, "Retouch")
+    for refused in (1, 2):
+        if refused == 2:
+            drag(page, (60, 20), (50, 30))
+            wait_saved(page, 1)
+        page.route("**/retouch", lambda route: route.fulfill(**REFUSED), times=1)
+        drag(page, (30, 20), (40, 30))
+        notice = page.locator(".notice")
+        expect(notice).to_have_text(f"Not saved, and taken back: {REFUSED['json']['error']}Close")
+        wait_saved(page, refused - 1)
+        assert len(strokes(serves, job)) == refused - 1
+        expect(page.get_by_text("All strokes are saved")).to_have_count(refused - 1)
+        expect(page.locator(".caption").first).to_have_text("Result, retouched" if refused == 2 else "Result")
+        notice.get_by_role("button").click()
+        page.get_by_role("button", name="Redo").click()
+        wait_saved(page, refused)
+        assert len(strokes(serves, job)) == refused
+        page.get_by_role("button", name="Undo").click()
+        wait_saved(page, refused - 1)
+    page.get_by_role("button", name="Undo").click()  # of what was saved before the refusal
+    wait_saved(page, 0)
+    assert len(context.complaints) == 2  # the browser's own lines about answers of 400
+    context.complaints.clear()
+
+
+def test_what_was_painted_while_a_stroke_was_refused_is_sent(page, context, serves, job):
+    held = []
+    open_tool(page, "Retouch")
+    page.route("**/retouch", lambda route: held.extend([route]), times=1)
+    with page.expect_request("**/retouch"):
+        drag(page, (30, 20), (40, 30))
+    drag(page, (60, 20), (50, 30))
+    held.pop().fulfill(**REFUSED)
+    wait_saved(page, 2)
+    assert len(strokes(serves, job)) == 2
+    expect(page.locator(".notice")).to_have_count(0)
+    context.complaints.clear()  # the browser's own line about an answer of 400
+
+
+MERGES = """async () => {
+    const { addsOf, merged } = await import("/static/js/retouch/merge.js");
+    const plain = { frame: 1, points: [[1, 2]], radius: 3, hardness: 1, opacity: 1, gain: null };
+    const asked = { ...plain, match: true };
+    const found = { ...plain, gain: [1.1] };
+    const both = [merged([], [plain], [found]), merged([], [asked], [plain])];
+    return [...both, addsOf([found], [asked])].map((list) => list.length);
+}"""
+
+
+def test_of_two_strokes_of_one_shape_a_matched_one_is_another(page):
+    assert page.evaluate(MERGES) == [2, 2, 0]
+
+
 def test_the_browser_asks_before_strokes_are_lost(page, serves, job):
     held = []
     open_tool(page, "Retouch")

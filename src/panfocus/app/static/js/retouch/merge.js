@@ -25,9 +25,10 @@ export function alike(one, other) {
 
 const names = new WeakMap(); // by stroke: each is in many lists, one for every step that can be taken back
 
-/* What makes a stroke this one; its gain is found by the server later. */
+/* What makes a stroke this one. One that is matched stays so when the server has found its gain. */
 function nameOf(stroke) {
-  const { frame, points, radius, hardness, opacity } = stroke;
-  if (!names.has(stroke)) names.set(stroke, JSON.stringify([frame, points, radius, hardness, opacity]));
+  const { frame, points, radius, hardness, opacity, gain, match } = stroke;
+  const matched = Boolean(gain || match);
+  if (!names.has(stroke)) names.set(stroke, JSON.stringify([frame, points, radius, hardness, opacity, matched]));
   return names.get(stroke);
 }

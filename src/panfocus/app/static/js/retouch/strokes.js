@@ -177,8 +177,9 @@ class StrokeList {
           continue;
         }
         if (error.status === 409 && this.#merge(JSON.parse(error.answer))) continue;
-        this.report(error);
-        if (this.strokes === sent) await this.#goBack();
+        if (this.strokes !== sent) continue; // newer ones may be taken
+        this.report(`Not saved, and taken back: ${error.message}`);
+        this.#goBack();
         return;
       }
     }
@@ -198,17 +199,13 @@ class StrokeList {
     return true;
   }
 
-  /* The server refuses what is painted here: show again what it has. */
-  async #goBack() {
-    this.#past = [];
-    this.#future = [];
-    try {
-      const { strokes, version } = await get(this.path);
-      this.strokes = strokes;
-      this.#know(strokes, version);
-    } catch (error) {
-      this.report(error);
-    }
+  /* The server refuses what is painted here: show again what it has. What was refused can be done again. */
+  #goBack() {
+    const all = [...this.#past, this.strokes, ...this.#future.toReversed()];
+    const at = all.findLastIndex((list) => alike(list, this.served));
+    this.strokes = this.served;
+    this.#past = all.slice(0, Math.max(at, 0));
+    this.#future = at < 0 ? [] : all.slice(at + 1).reverse();
   }
 
   #tell() {
