@@ -4,13 +4,14 @@ import shutil
 
 import pytest
 import small_stacks
-from app_server import wait
+from app_server import running_server, wait
 from page_steps import FOR_LONG, Visit
 
 from panfocus.app import layers
 from panfocus.app.events import Events
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
+from panfocus.app.words import MAKE_ROOM, on_page
 from panfocus.errors import FileError
 from panfocus.io.kept_arrays import KeptArrays
 
@@ -27,6 +28,24 @@ def fused(server, n=1):
         if all(job["state"] == "done" for job in server.state()["jobs"] if job["id"] in jobs):
             return stack, jobs
     raise AssertionError("not done")
+
+
+def learned(server, stack, job):
+    """Return a learning from frames of a result."""
+    wanted = {
+        "stack": stack,
+        "job": job,
+        "name": "small",
+        "regions": [{"focused": 0, "blurred": 1, "top": 0, "left": 0, "height": 80, "width": 80}],
+        "settings": {"patch_size": 4, "atoms": 16, "rounds": 2, "samples": 400},
+    }
+    made = server.client.post("/api/jobs", json={"learn": wanted}).raise_for_status().json()["id"]
+    for _ in wait(FOR_LONG / 1000):
+        if "small" in server.state()["dictionaries"] and not any(
+            job["state"] == "running" for job in server.state()["jobs"]
+        ):
+            return made
+    raise AssertionError("not learned")
 
 
 def on_disk(server, job):
@@ -58,6 +77,32 @@ def test_the_page_tells_what_results_take_together_and_less_when_one_is_deleted(
     visit.close()
 
 
+def test_the_files_of_a_learning_are_counted_with_its_stack_and_can_be_deleted(chromium, tmp_path):
+    from playwright.sync_api import expect
+
+    (tmp_path / "pictures").mkdir()
+    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
+        stack, (job,) = fused(server)
+        learning = learned(server, stack, job)
+        visit = Visit(chromium, f"{server.address}#stack={stack}")
+        visit.page.on("dialog", lambda dialog: dialog.accept())
+        line = visit.page.locator("#space")
+        both = (on_disk(server, job) + on_disk(server, learning)) / MB
+        expect(line).to_contain_text(f"On the disk {both:.1f} MB; ", timeout=20_000)
+        visit.page.get_by_role("button", name="Delete fusion 1").click()
+        left = round(on_disk(server, learning) / 1000)
+        expect(line).to_contain_text(f"On the disk {left} kB; ", timeout=20_000)
+        row = visit.page.locator(".results > li")
+        expect(row).to_contain_text("Learning of small")
+        expect(row).to_contain_text(f"done, {left} kB")
+        visit.page.get_by_role("button", name="Delete learning of small").click()
+        expect(row).to_have_count(0)
+        assert server.client.get("/api/space").json()["jobs"] == {}
+        assert server.state()["dictionaries"] == ["small"]
+        assert visit.complaints == []
+        visit.close()
+
+
 def test_a_stack_that_cannot_be_kept_leaves_no_folder(tmp_path, monkeypatch):
     store = Store(tmp_path)
     stacks = Stacks(store, Events())
@@ -87,5 +132,8 @@ def test_empty_folders_that_a_full_disk_has_left_go_at_the_next_start(tmp_path, 
 def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):
     full = shutil.disk_usage(tmp_path)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    with pytest.raises(FileError) as told:
+        layers.keep_layer(KeptArrays(tmp_path), "retouched", small_stacks.frames()[0])
+    assert on_page(str(told.value)).endswith(f"0 MB are free; {MAKE_ROOM}")
     with pytest.raises(FileError, match="0 MB are free; delete results or stacks that you no longer need"):
         layers.check_room(KeptArrays(tmp_path), small_stacks.frames())

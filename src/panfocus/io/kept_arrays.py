@@ -21,6 +21,7 @@ from panfocus.io._errors import errors_that_name
 from panfocus.io.files import make_folder, new_temporary, remove_abandoned, settle
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_MAKE_ROOM = "make room, or use another folder"
 
 
 class KeptArray:
@@ -186,7 +187,7 @@ class KeptArrays:
             raise InputError(f"{name!r} is no name for an array; use letters, digits, dots and dashes")
         return self.folder / f"{name}.npy"
 
-    def check_room(self, size: int, *, remedy: str = "make room") -> None:
+    def check_room(self, size: int, *, remedy: str = _MAKE_ROOM) -> None:
         """Refuse arrays of so many bytes if the disk has no room for them, and say what to do then."""
         make_folder(self.folder)
         free = shutil.disk_usage(self.folder).free
@@ -207,4 +208,4 @@ def _errors_of_writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise FileError(f"{path}: cannot write there ({reason}); make room, or use another folder") from error
+        raise FileError(f"{path}: cannot write there ({reason}); {_MAKE_ROOM}") from error
