@@ -41,6 +41,33 @@ export function setLines(list, lines) {
   list.append(element("li", {}, element("details", {}, summary, more)));
 }
 
+/**
+ * Change a part of the page. If the focus was there, on what is seen no more, `next()` gets it: else keys would begin
+ * anew at the top of the page.
+ */
+export function keepFocus(part, change, next) {
+  const held = document.activeElement;
+  const inside = part.contains(held);
+  change();
+  if (inside && !held.checkVisibility()) next()?.focus();
+}
+
+/**
+ * Make a list show these items in their order. Those that stay are not touched; if the focus was in one that goes, the
+ * one in its place gets it, where all are gone `rest`.
+ */
+export function setItems(list, items, rest) {
+  const at = [...list.children].findIndex((item) => item.contains(document.activeElement));
+  const wanted = new Set(items);
+  const change = () => {
+    for (const item of [...list.children]) if (!wanted.has(item)) item.remove();
+    for (const [i, item] of items.entries())
+      if (list.children[i] !== item) list.insertBefore(item, list.children[i] ?? null);
+  };
+  const first = "button, a, input, [tabindex]";
+  keepFocus(list, change, () => items[Math.min(at, items.length - 1)]?.querySelector(first) ?? rest);
+}
+
 /** Call `fn` once, `wait` ms after the last request. */
 export function debounced(fn, wait) {
   let timer = 0;

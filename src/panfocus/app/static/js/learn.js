@@ -27,7 +27,7 @@ export function mount(panel, app) {
     fault,
   );
   const outcome = createOutcome(app);
-  const dictionaries = createDictionaries(app);
+  const dictionaries = createDictionaries(app, drawing.button);
   panel.append(
     element("p", { class: "help" }, "Draw rectangles on the picture where one frame is in focus and another is not (or press C, then Space at two corners). A dictionary of sharp and blurred patches is learned from them."),
     element("div", { class: "row" }, drawing.button, add),
@@ -70,7 +70,7 @@ export function mount(panel, app) {
   }
 
   function drawAll() {
-    if (job) drawRegions(list, regions, job);
+    if (job) drawRegions(list, regions, job, add);
     start.disabled = regions.list.length === 0;
   }
 

@@ -1,6 +1,6 @@
 // Puts the page together: the `app` object that all panels share, the choice of stack, job and tool.
 import * as api from "./api.js";
-import { element } from "./dom.js";
+import { element, setItems } from "./dom.js";
 import { mount as mountFrames } from "./frames.js";
 import { mount as mountProgress } from "./progress.js";
 import { mount as mountResults } from "./results.js";
@@ -66,13 +66,18 @@ function announce(text) {
 function complain(problem) {
   const text = problem?.message ?? String(problem);
   if (problem?.name === "AbortError") return;
+  const notices = byId("notices");
+  const close = () => {
+    const others = [...notices.children].filter((other) => other !== notice);
+    setItems(notices, others, byId(app.stack() ? "stack-title" : "welcome-title"));
+  };
   const notice = element(
     "div",
     { class: "notice" },
     element("p", {}, text),
-    element("button", { type: "button", class: "plain small", onclick: () => notice.remove() }, "Close"),
+    element("button", { type: "button", class: "plain small", onclick: close }, "Close"),
   );
-  byId("notices").append(notice);
+  notices.append(notice);
 }
 
 function openTool(name) {

@@ -1,5 +1,5 @@
 // The selected fusion while it waits or runs, with its growing decision map, and if it failed.
-import { element, secondsText, setLines, setText } from "./dom.js";
+import { element, keepFocus, secondsText, setLines, setText } from "./dom.js";
 import { checkFramesSaved } from "./frame_changes.js";
 
 export const STAGES = {
@@ -87,8 +87,11 @@ function createJobView(app) {
     elapsed.show();
     setText(fault, job.error ?? "");
     fault.classList.toggle("fault", job.state === "failed"); // what was cancelled is as it was wanted
-    cancel.hidden = job.state !== "running" && job.state !== "queued";
-    again.hidden = job.state !== "failed" && job.state !== "cancelled";
+    const swap = () => {
+      cancel.hidden = job.state !== "running" && job.state !== "queued";
+      again.hidden = job.state !== "failed" && job.state !== "cancelled";
+    };
+    keepFocus(buttons, swap, () => [cancel, again].find((button) => !button.hidden) ?? app.viewer?.stage);
     onWhat.hidden = again.hidden;
     picture.show(job);
     setLines(said, [...job.warnings, ...job.said]);
@@ -179,11 +182,12 @@ export function setBar(bar, job) {
 }
 
 export async function act(app, what, job = app.job()) {
+  const fusesAgain = what === "again" && job.kind === "fuse"; // a learning takes no frames anew, and is shown elsewhere
   try {
-    if (what === "again") await checkFramesSaved();
+    if (fusesAgain) await checkFramesSaved();
     const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
     app.accept({ kind: "job", job: changed });
-    if (what === "again" && app.stack()?.id === changed.stack) app.select(changed.stack, changed.id);
+    if (fusesAgain && app.stack()?.id === changed.stack) app.select(changed.stack, changed.id);
   } catch (error) {
     app.complain(error);
   }

@@ -1,5 +1,5 @@
 // The head of the open stack: its name and place, what is being sent to it, and warnings.
-import { element, setLines, setText, sizeText } from "./dom.js";
+import { element, keepFocus, setLines, setText, sizeText } from "./dom.js";
 import { removeStack } from "./welcome.js";
 
 /** Name, warnings and what is being sent; gives the function that draws it. */
@@ -47,13 +47,18 @@ export function mountStackHead(root, app) {
   );
   return (stack) => {
     if (stack === null) return;
+    // It was opened there, on a page that is hidden now.
+    if (document.getElementById("welcome").contains(document.activeElement)) title.focus();
     setText(title, stack.name);
     setText(source, stack.folder ?? "Some files of this computer, read where they are");
     source.hidden = !stack.in_place;
     setLines(warnings, stack.warnings);
     const going = app.state.get().uploads[stack.id];
-    upload.hidden = !going && !stack.receiving;
-    stop.hidden = !going;
+    const swap = () => {
+      upload.hidden = !going && !stack.receiving;
+      stop.hidden = !going;
+    };
+    keepFocus(upload, swap, () => title);
     if (going) {
       sending.value = going.total ? going.sent / going.total : 0;
       setText(

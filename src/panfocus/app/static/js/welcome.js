@@ -1,5 +1,5 @@
 // The start page: where to drop a stack, and the stacks that are there already.
-import { element } from "./dom.js";
+import { element, setItems, setText } from "./dom.js";
 import { acceptDrops, chooserButtons } from "./intake.js";
 import { openPicker } from "./picker.js";
 
@@ -11,11 +11,12 @@ export function mount(root, app) {
     element("h3", { id: "earlier-title" }, "Earlier stacks"),
     earlier,
   );
+  const title = element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photographs of a focus stack here");
   root.append(
     element(
       "div",
       { class: "drop-zone" },
-      element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photographs of a focus stack here"),
+      title,
       element(
         "p",
         { class: "lead" },
@@ -41,46 +42,59 @@ export function mount(root, app) {
   );
   acceptDrops(app, document.getElementById("drop-veil"));
 
-  let shown = "";
+  const rows = new Map(); // by stack: a row stays as long as what it shows, and the focus with it
   app.state.on((now, before) => {
+    // The stack that was open is gone, and with it what had the focus.
+    if (!root.hidden && document.getElementById("workspace").contains(document.activeElement)) title.focus();
     if (now.stacks === before.stacks) return;
-    const known = JSON.stringify(
-      now.stacks.map((stack) => [stack.id, stack.name, countOf(stack), thumbnailOf(stack)]),
-    );
-    if (known === shown) return;
-    shown = known;
-    earlierPart.hidden = now.stacks.length === 0;
-    earlier.replaceChildren(
-      ...now.stacks.toReversed().map((stack) =>
-        element(
-          "li",
-          {},
-          element(
-            "button",
-            { type: "button", class: "plain grow", onclick: () => app.select(stack.id) },
-            element("img", {
-              src: thumbnailOf(stack),
-              alt: "",
-              loading: "lazy",
-              width: 64,
-              height: 48,
-            }),
-            element("span", {}, stack.name, element("small", {}, ` ${countOf(stack)}`)),
-          ),
-          element(
-            "button",
-            {
-              type: "button",
-              class: "plain small",
-              "aria-label": `Delete ${stack.name}`,
-              onclick: () => removeStack(app, stack),
-            },
-            "Delete",
-          ),
-        ),
-      ),
-    );
+    const newestFirst = now.stacks.toReversed();
+    for (const id of [...rows.keys()]) if (!now.stacks.some((stack) => stack.id === id)) rows.delete(id);
+    for (const stack of newestFirst) {
+      if (!rows.has(stack.id)) rows.set(stack.id, createRow(app, stack.id));
+      rows.get(stack.id).draw(stack);
+    }
+    setItems(earlier, newestFirst.map(({ id }) => rows.get(id).node), title);
+    earlierPart.hidden = newestFirst.length === 0;
   });
+}
+
+/** A stack in the list; `draw(stack)` makes it show what is known of it now. */
+function createRow(app, id) {
+  const picture = element("img", { alt: "", loading: "lazy", width: 64, height: 48 });
+  const name = element("span", {});
+  const count = element("small", {});
+  const remove = element(
+    "button",
+    {
+      type: "button",
+      class: "plain small",
+      onclick: () => removeStack(app, app.state.get().stacks.find((stack) => stack.id === id)),
+    },
+    "Delete",
+  );
+  const node = element(
+    "li",
+    {},
+    element(
+      "button",
+      { type: "button", class: "plain grow", onclick: () => app.select(id) },
+      picture,
+      element("span", {}, name, count),
+    ),
+    remove,
+  );
+
+  function draw(stack) {
+    setText(name, stack.name);
+    setText(count, ` ${countOf(stack)}`);
+    remove.setAttribute("aria-label", `Delete ${stack.name}`);
+    const src = thumbnailOf(stack);
+    if (picture.getAttribute("src") === src) return;
+    if (src === null) picture.removeAttribute("src");
+    else picture.src = src;
+  }
+
+  return { node, draw };
 }
 
 /** Delete a stack after asking. */
@@ -104,5 +118,5 @@ function countOf({ frames }) {
 
 function thumbnailOf(stack) {
   const ready = stack.frames.find((frame) => frame.state === "ready");
-  return ready ? `/api/stacks/${stack.id}/thumbnails/${ready.key}` : undefined;
+  return ready ? `/api/stacks/${stack.id}/thumbnails/${ready.key}` : null;
 }

@@ -1,18 +1,18 @@
 /* The dictionaries that were learned on this computer, on whatever stack: to save and to delete. */
 
-import { element } from "../dom.js";
+import { element, setItems } from "../dom.js";
 
-export function createDictionaries(app) {
+/* `rest` gets the focus when the last one was deleted. */
+export function createDictionaries(app, rest) {
   const title = element("h3", { id: "dictionaries-title" }, "Learned dictionaries");
   const list = element("ul", { class: "dictionaries" });
   const section = element("section", { class: "tool-part", "aria-labelledby": title.id, hidden: true }, title, list);
-  let shown = "";
+  const rows = new Map(); // by name
 
   function draw(names) {
-    if (shown === JSON.stringify(names)) return;
-    shown = JSON.stringify(names);
+    for (const name of names) if (!rows.has(name)) rows.set(name, row(name));
+    setItems(list, names.map((name) => rows.get(name)), rest);
     section.hidden = names.length === 0;
-    list.replaceChildren(...names.map(row));
   }
 
   function row(name) {

@@ -1,6 +1,6 @@
 /* The rectangles as a list of small forms: where they are, and which frame is focused there. */
 
-import { element, fieldOf, setText } from "../dom.js";
+import { element, fieldOf, setItems, setText } from "../dom.js";
 import { nameOf } from "../viewer/layers.js";
 
 const NUMBERS = ["top", "left", "height", "width"];
@@ -8,15 +8,12 @@ const NUMBERS = ["top", "left", "height", "width"];
 const forms = new WeakMap(); // by rectangle: a form stays while it is shown, so that the focus and what is typed do
 let nForms = 0; // for ids
 
-/* Show the forms of all rectangles. New ones are always the last. */
-export function drawRegions(list, regions, job) {
+/* Show the forms of all rectangles; `rest` gets the focus when the last one was deleted. */
+export function drawRegions(list, regions, job, rest) {
   for (const region of regions.list) if (!forms.has(region)) forms.set(region, form(region, regions, job));
   const wanted = regions.list.map((region) => forms.get(region));
-  for (const node of [...list.children]) if (!wanted.some(({ item }) => item === node)) node.remove();
-  wanted.forEach(({ item, update }, i) => {
-    update(i);
-    if (!item.parentNode) list.append(item);
-  });
+  wanted.forEach(({ update }, i) => update(i));
+  setItems(list, wanted.map(({ item }) => item), rest);
 }
 
 function form(region, regions, job) {
