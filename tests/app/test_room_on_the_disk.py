@@ -9,6 +9,7 @@ from page_steps import FOR_LONG, Visit
 
 from panfocus.app import layers
 from panfocus.app.events import Events
+from panfocus.app.folders import Folders
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
 from panfocus.app.words import MAKE_ROOM, on_page
@@ -105,7 +106,7 @@ def test_the_files_of_a_learning_are_counted_with_its_stack_and_can_be_deleted(c
 
 def test_a_stack_that_cannot_be_kept_leaves_no_folder(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    stacks = Stacks(store, Events())
+    stacks = Stacks(store, Events(), Folders([tmp_path]))
 
     def full(*_, **__):
         raise FileError("cannot write stack.json (No space left on device)")

@@ -92,9 +92,13 @@ def test_a_proposal_that_comes_late_leaves_alone_what_was_chosen_and_typed_meanw
     expect(top).to_have_value("25")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Left").first).to_be_focused()
-    page.get_by_role("button", name="Delete rectangle 1").click()
+    page.get_by_role("button", name="Delete rectangle 1").press("Enter")
     expect(page.locator(".regions legend")).to_have_text(["Rectangle 1"])
     expect(focused).to_have_value("2")
+    expect(top).to_be_focused()  # of the one that is left
+    page.get_by_role("button", name="Delete rectangle 1").press("Enter")
+    expect(page.locator(".regions fieldset")).to_have_count(0)
+    expect(page.get_by_role("button", name="Add by numbers")).to_be_focused()
 
 
 def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
@@ -148,12 +152,39 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     assert saving.value.suggested_filename == "bands.npz"
     page.once("dialog", lambda dialog: dialog.accept())
     delete = page.get_by_role("button", name="Delete the dictionary bands")
-    delete.click()
+    delete.press("Enter")
     expect(delete).to_have_count(0)  # others may have been learned by other tests
+    assert page.evaluate("document.activeElement !== document.body")
     expect(page.get_by_role("button", name="Use it")).to_be_hidden()
     expect(chosen).to_have_text("shipped with panfocus")
     expect(page.locator("#estimate")).to_contain_text("memory")  # nobody asks for what is gone
     assert "bands" not in serves.state()["dictionaries"]
+
+
+def test_a_learning_that_failed_or_was_cancelled_is_run_again_where_that_is_told(page, serves, job):
+    region = {"focused": 0, "blurred": 1, "top": 10, "left": 5, "height": 60, "width": 30}
+    learn = {"stack": job["stack"], "job": job["id"], "name": "late", "regions": [region | {"height": 2}]}
+    failing = serves.client.post("/api/jobs", json={"learn": learn}).raise_for_status().json()
+    open_tool(page, "Learn")
+    said, again = (
+        page.locator("#panel-learn .fault[role=status]"),
+        page.get_by_role("button", name="Run again"),
+    )
+    expect(said).to_contain_text("regions.toml")
+    with page.expect_response("**/again") as answered:
+        again.press("Enter")
+    assert (answered.value.json()["id"], answered.value.json()["state"]) == (failing["id"], "queued")
+    expect(said).to_contain_text("regions.toml")  # as before; and the picture is still shown
+    expect(page.locator("#viewer")).to_be_visible()
+    long = learn | {"regions": [region], "settings": {"rounds": 1000, "samples": 100_000}}
+    serves.client.post("/api/jobs", json={"learn": long}).raise_for_status()
+    cancel = page.locator("#panel-learn").get_by_role("button", name="Cancel", exact=True)
+    cancel.press("Enter")
+    expect(again).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(cancel).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(again).to_be_focused()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])

@@ -1,14 +1,14 @@
 // How much room results take on the disk, as the server tells it: {free, jobs: {id: bytes}}.
 import { debounced, sizeText } from "./dom.js";
 
-/** Keep `space` of the state true: it is asked for anew when a result comes, goes or is retouched. */
+/** Keep `space` of the state true: it is asked for anew when a job ends, goes or is retouched. */
 export function followSpace(app) {
   const ask = debounced(() => {
     // Where nobody answers, the page says so itself.
     app.api.get("/api/space").then((space) => app.state.set({ space }), () => {});
   }, 500);
   const known = ({ jobs }) =>
-    JSON.stringify(jobs.filter((job) => job.state === "done").map(({ id, ended, retouch }) => [id, ended, retouch]));
+    JSON.stringify(jobs.filter((job) => job.ended !== null).map(({ id, ended, retouch }) => [id, ended, retouch]));
   let asked = "[]";
   app.state.on((now, before) => {
     if (now.jobs === before.jobs || known(now) === asked) return;

@@ -1,6 +1,6 @@
 /* What comes of a learning: its course, the dictionary to use, and the command that learns the same. */
 
-import { copyButton, element, setText } from "../dom.js";
+import { copyButton, element, keepFocus, setText } from "../dom.js";
 import { act, STAGES } from "../progress.js";
 import { createCourse } from "./course.js";
 
@@ -11,15 +11,17 @@ const STATES = {
 };
 
 export function createOutcome(app) {
-  const title = element("h3", { id: "learned-title" });
+  const title = element("h3", { id: "learned-title", tabIndex: -1 });
   const said = element("p", { role: "status" });
   const cancel = element("button", { type: "button", onclick: () => act(app, "cancel", job) }, "Cancel");
+  const again = element("button", { type: "button", onclick: () => act(app, "again", job) }, "Run again");
   const use = element("button", { type: "button", class: "main", onclick: () => app.useOptions({ method: "coupled", dictionary: job.result.dictionary }) }, "Use it");
+  const row = element("div", { class: "row" }, cancel, again, use);
   const course = createCourse();
   const links = element("p", { class: "links" });
   const command = element("code", { class: "command", tabIndex: 0, role: "region", "aria-label": "Command line of learning" });
   const section = element("section", { class: "tool-part", "aria-labelledby": title.id, hidden: true },
-    title, said, element("div", { class: "row" }, cancel, use), course.element, links,
+    title, said, row, course.element, links,
     element("details", {}, element("summary", {}, "Command line"),
       element("p", { class: "help" }, "Learns the same, in a terminal, in the folder that the rectangles and their frames are saved to:"),
       command, copyButton(() => command.textContent, app)));
@@ -34,8 +36,12 @@ export function createOutcome(app) {
     const compiling = job.state === "running" && job.stage === "compile";
     setText(said, compiling ? STAGES.compile : (job.error ?? STATES[job.state] ?? job.state));
     said.classList.toggle("fault", job.state === "failed");
-    cancel.hidden = !["queued", "running"].includes(job.state);
-    use.hidden = !app.state.get().dictionaries.includes(job.result?.dictionary); // not learned yet, or deleted
+    const swap = () => {
+      cancel.hidden = !["queued", "running"].includes(job.state);
+      again.hidden = !["failed", "cancelled"].includes(job.state);
+      use.hidden = !app.state.get().dictionaries.includes(job.result?.dictionary); // not learned yet, or deleted
+    };
+    keepFocus(row, swap, () => [...row.children].find((button) => !button.hidden) ?? title);
     course.draw(job);
     setText(command, job.command);
     drawLinks(job.state === "done" ? job : null);
