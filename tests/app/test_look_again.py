@@ -57,3 +57,35 @@ def test_a_file_that_is_gone_is_bad_until_it_is_back(server, folder):
     assert stack["frames"][0]["error"].startswith("frame-1.png")
     away.replace(folder / "frame-1.png")
     assert states(looked_at_again(server, stack)) == ["ready", "bad", "ready"]
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_followed_out_of_the_folders(server, folder):
+    before = opened(server, folder)
+    here = f"/api/stacks/{before['id']}"
+    own, (first, _, _) = (folder / "frame-1.png").read_bytes(), before["frames"]
+    (folder / "frame-1.png").unlink()
+    (folder / "frame-1.png").symlink_to(server.root.parent / "outside" / "secret.png")
+    # Also where nobody has looked again.
+    for path, sent in ((f"{here}/pictures/{first['key']}", None), (f"{here}/estimate", {})):
+        answer = server.client.request("GET" if sent is None else "POST", path, json=sent)
+        assert answer.status_code == 403
+        assert "frame-1.png may not be opened" in answer.json()["error"]
+    stack = looked_at_again(server, before)
+    assert states(stack) == ["bad", "bad", "ready"]
+    assert stack["frames"][0]["error"].startswith("frame-1.png may not be opened")
+    assert server.client.get(f"{here}/thumbnails/{stack['frames'][0]['key']}").status_code == 404
+    assert looked_at_again(server, stack)["frames"] == stack["frames"]
+
+    (folder / "frame-1.png").unlink()
+    (folder / "frame-1.png").symlink_to(server.root / "small" / "frame-1.png")  # which may be opened
+    assert states(looked_at_again(server, stack)) == ["ready", "bad", "ready"]
+    (folder / "frame-1.png").unlink()
+    (folder / "frame-1.png").write_bytes(own)
+    assert states(looked_at_again(server, stack)) == ["ready", "bad", "ready"]
+
+
+def test_a_folder_above_that_becomes_a_link_out_of_the_folders_is_not_followed(server, folder, tmp_path):
+    stack = opened(server, folder)
+    folder.rename(tmp_path / "away")
+    folder.symlink_to(tmp_path / "away")
+    assert states(looked_at_again(server, stack)) == ["bad"] * 3

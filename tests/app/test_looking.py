@@ -5,6 +5,7 @@ import json
 from types import SimpleNamespace
 
 from panfocus.app.events import Events
+from panfocus.app.folders import Folders
 from panfocus.app.looking import Looker
 from panfocus.app.stacks import Stacks
 from panfocus.app.store import Store
@@ -21,7 +22,7 @@ def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_a
         return {"warnings": []} if task["task"] == "check" else {"width": 1, "digest": "", "sharpness": 1.0}
 
     async def run():
-        stacks = Stacks(Store(tmp_path), Events())
+        stacks = Stacks(Store(tmp_path), Events(), Folders([tmp_path]))
         paths = [tmp_path / name for name in ("a.png", "b.png")]
         for path in paths:
             path.write_bytes(b"x")
@@ -48,7 +49,7 @@ def test_where_the_disk_is_full_a_frame_says_what_helps(tmp_path):
         raise TaskFailed(f"cannot write {task['thumbnail']} (No space left on device)")
 
     async def run():
-        stacks = Stacks(Store(tmp_path), Events())
+        stacks = Stacks(Store(tmp_path), Events(), Folders([tmp_path]))
         (tmp_path / "a.png").write_bytes(b"x")
         stack = stacks.open_in_place([tmp_path / "a.png"], None)
         looker = Looker(stacks, SimpleNamespace(quick=quick))
@@ -72,7 +73,7 @@ def test_looks_at_a_large_stack_tell_of_frames_and_not_of_the_whole_stack_each_t
 
     async def run():
         events = Events()
-        stacks = Stacks(Store(tmp_path), events)
+        stacks = Stacks(Store(tmp_path), events, Folders([tmp_path]))
         paths = [tmp_path / f"{number}.png" for number in range(n)]
         for path in paths:
             path.write_bytes(b"x")

@@ -25,21 +25,24 @@ class Folders:
         """Return the place that a path leads to, or refuse one that leads elsewhere."""
         if not isinstance(given, str) or not given or "\0" in given:
             raise Refusal(400, "a path must be a text")
-        shown = given[:_MOST_SHOWN]
-        try:
-            place = Path(given).resolve()
-        except (OSError, RuntimeError):  # a link that leads back to itself
-            raise Refusal(403, f"{shown}: this path leads nowhere") from None
+        place = _resolved(given)
         if not Path(given).is_absolute() or not self._is_inside(place):
-            allowed = ", ".join(map(str, self.roots))
-            raise Refusal(
-                403, f"{shown} may not be opened; panfocus app was started for {allowed}; name others there"
-            )
+            raise self._outside(given)
         try:
             place.stat()
         except OSError as error:  # nothing is there, it may not be read, or no file can have such a name
-            raise Refusal(404, f"{shown}: {error.strerror}") from None
+            raise Refusal(404, f"{given[:_MOST_SHOWN]}: {error.strerror}") from None
         return place
+
+    def check_again(self, opened: str) -> None:
+        """Refuse the path of a file that was opened if a link in its place, or above it, leads elsewhere now.
+
+        To be asked whenever it is read. What is still where it was may be read, whatever folders are named
+        when the program is started again.
+        """
+        place = _resolved(opened)
+        if place != Path(opened) and not self._is_inside(place):
+            raise self._outside(opened)
 
     def checked_file(self, given: object) -> Path:
         """Return the file that a path leads to, or refuse a path that leads to none, or elsewhere."""
@@ -89,8 +92,24 @@ class Folders:
             "files": files,
         }
 
+    def _outside(self, given: str) -> Refusal:
+        allowed = ", ".join(map(str, self.roots))
+        return Refusal(
+            403,
+            f"{given[:_MOST_SHOWN]} may not be opened; panfocus app was started for {allowed}; "
+            "name others there",
+        )
+
     def _is_inside(self, place: Path) -> bool:
         return any(place.is_relative_to(root) for root in self.roots)
+
+
+def _resolved(given: str) -> Path:
+    """Return what a path leads to, whether it is there or not."""
+    try:
+        return Path(given).resolve()
+    except (OSError, RuntimeError):  # a link that leads back to itself
+        raise Refusal(403, f"{given[:_MOST_SHOWN]}: this path leads nowhere") from None
 
 
 def is_image_name(name: str) -> bool:

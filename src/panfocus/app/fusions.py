@@ -64,7 +64,12 @@ def _asked(app: "App", stack: Job, options: Job, folder: Path) -> Job:
     """Return what a job in this folder is to do with a stack, for a worker and as a command."""
     _check_number(used_frames(stack))
     request = request_of(app, stack, options, folder / EXPORTS)
-    task = {"task": "fuse", "folder": str(folder), "request": plain(request)}
+    task = {
+        "task": "fuse",
+        "folder": str(folder),
+        "request": plain(request),
+        "reads": list(request.inputs),
+    }
     return {"task": task, "command": fusion_command(request, stack)}
 
 

@@ -13,7 +13,7 @@ from panfocus.app.retouching import EVERY_VERSION, one_at_a_time, retouching_of
 from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
 from panfocus.app.tasks.learn import ATOMS
-from panfocus.app.workers import TaskCancelled, TaskFailed, Worker
+from panfocus.app.workers import TaskCancelled, Worker
 from panfocus.errors import PanfocusError
 from panfocus.io.files import make_folder
 
@@ -184,6 +184,8 @@ class Jobs:
             self._worker = await self._app.workers.long()
             if job["id"] in self._unwanted:
                 raise TaskCancelled
+            for path in job["task"].get("reads", ()):  # again, as it may have waited long
+                self._app.folders.check_again(path)
             result = await self._worker.run(job["task"], lambda event: self._hear(job, event))
             self.changed(job, state="done", ended=now(), done=1.0, result=result)
             if job["kind"] == "learn":
@@ -195,7 +197,7 @@ class Jobs:
                 self._end(job, "cancelled", error=CANCELLED)
             else:
                 logger.warning("job %s failed: %s", job["id"], error)
-                known = isinstance(error, TaskFailed | PanfocusError)
+                known = isinstance(error, PanfocusError | Refusal)
                 text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
                 self._end(job, "failed", error=self._as_known(job, " ".join(text.split())))
         finally:

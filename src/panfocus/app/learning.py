@@ -70,6 +70,7 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> dict[str, Any]:
         "file": str(path),
         "frames_of": None if source is None else str(app.store.jobs.folder(source)),
         "regions": regions,
+        "reads": frames if source is None else [],
         "settings": settings,
         "output": str(app.store.dictionary_file(name)),
     }

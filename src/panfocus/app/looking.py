@@ -69,16 +69,17 @@ class Looker:
         return None
 
     async def _look(self, stack: Stack, frame: dict[str, Any]) -> None:
-        path = self._stacks.path(stack, frame)
         frame["state"] = "looking"
         self._stacks.tell_frame(stack, frame["key"])
-        stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
         thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
-        task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
+        stamp = None
         # OSError: no process can be started, for want of memory; the next frame may find some.
         try:
+            path = self._stacks.path(stack, frame)
+            stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
+            task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
             seen = await self._workers.quick(task, seconds=_seconds(frame)) | {"state": "ready"}
-        except (TaskFailed, TaskCancelled, OSError) as error:
+        except (TaskFailed, TaskCancelled, Refusal, OSError) as error:
             text = self._stacks.as_known(stack["id"], str(error))
             named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
             seen = {"state": "bad", "error": named}
@@ -94,20 +95,20 @@ class Looker:
         stack = next((stack for stack in self._stacks.all() if stack["id"] == name), None)
         if stack is None:
             return
-        frames = [
-            {
-                "name": frame["name"],
-                "path": str(self._stacks.path(stack, frame)),
-                "thumbnail": str(self._stacks.thumbnail(name, frame["key"])),
-                "digest": frame["digest"],
-            }
-            for frame in stack["frames"]
-            if frame["state"] == "ready" and not frame["excluded"]
-        ]
         try:
+            frames = [
+                {
+                    "name": frame["name"],
+                    "path": str(self._stacks.path(stack, frame)),
+                    "thumbnail": str(self._stacks.thumbnail(name, frame["key"])),
+                    "digest": frame["digest"],
+                }
+                for frame in stack["frames"]
+                if frame["state"] == "ready" and not frame["excluded"]
+            ]
             told = await self._workers.quick({"task": "check", "frames": frames})
             warnings = [self._stacks.as_known(name, line) for line in told["warnings"]]
-        except (TaskFailed, TaskCancelled, OSError) as error:
+        except (TaskFailed, TaskCancelled, Refusal, OSError) as error:
             line = f"Whether these frames belong together could not be checked: {error}"
             warnings = [self._stacks.as_known(name, line)]
         if warnings != stack["warnings"]:

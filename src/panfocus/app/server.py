@@ -56,7 +56,7 @@ class App:
         self.events = Events()
         self.folders = Folders(roots)
         self.workers = Workers()
-        self.stacks = Stacks(self.store, self.events)
+        self.stacks = Stacks(self.store, self.events, self.folders)
         self.looker = Looker(self.stacks, self.workers)
         self.uploads = Uploads(self.stacks, limits)
         self.jobs = Jobs(self)

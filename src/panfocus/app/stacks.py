@@ -9,6 +9,7 @@ from typing import Any
 
 from panfocus.app.answers import Refusal
 from panfocus.app.events import Events, numbered
+from panfocus.app.folders import Folders
 from panfocus.app.frame_choice import chosen, ordered
 from panfocus.app.stack_view import frame_view, stack_view
 from panfocus.app.store import Store, now
@@ -30,9 +31,10 @@ Stack = dict[str, Any]
 class Stacks:
     """All stacks; `looking.Looker` waits for those that have changed."""
 
-    def __init__(self, store: Store, events: Events) -> None:
+    def __init__(self, store: Store, events: Events, folders: Folders) -> None:
         self._store = store
         self._events = events
+        self._folders = folders
         self._receiving: dict[str, int] = {}  # files under way, by stack
         self._saved_at: dict[str, float] = {}  # what looks have told, by stack
         self.unchecked = {stack["id"] for stack in self.all()}
@@ -143,7 +145,7 @@ class Stacks:
     async def look_again(self, stack: Stack) -> None:
         """Have files that are read in place looked at again where others have taken their place."""
         seen = [each for each in stack["frames"] if each["path"] and each["state"] in ("ready", "bad")]
-        stamps = await asyncio.to_thread(lambda: [file_stamp(Path(each["path"])) for each in seen])
+        stamps = await asyncio.to_thread(lambda: [self._stamp(stack, each) for each in seen])
         renewed = {
             each["key"] for each, stamp in zip(seen, stamps, strict=True) if stamp != each.get("stamp")
         }
@@ -205,8 +207,16 @@ class Stacks:
         self._events.tell_part("stack", stack["id"], key, latest)
 
     def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
-        """Return where the file of a frame is."""
+        """Return where the file of a frame is, to be read now; refuse one that leads elsewhere by now."""
+        if frame["path"]:
+            self._folders.check_again(frame["path"])
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
+
+    def _stamp(self, stack: Stack, frame: dict[str, Any]) -> list[int] | None:
+        try:
+            return file_stamp(self.path(stack, frame))
+        except Refusal:  # the look at it says why
+            return None
 
     def as_known(self, name: str, text: str) -> str:
         """Say a line on a stack as the user knows it: files that are read where they are by name, too."""

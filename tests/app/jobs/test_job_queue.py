@@ -1,9 +1,11 @@
 """Jobs in the queue and under way: cancelled, crashed, without room on the disk, over a restart."""
 
 import os
+import shutil
 import signal
 import time
 
+import pytest
 from job_steps import job_of, seen, serving, stack_of, wait, wait_until_under_way
 
 from panfocus.app import jobs, store
@@ -42,6 +44,33 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     assert client.delete(f"/api/jobs/{second['id']}").status_code == 204
     assert not folder.exists()
     assert second["id"] not in [job["id"] for job in client.get("/api/state").json()["jobs"]]
+
+
+LEARN = {
+    "name": "waited",
+    "regions": [{"focused": 0, "blurred": 1, "top": 0, "left": 0, "height": 99, "width": 60}],
+}
+
+
+@pytest.mark.parametrize("learns", [False, True], ids=["fused", "learned from"])
+def test_a_link_that_takes_the_place_of_a_frame_while_its_job_waits_is_not_followed(
+    client, photos, tmp_path, monkeypatch, learns
+):
+    folder = photos / f"{tmp_path.name} in place"
+    shutil.copytree(photos / "small", folder)
+    stack, workers = stack_of(client, folder), client.app_state.workers
+    long = workers.long
+
+    async def meanwhile():
+        (folder / "z1.png").replace(tmp_path / "outside.png")
+        (folder / "z1.png").symlink_to(tmp_path / "outside.png")
+        return await long()
+
+    monkeypatch.setattr(workers, "long", meanwhile)
+    wanted = {"learn": LEARN | {"stack": stack["id"]}} if learns else {"stack": stack["id"]}
+    job = client.post("/api/jobs", json=wanted).raise_for_status().json()
+    error = wait(client, job, "failed", "done")["error"]
+    assert error.startswith("z1.png may not be opened; panfocus app was started for")
 
 
 def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
