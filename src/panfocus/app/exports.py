@@ -38,6 +38,7 @@ SECONDS_KEPT = (
     600.0  # that an export can be downloaded at least; the newest of a job as long as that is there
 )
 _EXPORTED_STROKES = "exported-strokes.json"
+_LONGEST_NAME = 150  # bytes of a stack's: with what comes behind, less than the 255 that a file's may have
 _WITH_ALL_VALUES = ("confidence", "depth")  # as floats in a TIFF, else with 16 bits
 
 
@@ -72,9 +73,10 @@ def _placed(outputs: Outputs, folder: Path) -> Outputs:
     return Outputs(**files)
 
 
-def _stem(name: str) -> str:
-    """Return a name as a file may have it everywhere."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "fused"
+def _stem(stack: str) -> str:
+    """Return what the names of a stack's files begin with, as files may be named everywhere."""
+    plain_name = re.sub(r"[^\w.-]+", "-", stack).strip("-.").encode()[:_LONGEST_NAME]
+    return f"{plain_name.decode(errors='ignore')}-fused".lstrip("-")
 
 
 async def _export(request: Request) -> Answer:
@@ -83,7 +85,7 @@ async def _export(request: Request) -> Answer:
     wanted = await json_body(request)
     _check_done(job)
     stack = app.store.stacks.get(job["stack"])
-    stem = _stem(f"{stack['name']}-fused")
+    stem = _stem(stack["name"])
     outputs, options, what = wanted_files(stem, wanted)
     done: requests.Request = restored(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)

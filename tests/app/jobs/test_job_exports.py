@@ -4,7 +4,7 @@ import shlex
 import sys
 
 import pytest
-from job_steps import SIZE, job_of, wait
+from job_steps import SIZE, job_of, stack_of, wait
 
 from panfocus.app import exports
 from panfocus.cli import main
@@ -103,6 +103,27 @@ def test_an_export_that_fails_leaves_the_last_one_and_nothing_of_its_own(client,
     assert client.get(file["url"]).status_code == 200
     folder = client.app_state.store.jobs.folder(plain_job["id"]) / "exports"
     assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("stack", "begins"),
+    [
+        ("焦点合成" * 30, "焦点合成" * 12 + "焦点-fused"),
+        ("a" * 200, "a" * 150 + "-fused"),
+        ("my stack: 1/2", "my-stack-1-2-fused"),
+        ("***", "fused"),
+    ],
+)
+def test_files_are_named_by_their_stack_however_long_its_name_is(client, photos, stack, begins):
+    opened = stack_of(client, photos / "small")
+    client.patch(f"/api/stacks/{opened['id']}", json={"name": stack}).raise_for_status()
+    job = wait(client, job_of(client, opened, align="off"), "done")
+    wanted = {"format": "png", "what": ["image", "labels", "never_in_focus", "confidence"]}
+    told = client.post(f"/api/jobs/{job['id']}/export", json=wanted).raise_for_status().json()
+    ends = [".png", "-labels.png", "-confidence.png", "-never-in-focus.png"]
+    assert sorted(file["name"] for file in told["files"]) == sorted(f"{begins}{end}" for end in ends)
+    assert client.get(told["files"][0]["url"]).status_code == 200
+    client.delete(f"/api/stacks/{opened['id']}").raise_for_status()
 
 
 @pytest.mark.parametrize(
