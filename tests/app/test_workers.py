@@ -122,7 +122,7 @@ def test_a_task_that_fails_says_why_in_one_line_and_the_worker_goes_on(with_task
     [
         (
             {"task": "die", "signal": int(signal.SIGKILL)},
-            "the process was killed by signal 9: probably there was not enough memory",
+            "the process was killed by signal 9, perhaps because memory ran out",
         ),
         ({"task": "die", "signal": int(signal.SIGSEGV)}, "the process crashed by signal 11 SIGSEGV"),
         ({"task": "leave"}, "the process ended before its work was done (code 3): the disk is on fire"),

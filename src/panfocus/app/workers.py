@@ -125,7 +125,7 @@ class Worker:
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self._listening), 1)
         if code == -9:
-            return "the process was killed by signal 9: probably there was not enough memory"
+            return "the process was killed by signal 9, perhaps because memory ran out"
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else ""
             return f"the process crashed by signal {-code} {name}".strip()
