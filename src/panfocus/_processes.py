@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.1  # at what the processes have finished
 FINISHING = "finishing what is under way; another Ctrl-C stops at once"  # for whoever is told of leaving
+_UNSAID = "ignore:resource_tracker:UserWarning"  # as Python's option -W has it
 # By which libraries are told, before they are loaded, how many threads to start.
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -106,6 +107,7 @@ class _Pool(Generic[Result]):
     def __init__(
         self, work: Callable[..., Result], workers: int, threads: int | None, compiling: Relay
     ) -> None:
+        _start_tracker()
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
         self.sound = True
         self.under_way: dict[Future[Result], _Task] = {}
@@ -172,6 +174,22 @@ class _Pool(Generic[Result]):
             self._executor.shutdown()
         self._heard.close()
         self._told.close()
+
+
+def _start_tracker() -> None:
+    """Have Python clear away after a run that was killed, and say nothing of it.
+
+    It does so by a process that is started before the first lock is made, with our settings for warnings.
+    """
+    if sys.platform == "win32":  # whose locks go with their processes
+        return
+    from multiprocessing import resource_tracker
+
+    sys.warnoptions.append(_UNSAID)
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(_UNSAID)
 
 
 @contextmanager
