@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 
-def command(*arguments, **environment):
+def command(*arguments, before=(), **environment):
     return subprocess.Popen(
-        [sys.executable, "-m", "panfocus", "app", "--no-browser", *map(str, arguments)],
+        [*before, sys.executable, "-m", "panfocus", "app", "--no-browser", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -87,6 +87,27 @@ def test_the_browser_is_started_without_the_secret_on_its_command_line(tmp_path)
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of what a process writes")
+@pytest.mark.parametrize("browser", [False, True], ids=["without a browser", "with one"])
+def test_a_full_disk_does_not_keep_it_from_starting_where_room_is_made(tmp_path, browser):
+    given = (tmp_path, "--work", tmp_path / "work", "--port", "0")
+    no_room = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")  # of no file a byte
+    for before, more in ((), ()), (no_room, ["--browser"] if browser else []):
+        process = command(*given, *more, before=before, BROWSER="false")
+        try:
+            assert re.search(r"http://\S+", process.stdout.readline())
+            said = process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+            process.communicate()
+        assert process.returncode == 0
+    assert said == ("Open this address in the browser. Ctrl-C ends it.\n" if browser else "Ctrl-C ends it.\n")
+    assert ("open.html: file too large; so no browser is opened" in errors) == browser
+    assert not (tmp_path / "work" / "open.html").exists()
 
 
 def test_a_second_server_on_the_same_work_folder_is_refused(running, tmp_path):

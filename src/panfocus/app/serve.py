@@ -5,13 +5,13 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from html import escape
 from pathlib import Path
 
 from panfocus.app.server import App, Server
 from panfocus.app.uploads import Limits
-from panfocus.errors import PanfocusError
+from panfocus.errors import FileError, PanfocusError
 from panfocus.io.lock import locked
 from panfocus.io.secret import check_private, make_private_folder, write_private
 
@@ -36,12 +36,14 @@ def serve(
     work: Path | None,
     port: int | None,
     limits: Limits,
-    ready: Callable[[str, str], object],
+    for_browser: bool,
+    ready: Callable[[str, str | None], object],
 ) -> None:
     """Serve the page until Ctrl-C.
 
-    As soon as it can be opened, `ready` is told its address, and that of a file which leads there: other
-    users see what a browser is started with, so that is to be the file, which only this user can read.
+    As soon as it can be opened, `ready` is told its address, and `for_browser` that of a file which leads
+    there: other users see what a browser is started with, so that is to be the file, which only this user can
+    read. None where it cannot be written.
 
     `folders` are what the page may open, `port` is tried alone; None means the usual one, or the next free.
     """
@@ -55,23 +57,28 @@ def serve(
     with locked(work), _listener(port) as listener:
         app = App(work.resolve(), list(folders), limits)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"
-        with _way_in(app.store.work / _WAY_IN, address) as file:
+        with _way_in(app.store.work / _WAY_IN, address) if for_browser else nullcontext() as file:
             server = Server(app, listener, lambda: ready(address, file))
             with suppress(KeyboardInterrupt):  # raised anew by uvicorn after it has stopped
                 server.run(sockets=[listener])
 
 
 @contextmanager
-def _way_in(path: Path, address: str) -> Iterator[str]:
+def _way_in(path: Path, address: str) -> Iterator[str | None]:
     """Have a file that leads a browser to an address; return the file's own."""
     shown = escape(address)
-    write_private(
-        path,
+    text = (
         f'<!doctype html>\n<meta charset="utf-8">\n<meta http-equiv="refresh" content="0; url={shown}">\n'
-        f'<title>panfocus</title>\n<p>The page is <a href="{shown}">here</a>.</p>\n',
+        f'<title>panfocus</title>\n<p>The page is <a href="{shown}">here</a>.</p>\n'
     )
+    file = None
     try:
-        yield path.as_uri()
+        write_private(path, text)
+        file = path.as_uri()
+    except FileError as error:  # a full disk: room is made on the page
+        logger.warning("%s; so no browser is opened", error)
+    try:
+        yield file
     finally:
         path.unlink(missing_ok=True)
 

@@ -58,19 +58,20 @@ def page(
                 raise
             raise MissingExtraError(needs_extra("the page", "Starlette and Uvicorn", "app")) from error
 
-        def say(address: str, file: str) -> None:
+        def say(address: str, file: str | None) -> None:
             terminal.say(f"The page is at {address}")
-            if browser:
+            if file:
                 # Not known: one that is confined, as by snap, may not read the file.
                 terminal.say("The browser opens it; if it does not, open this address there. Ctrl-C ends it.")
                 # In a thread: some wait until the browser is closed.
                 threading.Thread(target=webbrowser.open, args=(file,), daemon=True).start()
             else:
-                terminal.say("Ctrl-C ends it.")
+                wanted = "Open this address in the browser. " if browser else ""
+                terminal.say(f"{wanted}Ctrl-C ends it.")
 
         limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
         with nullcontext() if debug else printed_warnings(terminal):  # with --debug the whole log is shown
-            serve(folders or [Path()], work=work, port=port, limits=limits, ready=say)
+            serve(folders or [Path()], work=work, port=port, limits=limits, for_browser=browser, ready=say)
         terminal.say("Stopped.")
 
 
