@@ -5,6 +5,7 @@ import platform
 import sys
 import time
 
+import numba
 import pytest
 from small_clusters import distributed, planned, two_workers
 from stacks import check_complete, n_finished, write_stacks
@@ -89,6 +90,26 @@ def test_without_a_fit_worker_the_run_ends_with_one_line(tmp_path, spoil, fault)
         with pytest.raises(PanfocusError, match=f"no worker is fit for the work; one on .* {fault}"):
             fused_by(started, data, output)
     assert n_finished(output) == 0
+
+
+def with_an_older_numba():
+    import importlib.metadata
+
+    version = importlib.metadata.version
+    importlib.metadata.version = lambda name: "0.60.0" if name == "numba" else version(name)
+
+
+def test_of_workers_with_other_libraries_it_is_said_once_and_they_do_work(tmp_path):
+    data, output = tmp_path / "data", tmp_path / "out"
+    write_stacks(data, ["a", "b", "c"])
+    with two_workers(tmp_path) as started:
+        make_unfit(started, with_an_older_numba, slice(2))
+        outcomes, warned, said = fused_by(started, data, output)
+    assert (warned, [outcome.error for outcome in outcomes]) == ([], [None] * 3)
+    assert said == [
+        f"a worker on {platform.node()} has numba 0.60.0 (here {numba.__version__}): its results, and those "
+        "of others like it, may differ in their last bits"
+    ]
 
 
 def open_with_zarr(number):

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from panfocus.cluster import on_worker
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_CALLS = 2.0  # in which the scheduler is asked which workers there are
 SECONDS_TO_ANSWER = 10.0  # that a scheduler has
+LIBRARIES = ("numpy", "numba", "llvmlite")  # on whose versions the last bits of results may depend
 
 
 class Crew:
@@ -26,6 +28,7 @@ class Crew:
         self._say = say
         self._threads: dict[str, int] = {}  # of each worker, by its address
         self._asked: set[str] = set()  # addresses of workers that were asked for panfocus
+        self._other_libraries: set[str] = set()  # what was said of them
         self._unfit: dict[str, str] = {}  # what is wrong with a worker, by its address
         self._memory: dict[str, int] = {}  # bytes that a task has on a worker, of those that have too few
         self._had_fit = False  # one that has made something
@@ -41,7 +44,9 @@ class Crew:
     def look(self, client: "Client") -> None:
         """See who is there and can load panfocus, and say if nobody is, or somebody is again."""
         self._ask(client)
-        self._leave_out_who_cannot_load(client)
+        new = self._threads.keys() - self._asked
+        self._leave_out_who_cannot_load(new, client)
+        self._tell_of_other_libraries(new & self.fit.keys(), client)
         self._tell_if_none()
 
     def _ask(self, client: "Client") -> None:
@@ -49,9 +54,8 @@ class Crew:
             self._threads = client.nthreads(callback_timeout=SECONDS_TO_ANSWER)
         self._next_look = time.monotonic() + SECONDS_BETWEEN_CALLS
 
-    def _leave_out_who_cannot_load(self, client: "Client") -> None:
+    def _leave_out_who_cannot_load(self, new: Iterable[str], client: "Client") -> None:
         """Ask those that are new: a worker that is given what it cannot load loses its scheduler."""
-        new = self._threads.keys() - self._asked
         answers = _answers(client, new, import_module, on_worker.__name__)
         self._asked.update(answers)
         faults = {address: answer for address, answer in answers.items() if isinstance(answer, ImportError)}
@@ -59,6 +63,22 @@ class Crew:
         for address, error in faults.items():
             host = str(hosts.get(address, address))
             self.leave_out(Unfit(address, host, f"cannot load panfocus ({error})"), client)
+
+    def _tell_of_other_libraries(self, new: Iterable[str], client: "Client") -> None:
+        """Say once which versions some workers have of what results depend on; they are fit all the same."""
+        found = {name: _answers(client, new, version, name) for name in LIBRARIES}
+        here = {name: version(name) for name in LIBRARIES}
+        for address in new:
+            there = {name: found[name].get(address) for name in LIBRARIES}
+            others = [n for n in LIBRARIES if isinstance(there[n], str) and there[n] != here[n]]
+            said = ", ".join(f"{name} {there[name]} (here {here[name]})" for name in others)
+            if said and said not in self._other_libraries:
+                self._other_libraries.add(said)
+                host = _answers(client, [address], platform.node).get(address, address)
+                self._say(
+                    f"a worker on {host} has {said}: its results, and those of others like it, "
+                    "may differ in their last bits"
+                )
 
     @property
     def fit(self) -> dict[str, int]:
