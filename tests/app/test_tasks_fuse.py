@@ -13,6 +13,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
 from panfocus.app.command import command_line
+from panfocus.app.sources import is_as_fused
 from panfocus.app.tasks import estimate, export, fuse
 from panfocus.app.tasks.telling import LiveMap, Teller
 from panfocus.cli import main
@@ -125,6 +126,22 @@ def test_exported_bytes_are_the_command_lines(tmp_path, frames, kind, picture, o
     for name in (picture, *NAMES.values()):
         ours, theirs = folder / "exports" / name, tmp_path / "typed" / name
         assert ours.read_bytes() == theirs.read_bytes(), name
+
+
+def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_same(tmp_path, frames):
+    paths = written(tmp_path / "frames", frames, "png")
+    folder = tmp_path / "job"
+    (folder / "exports").mkdir(parents=True)
+    outputs = Outputs(image=folder / "exports" / "fused.tif", report=folder / "exports" / "report.json")
+    request = Request(inputs=tuple(map(str, paths)), outputs=outputs, method="pca", align="off")
+
+    def tell(event):
+        if event.get("stage") == "check":  # what was there is known, and not yet read
+            paths[1].write_bytes(paths[0].read_bytes())
+
+    fuse.run({"task": "fuse", "folder": str(folder), "request": plain(request)}, tell)
+    report = json.loads((folder / "report.json").read_text())
+    assert [is_as_fused(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
 
 
 def test_what_is_kept_is_what_was_fused(tmp_path, frames):

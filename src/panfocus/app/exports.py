@@ -22,8 +22,11 @@ from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.command import shown_command
 from panfocus.app.jobs import EXPORTS
 from panfocus.app.retouching import one_at_a_time, retouching_of
+from panfocus.app.sources import is_as_fused
 from panfocus.app.store import ID, new_name
-from panfocus.io.files import make_folder, read_text, write_files
+from panfocus.app.tasks.fuse import REPORT
+from panfocus.errors import PanfocusError
+from panfocus.io.files import make_folder, read_json, read_text, write_files
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
 from panfocus.job.plain import plain, restored
@@ -103,7 +106,23 @@ async def _export(request: Request) -> Answer:
     files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
     said = [app.store.as_known(line) for line in told["said"]]
     command = await run_in_threadpool(shown_command, shown, stack["folder"])
-    return Answer({"files": files, "said": said, "command": command})
+    changed = await run_in_threadpool(_changed, app, job)
+    return Answer({"files": files, "said": said, "command": command, "changed": changed})
+
+
+def _changed(app: "App", job: dict[str, Any]) -> list[str]:
+    """Name the files of a fusion, frames and dictionary, that are not as they were fused, or gone."""
+    report = read_json(app.store.jobs.folder(job["id"]) / REPORT)
+    names = []
+    for entry in [*report["inputs"], *filter(None, [report["dictionary"]])]:
+        try:
+            app.folders.check_again(entry["path"])
+            same = is_as_fused(entry, report.get("stamps", {}))  # earlier versions kept none
+        except (Refusal, PanfocusError):  # it may not be read, or not any more
+            same = False
+        if not same:
+            names.append(Path(entry["path"]).name)
+    return names
 
 
 def _check_done(job: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from panfocus.app.answers import Refusal
-from panfocus.app.stacks import Stack, Stacks, file_stamp
+from panfocus.app.sources import file_stamp
+from panfocus.app.stacks import Stack, Stacks
 from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
 from panfocus.errors import PanfocusError
 from panfocus.io.files import remove_temporaries

@@ -11,6 +11,7 @@ from panfocus.app.answers import Refusal
 from panfocus.app.events import Events, numbered
 from panfocus.app.folders import Folders
 from panfocus.app.frame_choice import chosen, ordered
+from panfocus.app.sources import Stamp, file_stamp
 from panfocus.app.stack_view import frame_view, stack_view
 from panfocus.app.store import Store, now
 from panfocus.errors import PanfocusError
@@ -212,7 +213,7 @@ class Stacks:
             self._folders.check_again(frame["path"])
         return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
 
-    def _stamp(self, stack: Stack, frame: dict[str, Any]) -> list[int] | None:
+    def _stamp(self, stack: Stack, frame: dict[str, Any]) -> Stamp:
         try:
             return file_stamp(self.path(stack, frame))
         except Refusal:  # the look at it says why
@@ -234,15 +235,6 @@ class Stacks:
 def used_frames(stack: Stack) -> list[dict[str, Any]]:
     """Return the frames of a stack in their order, without those left out by the user or unreadable."""
     return [frame for frame in stack["frames"] if not frame["excluded"] and frame["state"] != "bad"]
-
-
-def file_stamp(path: Path) -> list[int] | None:
-    """Return what tells a file from a later one of its name: when it was written, and its size."""
-    try:
-        found = path.stat()
-    except OSError:  # it is gone
-        return None
-    return [found.st_mtime_ns, found.st_size]
 
 
 def _add(stack: Stack, name: str, size: int, path: str | None) -> None:

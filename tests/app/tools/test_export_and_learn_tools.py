@@ -41,6 +41,25 @@ def test_one_click_saves_and_the_command_writes_the_same_bytes(page, tmp_path, m
     assert (tmp_path / "scarab-fused.tif").read_bytes() == (tmp_path / "saved.tif").read_bytes()
 
 
+def test_where_frames_have_changed_the_command_is_not_said_to_write_the_same(page, job):
+    claim = page.get_by_text("This command writes the same bytes")
+
+    def answer(route, changed):
+        told = route.fetch()
+        route.fulfill(response=told, json=told.json() | {"changed": changed})
+
+    open_tool(page, "Export")
+    page.get_by_role("button", name="Save picture").click()
+    expect(claim).to_be_visible()
+    names = [f"{number}.png" for number in range(5)]
+    page.route("**/export", lambda route: answer(route, names), times=1)
+    page.get_by_role("button", name="Save picture").click()
+    expect(page.locator(".exported p.warnings")).to_contain_text(
+        "Changed or gone since this was fused: 0.png, 1.png, 2.png and 2 more."
+    )
+    expect(claim).to_have_count(0)
+
+
 def test_a_quality_that_a_format_does_not_have_hinders_nothing(page):
     open_tool(page, "Export")
     page.get_by_label("Format").select_option("jpg")

@@ -45,6 +45,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
             del contents[request.outputs.picture]
         report = read_json(folder / REPORT) if request.outputs.report else {}
         times = report.pop("times", {})
+        report.pop("stamps", None)  # for `exports`
         if report:
             for entry in report["inputs"]:  # the report goes where nobody knows; files may be put beside it
                 entry["from_report"] = Path(entry["path"]).name

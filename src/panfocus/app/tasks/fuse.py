@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus.app.sources import Stamp, stamps_of
 from panfocus.app.tasks.telling import LiveMap, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     keep_freed_memory()
     request, folder = restored(task["request"]), Path(task["folder"])
     teller = Teller(tell)
+    stamps = stamps_of([*request.inputs, str(request.dictionary)])  # before they are read
     with limit_threads(request.threads), compiling_told(teller):
         teller.progress("check", 0.0)
         job = prepare(request, force=True, warn=teller.warn, every_map=True)
@@ -35,12 +37,14 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
         with carried_out(job, teller, watch=live.watch) as fusion:
             live.finish()
-            result = _keep(job, fusion, folder, teller)
+            result = _keep(job, fusion, folder, teller, stamps)
             summarise(teller, job, fusion.stack, fusion.result.report)
     return result
 
 
-def _keep(job: "Job", fusion: "Fusion", folder: Path, teller: Teller) -> dict[str, Any]:
+def _keep(
+    job: "Job", fusion: "Fusion", folder: Path, teller: Teller, stamps: dict[str, Stamp]
+) -> dict[str, Any]:
     from panfocus.app.layers import keep_display, keep_layer, layers_of
     from panfocus.io.files import write_files
     from panfocus.io.kept_arrays import KeptArrays
@@ -66,7 +70,10 @@ def _keep(job: "Job", fusion: "Fusion", folder: Path, teller: Teller) -> dict[st
     teller.progress("keep", 1.0)
     report = report_of(job, fusion.stack, fusion.result, fusion.digests) | {"times": fusion.times}
     kept = plain(Kept.of(job, fusion.stack))
-    write_files({folder / KEPT: encode_json(kept), folder / REPORT: encode_json(report)}, force=True)
+    now = stamps_of(stamps)
+    steady = {path: stamp if stamp == now[path] else None for path, stamp in stamps.items()}
+    told = encode_json(report | {"stamps": steady})
+    write_files({folder / KEPT: encode_json(kept), folder / REPORT: told}, force=True)
     names, levels = layers_of(arrays)
     n_frames, height, width = fusion.frames.shape[:3]
     return {

@@ -17,6 +17,7 @@ const WHAT = [
   ["never_in_focus", "Places that are in focus in no frame"],
   ["report", "Report of the fusion"],
 ];
+const MOST_NAMED = 3; // files that have changed
 const BETWEEN = 300; // ms between downloads: a browser drops some that come at once
 
 export function mount(panel, app) {
@@ -118,7 +119,7 @@ export function mount(panel, app) {
     if (job?.id === of.id) answer.replaceChildren(...lines);
   }
 
-  function linesOf({ files, said, command }) {
+  function linesOf({ files, said, command, changed }) {
     const code = element("code", { class: "command", tabIndex: 0, role: "region", "aria-label": "Command line" }, command);
     const lines = (said ?? []).map((text) => element("li", {}, text));
     return [
@@ -126,11 +127,19 @@ export function mount(panel, app) {
       element("ul", { class: "files" }, ...files.map(({ name, bytes, url }) =>
         element("li", {}, element("a", { href: url, download: name }, name), ` ${sizeText(bytes)}`))),
       element("ul", { class: "warnings", "aria-label": "What the files lose", hidden: lines.length === 0 }, ...lines),
-      element("p", { class: "help" }, "This command writes the same bytes (a report tells other times and places):"),
+      element("p", { class: changed.length ? "warnings" : "help" }, claimFor(changed)),
       code,
       copyButton(() => command, app),
     ];
   }
+}
+
+/* What the command writes; not the same where files that were fused, frames or the dictionary, are others by now. */
+function claimFor(changed) {
+  if (changed.length === 0) return "This command writes the same bytes (a report tells other times and places):";
+  const more = changed.length > MOST_NAMED ? ` and ${changed.length - MOST_NAMED} more` : "";
+  const names = changed.slice(0, MOST_NAMED).join(", ");
+  return `Changed or gone since this was fused: ${names}${more}. What is saved shows them as they were; this command does not write the same any more:`;
 }
 
 const is8Bit = (format) => OF_8_BITS.includes(format);
