@@ -110,9 +110,7 @@ def test_a_stack_that_is_opened_or_deleted_passes_the_focus_to_the_page_that_com
     new_stack(own)
     page.locator(".earlier li > button:first-child").press("Enter")
     expect(page.locator("#stack-title")).to_be_focused()
-    expect(
-        page.get_by_text("of memory")
-    ).to_be_visible()  # else its answer would be that there is no such stack
+    expect(page.get_by_text("of memory")).to_be_visible()  # else the answer would be an error
     page.get_by_role("button", name="Delete stack").press("Enter")
     expect(page.locator("#welcome-title")).to_be_focused()
 

@@ -291,7 +291,8 @@ def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp
     assert names_told[-1] == "99"
     assert len(told) < 100
     assert told[-1]["stack"].keys() == {
-        *("id", "name", "folder", "created", "frames", "warnings", "in_place", "receiving", "revision")
+        *("id", "name", "folder", "created", "frames", "warnings", "unsent", "in_place"),
+        *("receiving", "revision"),
     }
 
 

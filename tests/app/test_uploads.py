@@ -1,12 +1,14 @@
 """What is refused of files that are sent, without sending them."""
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from panfocus.app.answers import Refusal
 from panfocus.app.uploads import Limits, Uploads, safe_name
+from panfocus.errors import FileError
 
 
 def stack_of(*sizes):
@@ -96,3 +98,47 @@ def test_where_the_disk_is_full_it_is_said_what_helps():
     with pytest.raises(Refusal, match="no room for it; delete results or stacks") as caught:
         asyncio.run(made.receive(stack_of(), "a.png", request(5)))
     assert caught.value.status == 507
+
+
+def test_files_that_were_announced_are_missing_until_they_come_or_are_given_up():
+    stack = stack_of() | {"unsent": ["a.png", "b.png"]}
+    kept = SimpleNamespace(changed=lambda stack, **changes: stack.update(changes))
+    made = Uploads(kept, Limits())
+    made.announce(stack, ["b.png", "c.png", "c.png"])  # b.png is chosen again
+    assert stack["unsent"] == ["a.png", "b.png", "c.png", "c.png"]
+    made.give_up(stack)
+    assert stack["unsent"] == []
+
+
+@pytest.mark.parametrize("names", [None, "a.png", [1], ["a.png"] * 2001])
+def test_no_other_things_than_names_are_announced_nor_more_than_a_stack_holds(names):
+    with pytest.raises(Refusal) as caught:
+        Uploads(None, Limits()).announce(stack_of(), names)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("fault", "missing"), [(None, ["b.png"]), (FileError("full disk"), ["b.png", "a:.png"])]
+)
+def test_a_file_that_has_come_is_missing_no_more_unless_it_cannot_be_kept(tmp_path, fault, missing):
+    stack = stack_of() | {"unsent": ["a:.png", "b.png"]}
+
+    async def received(stack, name, size):
+        assert (name, stack["unsent"]) == ("a_.png", ["b.png"])  # kept together
+        if fault:
+            raise fault
+
+    async def body():
+        yield b"12345"
+
+    stacks = SimpleNamespace(
+        room=lambda: 1 << 40,
+        receiving=lambda stack, change: None,
+        received=received,
+        files_folder=lambda name: tmp_path,
+    )
+    sent = request(5)
+    sent.stream = body
+    with pytest.raises(FileError) if fault else nullcontext():
+        asyncio.run(Uploads(stacks, Limits()).receive(stack, "a:.png", sent))
+    assert stack["unsent"] == missing

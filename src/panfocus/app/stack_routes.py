@@ -42,6 +42,19 @@ async def _receive(request: Request) -> Answer:
     return Answer(app.stacks.public(stack))
 
 
+async def _announce(request: Request) -> Answer:
+    wanted = await json_body(request)
+    app, stack = _stack(request)
+    app.uploads.announce(stack, wanted.get("names"))
+    return Answer(app.stacks.public(stack))
+
+
+async def _give_up(request: Request) -> Response:
+    app, stack = _stack(request)
+    app.uploads.give_up(stack)
+    return Response(status_code=204)
+
+
 async def _change(request: Request) -> Answer:
     wanted = await json_body(request)
     app, stack = _stack(request)  # others may have removed it while this came
@@ -82,6 +95,8 @@ routes = [
     Route("/api/stacks/{id}", _remove, methods=["DELETE"]),
     Route("/api/stacks/{id}/look", _look_again, methods=["POST"]),
     Route("/api/stacks/{id}/files/{name}", _receive, methods=["PUT"]),
+    Route("/api/stacks/{id}/unsent", _announce, methods=["POST"]),
+    Route("/api/stacks/{id}/unsent", _give_up, methods=["DELETE"]),
     Route("/api/stacks/{id}/thumbnails/{frame}", _thumbnail),
     Route("/api/stacks/{id}/pictures/{frame}", _picture),
 ]

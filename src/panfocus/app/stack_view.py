@@ -28,6 +28,7 @@ def stack_view(stack: dict[str, Any], *, receiving: int) -> dict[str, Any]:
     ]
     told = {name: stack[name] for name in ("id", "name", "folder", "created")}
     told["warnings"] = [*stack.get("left_out", []), *stack["warnings"]]  # older stacks have no first ones
+    told["unsent"] = list(stack.get("unsent", []))
     return told | {"frames": frames, "in_place": in_place(stack), "receiving": receiving}
 
 

@@ -12,8 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from panfocus.app.answers import Refusal
 from panfocus.app.folders import is_image_name
 from panfocus.app.stack_view import in_place
-from panfocus.app.stacks import Stacks
+from panfocus.app.stacks import MOST_FRAMES, Stacks
 from panfocus.app.words import MAKE_ROOM
+from panfocus.errors import PanfocusError
 from panfocus.io.received import ReceivedFile
 from panfocus.job.sizes import format_size
 
@@ -43,9 +44,22 @@ class Uploads:
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._promised: dict[str, int] = {}  # bytes under way, by stack
 
+    def announce(self, stack: dict[str, Any], names: object) -> None:
+        """Note which files a page is about to send: it may go away before all have come."""
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise Refusal(400, "names: needed is a list of the names of files")
+        if len(stack["frames"]) + len(names) > MOST_FRAMES:
+            raise Refusal(400, f"a stack has at most {MOST_FRAMES} frames; choose fewer files")
+        others = [name for name in stack.get("unsent", []) if name not in names]
+        self._stacks.changed(stack, unsent=others + names)
+
+    def give_up(self, stack: dict[str, Any]) -> None:
+        """Forget the files that have not come."""
+        self._stacks.changed(stack, unsent=[])
+
     async def receive(self, stack: dict[str, Any], name: str, request: Request) -> None:
         """Take in the file that is the body of a request."""
-        name = safe_name(name)
+        announced, name = name, safe_name(name)
         if in_place(stack):
             raise Refusal(
                 409, "this stack is of files on this computer; make another for files that are sent"
@@ -62,7 +76,14 @@ class Uploads:
             if left := self._promised.pop(stack["id"], 0) - size:  # no entry: others were of no bytes
                 self._promised[stack["id"]] = left
             self._stacks.receiving(stack, -1)
-        await self._stacks.received(stack, kept, size)
+        unsent = stack.setdefault("unsent", [])
+        if announced in unsent:
+            unsent.remove(announced)  # before the frame is kept: a kill leaves both changes, or none
+        try:
+            await self._stacks.received(stack, kept, size)
+        except (PanfocusError, Refusal):
+            stack["unsent"].append(announced)
+            raise
 
     def _checked_size(self, stack: dict[str, Any], request: Request) -> int:
         told = request.headers.get("content-length", "")

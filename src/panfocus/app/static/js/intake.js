@@ -2,6 +2,9 @@
 import { element, sizeText } from "./dom.js";
 import { guard } from "./leaving.js";
 
+const RETRY = 3000; // ms until a server that did not answer is asked again
+const MOST_TRIES = 3; // to send a file to a server that answers otherwise
+
 const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 /** All files of a drop, and of folders in it but not below: {name, files, folders that are left out}. */
@@ -95,7 +98,7 @@ async function renameFrom(app, { id, name: before }, name) {
   app.accept({ kind: "stack", stack: await app.api.patch(`/api/stacks/${id}`, { name }) });
 }
 
-function someOf(names) {
+export function someOf(names) {
   return names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 }
 
@@ -118,21 +121,69 @@ async function sendAll(app, id, files) {
       },
     });
   };
-  for (const [at, file] of files.entries()) {
-    show(at, before);
-    try {
-      await app.api.upload(id, file, (sent) => show(at, before + sent), stopper.signal);
-      arrived.push(file);
-    } catch (error) {
-      app.complain(error);
-      if (stopper.signal.aborted || [0, 404, 507].includes(error.status)) break; // no use going on
+  show(0, 0);
+  try {
+    // This page may be closed before all have come: the server knows then that they are missing.
+    await app.api.post(`/api/stacks/${id}/unsent`, { names: files.map(({ name }) => name) });
+    for (const [at, file] of files.entries()) {
+      show(at, before);
+      try {
+        const nLeft = files.slice(at).filter(({ name }) => name === file.name).length;
+        await sendOne(app, id, file, nLeft, (sent) => show(at, before + sent), stopper.signal);
+        arrived.push(file);
+      } catch (error) {
+        app.complain(error);
+        if (stopper.signal.aborted || [404, 507].includes(error.status)) break; // no use going on
+      }
+      before += file.size;
     }
-    before += file.size;
+  } finally {
+    const { [id]: _, ...others } = app.state.get().uploads;
+    app.state.set({ uploads: others });
   }
-  const { [id]: _, ...others } = app.state.get().uploads;
-  app.state.set({ uploads: others });
   if (!stopper.signal.aborted) app.announce(`${arrived.length} of ${files.length} files sent.`);
   return arrived;
+}
+
+/** Send a file, while the server is away as soon as it is back; `nLeft` of its name are still to be sent. */
+async function sendOne(app, id, file, nLeft, sent, signal) {
+  for (let nTries = 1; ; nTries += 1) {
+    try {
+      await app.api.upload(id, file, sent, signal);
+      return;
+    } catch (error) {
+      if (error.status !== 0) throw error;
+      await checkReadable(file);
+      const stack = await stackWhenBack(app, id, signal);
+      // The answer alone may have been lost. Of a stack that is gone the next try tells.
+      if (stack && stack.unsent.filter((name) => name === file.name).length < nLeft) return;
+      if (nTries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+/** Where a file cannot be read, the browser tells no more than that it was not sent. */
+async function checkReadable(file) {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+  } catch {
+    throw new Error(`${file.name} cannot be read: it was changed, moved or deleted meanwhile. Choose it again.`);
+  }
+}
+
+/** The stack as the server has it once it answers; undefined if it is gone. */
+async function stackWhenBack(app, id, signal) {
+  for (;;) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, RETRY);
+      signal.addEventListener("abort", resolve);
+    });
+    try {
+      return (await app.api.get("/api/state", signal)).stacks.find((stack) => stack.id === id);
+    } catch (error) {
+      if (error.status !== 0) throw error;
+    }
+  }
 }
 
 /** Buttons for files and for a folder that open the browser's own choosers. `stackId()` null: a new stack. */

@@ -1,5 +1,6 @@
 // The head of the open stack: its name and place, what is being sent to it, and warnings.
 import { element, keepFocus, setLines, setText, sizeText } from "./dom.js";
+import { someOf } from "./intake.js";
 import { removeStack } from "./welcome.js";
 
 /** Name, warnings and what is being sent; gives the function that draws it. */
@@ -20,6 +21,20 @@ export function mountStackHead(root, app) {
     sending,
     element("div", { class: "row" }, sent, element("span", { class: "spread" }), stop),
   );
+  const leaveOut = async () => {
+    try {
+      await app.api.remove(`/api/stacks/${app.stack().id}/unsent`);
+    } catch (error) {
+      app.complain(error);
+    }
+  };
+  const missing = element("p", {});
+  const unsent = element(
+    "div",
+    { class: "warnings", id: "unsent", role: "status", hidden: true },
+    missing,
+    element("button", { type: "button", class: "plain small", onclick: leaveOut }, "Leave them out"),
+  );
   const rename = async () => {
     const name = prompt("Name of the stack:", app.stack().name)?.trim();
     if (!name) return;
@@ -33,6 +48,7 @@ export function mountStackHead(root, app) {
     title,
     source,
     upload,
+    unsent,
     warnings,
     element(
       "div",
@@ -59,6 +75,9 @@ export function mountStackHead(root, app) {
       stop.hidden = !going;
     };
     keepFocus(upload, swap, () => title);
+    const awaited = upload.hidden ? stack.unsent : []; // what is on its way is not missing
+    setText(missing, `Not sent: ${someOf(awaited)}. Choose them again under “Add frames”, or leave them out.`);
+    keepFocus(unsent, () => unsent.toggleAttribute("hidden", awaited.length === 0), () => title);
     if (going) {
       sending.value = going.total ? going.sent / going.total : 0;
       setText(
