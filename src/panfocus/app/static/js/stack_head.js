@@ -76,7 +76,8 @@ export function mountStackHead(root, app) {
     };
     keepFocus(upload, swap, () => title);
     const awaited = upload.hidden ? stack.unsent : []; // what is on its way is not missing
-    setText(missing, `Not sent: ${someOf(awaited)}. Choose them again under “Add frames”, or leave them out.`);
+    const remedy = "Choose them again under “Add frames”, or leave them out.";
+    setText(missing, awaited.length ? `Not sent: ${someOf(awaited)}. ${remedy}` : "");
     keepFocus(unsent, () => unsent.toggleAttribute("hidden", awaited.length === 0), () => title);
     if (going) {
       sending.value = going.total ? going.sent / going.total : 0;
