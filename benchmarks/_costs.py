@@ -40,7 +40,7 @@ class StoreCost:
     tile: int  # pixels a side,
     halo: int  # and around it
     megapixels_with_halo: float  # of all tiles together
-    stages: tuple[Stage, ...]  # look, fuse, pyramid
+    stages: tuple[Stage, ...]  # span, look, measure, fuse, pyramid
     client: float  # that nobody else works in
 
 
@@ -173,8 +173,8 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
         unit["tile"],
         unit["halo"],
         sum(pixels) / 1e6,
-        tuple(map(clock.stage, ("look", "fuse", "pyramid"))),
-        sum(clock.spent[name]["all"] for name in ("begin", "measure")),
+        tuple(map(clock.stage, ("span", "look", "measure", "fuse", "pyramid"))),
+        sum(clock.spent[name]["all"] for name in ("begin", "write")),
     )
 
 

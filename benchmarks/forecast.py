@@ -33,12 +33,18 @@ def stages_of_stacks(cost: StackCost) -> list[Stage]:
 
 def stages_of_slide(cost: StoreCost) -> list[Stage]:
     """Scale the stages of a part to the slide: tiles are the same, but there are more of them."""
-    look, fuse, halve = cost.stages
+    span, look, measure, fuse, halve = cost.stages
     of_part, of_slide = cost.megapixels, SIDE**2 / 1e6
     n_tiles, n_looks, n_halvings = (parts(side) for side in (cost.tile, LOOKED_AT, HALVED))
     with_halo = (cost.tile + 2 * cost.halo) ** 2 / 1e6
     pixels = SIDE**2 * BYTES
+    # A row of chunks is read of the first slice, then of every slice; a part of so many pixels is read whole.
+    row = (SIDE // CHUNK + 1) * CHUNK**2 / 1e6
+    of_row = row / of_part
+    row_bytes = row * 1e6 * BYTES
     return [
+        in_tasks(span, 1, of_row, bytes_read=row_bytes),
+        in_tasks(measure, 1, of_row, bytes_read=row_bytes * SLICES),
         in_tasks(look, n_looks, of_slide / n_looks / (of_part / look.tasks), bytes_read=pixels * SLICES),
         in_tasks(
             fuse,
@@ -71,12 +77,9 @@ def chunks_touched(tile: int, halo: int) -> int:
 def show(stack: StackCost, part: StoreCost, per_task: float, per_tile: float) -> None:
     """Print both as tables; scheduler and client take so many seconds for a task, and for a tile."""
     print(f"slide: tiles of {part.tile}, halo {part.halo}, chunks {chunks_touched(part.tile, part.halo)}")
-    # The client reads a row of chunks of every slice, for its statistics; a part of so many it read whole.
-    read_here = SLICES * (SIDE // CHUNK + 1) * CHUNK**2 / 1e6
-    client = part.client * read_here / (part.slices * part.megapixels)
     stacks = f"{N_STACKS:,} stacks of {stack.frames} x {stack.megapixels:.0f} MP"
     table(stacks, stages_of_stacks(stack), 0.0, per_task)
-    table(f"{SIDE:,} x {SIDE:,} x {SLICES}", stages_of_slide(part), client, per_tile)
+    table(f"{SIDE:,} x {SIDE:,} x {SLICES}", stages_of_slide(part), part.client, per_tile)
 
 
 def table(name: str, stages: Sequence[Stage], client: float, per_task: float) -> None:

@@ -207,12 +207,13 @@ def measured(given: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
 def times(told: dict, workers: int, seconds: float) -> Iterator[tuple[str, str, bool | None]]:
     """Tell how long the workers computed, by their own clocks, and what goes beside that."""
     busy = sum(stage["seconds_of_workers"] for stage in told["stages"])
-    for stage in told["stages"]:
+    by_workers = [stage for stage in told["stages"] if stage["tasks"]]
+    for stage in by_workers:
         n = stage["tasks"]
         idle = workers * stage["seconds"] - stage["seconds_of_workers"]
         each = f"{stage['seconds_of_workers'] / n:.2f} s each, {1000 * idle / n:.0f} ms beside"
         yield f"  {stage['stage']}", f"{stage['seconds']:.1f} s, {n} tasks: {each}", None
-    yield "  neither", f"{seconds - sum(stage['seconds'] for stage in told['stages']):.1f} s", None
+    yield "  neither", f"{seconds - sum(stage['seconds'] for stage in by_workers):.1f} s", None
     share = busy / (workers * seconds)
     needed = f" (85 % needed from {LONG} s on)"
     yield "workers compute", f"{share:.1%} of the time{needed}", share >= LEAST_SHARE or seconds < LONG

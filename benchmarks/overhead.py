@@ -12,7 +12,7 @@ from panfocus.cluster import Cluster
 from panfocus.giant.folder import Task, of_task, taken
 from panfocus.giant.plan import rectangles
 from panfocus.giant.prepare import prepare
-from panfocus.giant.stages import Stages, tasks_of
+from panfocus.giant.stages import Stages
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 from panfocus.perform import Workers
@@ -55,9 +55,9 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
     ):
         stages = Stages(Clock(), Workers(cluster))
         with patch("panfocus.giant.stages.work", note):
-            stages.do("warm", tasks_of(folder, "warm", 0, regions[:10]))
+            stages.do("warm", folder.tasks("warm", 0, regions[:10]))
             began = time.perf_counter()
-            stages.do("fuse", tasks_of(folder, "fuse", 0, regions))
+            stages.do("fuse", folder.tasks("fuse", 0, regions))
             seconds = time.perf_counter() - began
     shutil.rmtree(job.folder)
     return seconds / n_tasks

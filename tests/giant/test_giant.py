@@ -16,11 +16,10 @@ import panfocus as pf
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus.cli._store import is_store
 from panfocus.defects import most_defects, standing_alone
-from panfocus.giant import work
+from panfocus.giant import survey, work
 from panfocus.giant.folder import Task, taken
 from panfocus.giant.plan import rectangles, tiles
 from panfocus.giant.prepare import prepare
-from panfocus.giant.run import _measure
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.show.pyramid import halved
 
@@ -62,8 +61,21 @@ def test_a_chunk_is_decoded_once_to_be_measured(store, tmp_path, chunks_read):
     request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off")
     job = prepare(request, decisions="shared", force=False)
     with taken(job.folder, job.plan, print) as folder:
-        _measure(folder, 0, {})
+        survey.measure(folder, Task("", "", "measure", 0, (0, 513), (0, 530)))
     assert len(chunks_read) == 3 * 3 * 4  # slices, and chunks of each: all are kept
+
+
+def test_chunks_are_kept_to_be_measured_as_far_as_memory_allows(store, tmp_path, chunks_read, monkeypatch):
+    request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off", max_memory="1GB")
+    job = prepare(request, decisions="shared", force=False)
+    task = Task("", "", "measure", 0, (0, 513), (0, 530))
+    with taken(job.folder, job.plan, print) as folder:
+        plenty = survey.measure(folder, task)
+        chunks_read.clear()
+        beside = survey.STORES + 2 * job.image.chunk_bytes
+        monkeypatch.setattr(survey, "PROGRAM", 10**9 - beside - 2 * 4 * job.image.chunk_bytes)
+        assert survey.measure(folder, task) == plenty
+    assert len(chunks_read) > 3 * 3 * 4  # four are kept, and a slice has twelve
 
 
 @pytest.mark.parametrize(("slices_that_fit", "times"), [(4, 1), (2, 2), (0, 4)])
@@ -74,11 +86,11 @@ def test_slices_of_one_chunk_are_looked_at_together_as_far_as_memory_allows(
     zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(4, 512, 512))
     request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, max_memory="1GB")
     job = prepare(request, decisions="shared", force=False)
-    beside = 2 * job.image.chunk_bytes + work.STORES  # the chunk as it is stored and decoded
-    monkeypatch.setattr(work, "PROGRAM", 10**9 - beside - 2 * slices_that_fit * pixels[0].nbytes)
+    beside = 2 * job.image.chunk_bytes + survey.STORES  # the chunk as it is stored and decoded
+    monkeypatch.setattr(survey, "PROGRAM", 10**9 - beside - 2 * slices_that_fit * pixels[0].nbytes)
     with taken(job.folder, job.plan, print) as folder:
         folder.keep("span-0", {"span": 1000.0})
-        told = work.look(folder, Task("", "", "look", 0, (0, 330), (0, 310)))
+        told = survey.look(folder, Task("", "", "look", 0, (0, 330), (0, 310)))
     most = most_defects(pixels.shape)
     assert told["counts"][1] == [len(standing_alone(each, most, span=1000.0)) for each in pixels]
     assert len(chunks_read) == times + 1  # the last slice is in a chunk of its own
@@ -118,9 +130,13 @@ def test_what_was_done_and_how_long_it_took_is_told(fused):
     assert fused.said[0] == "slices are fused as they lie on each other: stores are not aligned"
     assert any(line.startswith("fused 3 slices of 530 x 513 in ") for line in fused.said)
     assert (fused.report["step"], fused.report["unit"]) == (2.0, "micrometer")
-    assert [stage["stage"] for stage in fused.report["stages"]] == ["look", "fuse", "pyramid"]
-    for stage in fused.report["stages"]:  # two workers cannot have worked for longer than that
+    *by_workers, written = fused.report["stages"]
+    assert [stage["stage"] for stage in by_workers] == ["span", "look", "measure", "fuse", "pyramid"]
+    for stage in by_workers:  # two workers cannot have worked for longer than that
         assert 0 < stage["seconds_of_workers"] <= 2 * stage["seconds"]
+    assert (written["stage"], written["tasks"]) == ("write", 0)
+    in_stages = sum(stage["seconds"] for stage in fused.report["stages"])
+    assert in_stages == pytest.approx(fused.report["seconds"], abs=0.05)
 
 
 def test_the_result_opens_with_ome_zarr_scale_intact(fused):
@@ -303,6 +319,31 @@ def test_a_run_that_was_interrupted_says_so_goes_on_and_does_nothing_twice(
     assert not part.exists()
 
 
+class Surveyor(Quiet):
+    """One that presses Ctrl-C when a unit has been measured."""
+
+    def progress(self, stage, done):
+        if stage == "measure" and done > 0.2:
+            raise KeyboardInterrupt
+
+
+def test_a_run_that_was_interrupted_as_it_measured_measures_no_unit_twice(tmp_path, channels, monkeypatch):
+    path, pixels = channels
+    out, measured = tmp_path / "out.ome.zarr", []
+
+    def noting(folder, task):
+        measured.append(task.unit)
+        return survey.measure(folder, task)
+
+    monkeypatch.setitem(work._STAGES, "measure", noting)
+    with pytest.raises(KeyboardInterrupt):
+        fuse_store(path, {"image": out}, decisions="each", listener=Surveyor())
+    assert measured == [0]
+    fuse_store(path, {"image": out}, decisions="each")
+    assert measured == [0, 1, 2, 3]
+    np.testing.assert_array_equal(levels(out)[0][1, 1], pf.fuse(pixels[1, 1]).image)
+
+
 def test_ctrl_c_in_a_terminal_is_one_line_on_what_is_kept(tmp_path, channels):
     path, _ = channels
     out = tmp_path / "out.ome.zarr"
@@ -383,7 +424,7 @@ def test_a_cluster_does_all_tasks_over_one_connection_and_they_carry_no_pixels(t
         with fake_cluster() as clients:
             fuse_store(path, {"image": tmp_path / f"{n_units}.ome.zarr"}, scheduler="tcp://far:8786")
         (client,) = clients
-        assert [work for work, _ in client.given] == ["work"] * 2 * n_units  # looked through, and fused
+        assert [work for work, _ in client.given] == ["work"] * 4 * n_units  # span, look, measure, fuse
         assert max(size for _, size in client.given) < MOST_BYTES
 
 

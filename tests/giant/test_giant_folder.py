@@ -13,7 +13,6 @@ from panfocus.giant import run as whole_run
 from panfocus.giant.folder import RunFolder
 from panfocus.giant.prepare import prepare
 from panfocus.giant.run import run
-from panfocus.giant.stages import tasks_of
 from panfocus.giant.work import work
 from panfocus.io.ome_zarr import missing_chunks, store_state
 from panfocus.io.ome_zarr_reader import read_ome_zarr
@@ -108,9 +107,9 @@ def late(small, tmp_path, monkeypatch):
     path, _ = small
 
     def work_late(at, meanwhile):
-        tasks = []
+        tasks, made = [], RunFolder.tasks
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr("panfocus.giant.run.tasks_of", lambda *of: tasks.extend(tasks_of(*of)) or tasks)
+            patch.setattr(RunFolder, "tasks", lambda *of: [tasks.append(one) or one for one in made(*of)])
             fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=Stopper(), method="coupled")
 
         def then_go_on(*given, **options):

@@ -28,9 +28,10 @@ class BlockFrames(LazyFrames):
 
     Of frames that are only `sampled`, by the same few rectangles in one after another, these are kept where a
     block holds several frames and not all blocks fit: else each block would be read once a frame.
+    `most`: bytes that are kept, where memory is scarce.
     """
 
-    def __init__(self, array: Any, *, sampled: bool = False) -> None:
+    def __init__(self, array: Any, *, sampled: bool = False, most: int | None = None) -> None:
         if any(math.isnan(length) for length in array.shape):
             raise InputError("the size of the frames is not known; call compute_chunk_sizes() on them first")
         super().__init__(tuple(map(int, array.shape)), np.dtype(array.dtype))
@@ -38,8 +39,9 @@ class BlockFrames(LazyFrames):
         self._starts = [_starts(of_axis, n) for of_axis, n in zip(array.chunks, self.shape, strict=True)]
         self._kept: OrderedDict[tuple[int, ...], NDArray[Any]] = OrderedDict()
         self._one_at_a_time = threading.Lock()
+        self._most = KEPT_BYTES if most is None else min(KEPT_BYTES, most)
         is_deep = len(self._starts[0]) - 1 < len(self)
-        self._reads_ahead = sampled and is_deep and math.prod(self.shape) * self.dtype.itemsize > KEPT_BYTES
+        self._reads_ahead = sampled and is_deep and math.prod(self.shape) * self.dtype.itemsize > self._most
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         keys = [slice(k, k + 1), *place, *(slice(None) for _ in self.shape[len(place) + 1 :])]
@@ -73,7 +75,7 @@ class BlockFrames(LazyFrames):
         They are so many that all samples of theirs take half of what may be kept: reading takes the other.
         """
         values = max(math.prod(map(len, rectangle)), SAMPLED * math.prod(self.shape[3:]))
-        at_once = max(1, KEPT_BYTES // 2 // (values * self.dtype.itemsize))
+        at_once = max(1, self._most // 2 // (values * self.dtype.itemsize))
         block = bisect_right(self._starts[0], k) - 1
         begin, end = self._starts[0][block : block + 2]
         first = k - (k - begin) % at_once
@@ -88,7 +90,7 @@ class BlockFrames(LazyFrames):
                 self._kept.move_to_end(key)
                 return self._kept[key]
             needed = math.prod(map(len, spans)) * self.dtype.itemsize
-            while self._kept and sum(kept.nbytes for kept in self._kept.values()) + needed > KEPT_BYTES:
+            while self._kept and sum(kept.nbytes for kept in self._kept.values()) + needed > self._most:
                 self._kept.popitem(last=False)
             values = np.asarray(self.array[tuple(slice(span.start, span.stop) for span in spans)])
             self._kept[key] = values

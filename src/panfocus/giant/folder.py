@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -116,6 +116,15 @@ class RunFolder:
         """Return the slices of a unit."""
         return self.image.frames(self.units[unit].time, self.units[unit].channels)
 
+    def tasks(
+        self, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
+    ) -> list[Task]:
+        """Return the tasks of a stage, one for each region of a unit."""
+        return [
+            Task(str(self.path), self.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
+            for r, c in regions
+        ]
+
     def store(self, output: str) -> Path:
         """Return where an output is made."""
         return self.room / f"{output}.ome.zarr"
@@ -150,7 +159,6 @@ class RunFolder:
                     "reference": exposure.reference,
                     "curve": vars(exposure.curve),
                 },
-                "report": corrections.report(),
             },
         )
 

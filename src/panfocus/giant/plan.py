@@ -126,6 +126,15 @@ def rectangles(shape: tuple[int, int], side: int) -> "Iterator[Region]":
     yield from product(rows, cols)
 
 
+def planes_at_once(region: "Region", chunk: int) -> int:
+    """Return how many planes one task makes smaller: of a small region, as many as have a full one's pixels.
+
+    Else small pictures of many times would be as many tasks, of some milliseconds each.
+    """
+    rows, cols = region
+    return int((chunk << HALVINGS) ** 2 // ((rows.stop - rows.start) * (cols.stop - cols.start)))
+
+
 def tiles(shape: tuple[int, int], side: int, chunk: int) -> "Iterator[Region]":
     """Cut an image into as few tiles of whole chunks as this side allows, of about equal size.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from panfocus.errors import FileError, InputError, usage_errors
 from panfocus.giant.folder import run_in
 from panfocus.giant.placing import placed
-from panfocus.giant.plan import DECISIONS, DEFAULT_MEMORY, chunk_side, units_of
+from panfocus.giant.plan import DECISIONS, DEFAULT_MEMORY, chunk_side, searched_side, units_of
 from panfocus.job.lengths import DepthScale
 from panfocus.job.request import Request
 from panfocus.job.sizes import format_size, parse_size
@@ -108,6 +108,7 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
         "size": [frames.shape[1], frames.shape[2]],
         "levels": n_levels(frames.shape[1], frames.shape[2]),
         "chunk": chunk_side(method, frames, max_memory, whose),
+        "searched": searched_side(image),
         "max_memory": max_memory,
         "outputs": list(outputs),
     }

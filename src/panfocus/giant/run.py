@@ -1,27 +1,24 @@
 """The whole run: look through the slices, measure, fuse tiles, make smaller levels; it can go on later."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panfocus._threads import available_cores
 from panfocus.cluster import Cluster
 from panfocus.errors import FileError
-from panfocus.giant.folder import RunFolder, Task, taken
+from panfocus.giant.folder import RunFolder, taken
 from panfocus.giant.outputs import create_stores
 from panfocus.giant.placing import make_ready, put_in_place
-from panfocus.giant.plan import HALVINGS, rectangles, searched_side, tile_side, tiles
+from panfocus.giant.plan import HALVINGS, planes_at_once, rectangles, tiles
 from panfocus.giant.prepare import GiantJob
-from panfocus.giant.stages import Stages, tasks_of
-from panfocus.giant.work import halve_level
+from panfocus.giant.stages import Stages
+from panfocus.giant.survey import parts_to_look_at
+from panfocus.giant.work import halve_level, planes_of
 from panfocus.job.listener import Listener
 from panfocus.perform import Workers
-
-Counts = dict[Task, tuple[list[int], list[int]]]  # what was found in each part: of either kind, by slices
 
 REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
 
@@ -40,13 +37,13 @@ def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> N
     """Make all outputs, ready to be put in place."""
     started = time.perf_counter()
     create_stores(folder)
-    _survey(folder, stages)
-    units = _fused(folder, job, stages)
+    units = _fused(folder, stages, _surveyed(folder, stages))
     _halve(folder, stages)
-    _check_unchanged(job)
     stages.listener.progress("write", 0.0)
+    _check_unchanged(job)
 
     def report() -> dict[str, Any]:
+        stages.note("write")
         return {
             **{name: job.plan[name] for name in REPORTED},
             "shape": list(folder.image.shape),
@@ -69,34 +66,56 @@ def _check_unchanged(job: GiantJob) -> None:
         raise FileError(f"{job.image.path}: was changed while it was fused; the same command begins anew")
 
 
-def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, Any]]:
+def _surveyed(folder: RunFolder, stages: Stages) -> list[dict[str, Any]]:
+    """Find out, of every unit, what a tile cannot know by itself; return what there is to tell of each."""
+    units = range(len(folder.units))
+    whole = [(slice(0, folder.plan["size"][0]), slice(0, folder.plan["size"][1]))]
+
+    def of_each_unit(stage: str) -> list[dict[str, Any]]:
+        return stages.do(stage, [task for unit in units for task in folder.tasks(stage, unit, whole)])
+
+    if parts := [part for unit in units for part in parts_to_look_at(folder, unit)]:
+        of_each_unit("span")
+        _check_values(folder.image.path, [each["largest"] for each in stages.do("look", parts)])
+    return of_each_unit("measure")
+
+
+def _check_values(path: Path, of_parts: list[list[float]]) -> None:
+    """Refuse floats that are no numbers, or far from 0 to 1."""
+    from panfocus._checks import check_range
+
+    for k, largest in enumerate(np.max(of_parts, axis=0)):
+        check_range(f"{path}: slice {k + 1}", float(largest))
+
+
+def _fused(folder: RunFolder, stages: Stages, surveys: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Fuse all tiles of all units; return what there is to tell of each."""
     from panfocus.execute import Shares
 
-    sides, tasks = [], []
-    for unit in range(len(folder.units)):
-        frames = folder.frames(unit)
-        method, _ = folder.surveyed(unit)
-        sides.append(tile_side(method, frames, folder.plan["chunk"], job.max_memory))
-        regions = tiles((frames.shape[1], frames.shape[2]), sides[-1], folder.plan["chunk"])
-        tasks += tasks_of(folder, "fuse", unit, regions)
-    told = stages.do("fuse", tasks)
+    tasks = [
+        task
+        for unit, survey in enumerate(surveys)
+        for task in folder.tasks(
+            "fuse", unit, tiles(folder.plan["size"], survey["tile"], folder.plan["chunk"])
+        )
+    ]
+    of_units: list[list[dict[str, Any]]] = [[] for _ in surveys]
+    for task, told in zip(tasks, stages.do("fuse", tasks), strict=True):
+        of_units[task.unit].append(told)
     reports = []
-    for unit, side in enumerate(sides):
-        method, corrections = folder.surveyed(unit)
-        of_tiles = [each for task, each in zip(tasks, told, strict=True) if task.unit == unit]
+    for unit, survey, of_tiles in zip(folder.units, surveys, of_units, strict=True):
         shares = Shares(folder.image.length("z"))
         for tile in of_tiles:
             shares.add_counts(tile["shares"])
         reports.append(
             {
-                "time": folder.units[unit].time,
-                "channels": list(folder.units[unit].channels),
+                "time": unit.time,
+                "channels": list(unit.channels),
                 "tiles": len(of_tiles),
-                "tile": side,
-                "halo": method.halo,
-                "measured": getattr(method, "measured", {}),
-                **corrections.report(),
+                "tile": survey["tile"],
+                "halo": survey["halo"],
+                "measured": survey["measured"],
+                **survey["corrections"],
                 **of_tiles[0]["report"],
                 **shares.report(),
             }
@@ -104,84 +123,21 @@ def _fused(folder: RunFolder, job: GiantJob, stages: Stages) -> list[dict[str, A
     return reports
 
 
-def _survey(folder: RunFolder, stages: Stages) -> None:
-    """Find out, of every unit, what a tile cannot know by itself."""
-    from panfocus.defects import value_span
-    from panfocus.execute import BlockFrames
-
-    units = [unit for unit in range(len(folder.units)) if folder.kept(f"survey-{unit}") is None]
-    parts: list[Task] = []
-    if folder.plan["hot_pixels"] != "off" or folder.image.dtype.kind == "f":
-        for unit in units:
-            frames = folder.frames(unit)
-            folder.keep(f"span-{unit}", {"span": value_span(BlockFrames(frames, sampled=True))})
-            shape = (frames.shape[1], frames.shape[2])
-            parts += tasks_of(folder, "look", unit, rectangles(shape, searched_side(folder.image)))
-    told = stages.do("look", parts) if parts else []
-    stages.listener.progress("measure", 0.0)
-    for n, unit in enumerate(units, start=1):
-        of_unit = [(part, each) for part, each in zip(parts, told, strict=True) if part.unit == unit]
-        _check_values(folder.image.path, [each["largest"] for _, each in of_unit])
-        _measure(folder, unit, {part: each["counts"] for part, each in of_unit})
-        stages.listener.progress("measure", n / len(units))
-
-
-def _measure(folder: RunFolder, unit: int, parts: Counts) -> None:
-    """Measure the frames of a unit, by strips, and keep what the method knows of them then."""
-    from panfocus.execute import BlockFrames, Corrections
-    from panfocus.exposure import measure_exposure
-    from panfocus.methods import Surveyor
-
-    # Chunks are kept for a while: strips and blocks that are measured share them.
-    frames, how = BlockFrames(folder.frames(unit), sampled=True), folder.plan["hot_pixels"]
-    hot = _hot_pixels(folder, parts, frames.shape, in_pairs=how == "on") if how != "off" else None
-    repaired = hot.repair(frames) if hot else frames
-    exposure = measure_exposure(repaired) if folder.plan["exposure"] == "auto" else None
-    corrections = Corrections(hot, exposure)
-    method = folder.method
-    if isinstance(method, Surveyor):
-        method = method.survey(corrections.of(frames))
-    folder.keep_survey(unit, method, corrections)
-
-
-def _check_values(path: Path, of_parts: list[list[float]]) -> None:
-    """Refuse floats that are no numbers, or far from 0 to 1."""
-    from panfocus._checks import check_range
-
-    for k, largest in enumerate(np.max(of_parts, axis=0)) if of_parts else ():
-        check_range(f"{path}: slice {k + 1}", float(largest))
-
-
-def _hot_pixels(folder: RunFolder, parts: Counts, shape: tuple[int, ...], *, in_pairs: bool) -> Any:
-    """Decide on what was found in all parts, one slice after another: of a pattern that may be a lot."""
-    from panfocus.defects import gather_hot_pixels, most_defects
-
-    most = most_defects(shape)
-
-    def found(kind: int) -> Iterator[NDArray[np.float64]]:
-        for k in range(shape[0]):
-            here = [part for part, counts in parts.items() if counts[kind][k]]
-            if sum(parts[part][kind][k] for part in here) > most:
-                here = []  # they are no defects
-            rows = [np.empty((0, 6)), *(folder.kept_array(f"found-{part.name}") for part in here)]
-            yield np.concatenate([each[(each[:, 0] == kind) & (each[:, 1] == k), 2:] for each in rows])
-
-    return gather_hot_pixels(found(0), found(1), shape, in_pairs=in_pairs)
-
-
 def _halve(folder: RunFolder, stages: Stages) -> None:
     """Make the smaller levels: the first by all workers, the last, which are small, here."""
-    n_levels, shape = folder.plan["levels"], folder.plan["size"]
+    n_levels, shape, chunk = (folder.plan[name] for name in ("levels", "size", "chunk"))
     if n_levels == 1:
         return
-    side = folder.plan["chunk"] << HALVINGS
+    planes = {output: planes_of(folder, output) for output in folder.plan["outputs"]}
     parts = [
         task
-        for name in folder.plan["outputs"]
-        for task in tasks_of(folder, "halve", 0, rectangles(shape, side), name)
+        for output, of_output in planes.items()
+        for region in rectangles(shape, chunk << HALVINGS)
+        for first in range(0, len(of_output), planes_at_once(region, chunk))
+        for task in folder.tasks("halve", first, [region], output)
     ]
     stages.do("pyramid", parts)
     whole = (slice(0, shape[0]), slice(0, shape[1]))
-    for output in folder.plan["outputs"]:
+    for output, of_output in planes.items():
         for level in range(HALVINGS + 1, n_levels):
-            halve_level(folder, output, level, whole)
+            halve_level(folder, output, level, whole, of_output)

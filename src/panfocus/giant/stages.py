@@ -1,30 +1,30 @@
 """The stages of a run: each has many tasks, done by whoever works, unless an earlier run has done them."""
 
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from panfocus._processes import FINISHING, Lost
 from panfocus.errors import PanfocusError
-from panfocus.giant.folder import RunFolder, Task, of_task
+from panfocus.giant.folder import Task, of_task
 from panfocus.giant.work import done_before, work
 from panfocus.job.listener import Listener
 from panfocus.perform import Workers, perform
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stages:
-    """Has stages done, one after another, and notes what each took."""
+    """Has stages done, one after another, and notes what each took: from the end of the one before on."""
 
     listener: Listener
     workers: Workers
     done: list[dict[str, Any]] = field(default_factory=list)  # what each took, as plain data
+    _ended: float = field(default_factory=time.perf_counter)
 
     def do(self, stage: str, tasks: Sequence[Task]) -> list[dict[str, Any]]:
         """Have tasks done that are not yet; return what each tells, in their order."""
-        started = time.perf_counter()
         told = [done_before(task) for task in tasks]
         left = [i for i, before in enumerate(told) if before is None]
         seconds = 0.0
@@ -36,15 +36,21 @@ class Stages:
                 told[left[place]] = found
                 seconds += found["seconds"]
                 self.listener.progress(stage, 1 - (len(left) - n) / len(tasks))
+        self.note(stage, len(left), seconds)
+        return [each for each in told if each is not None]
+
+    def note(self, stage: str, n_tasks: int = 0, seconds_of_workers: float = 0.0) -> None:
+        """Note that a stage has ended; the command does one without tasks itself."""
+        now = time.perf_counter()
         self.done.append(
             {
                 "stage": stage,
-                "tasks": len(left),
-                "seconds": round(time.perf_counter() - started, 3),
-                "seconds_of_workers": round(seconds, 3),  # by their own clocks, reading and writing included
+                "tasks": n_tasks,
+                "seconds": round(now - self._ended, 3),
+                "seconds_of_workers": round(seconds_of_workers, 3),  # by their own clocks, with files
             }
         )
-        return [each for each in told if each is not None]
+        self._ended = now
 
     def _performed(self, tasks: Sequence[tuple[Task]]) -> Generator[tuple[int, dict[str, Any] | Lost]]:
         if len(tasks) < 2 and not self.workers.cluster:  # no process is worth while
@@ -56,16 +62,6 @@ class Stages:
             needs=of_task(tasks[0][0].folder, tasks[0][0].run).needs if tasks else (),
             on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
         )
-
-
-def tasks_of(
-    folder: RunFolder, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
-) -> list[Task]:
-    """Return the tasks of a stage, one for each region of a unit."""
-    return [
-        Task(str(folder.path), folder.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
-        for r, c in regions
-    ]
 
 
 def _given_up(task: Task, lost: Lost) -> PanfocusError:

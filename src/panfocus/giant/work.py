@@ -1,19 +1,17 @@
 """What a worker does with one task: it reads what it needs, writes what comes of it, and notes that."""
 
-import math
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.giant.folder import RunFolder, Task, of_task
-from panfocus.giant.plan import DECODED, HALVINGS, STORES, leading_axes, place_of, rectangles, tile_at
-from panfocus.job.plan import PROGRAM
+from panfocus.giant.plan import HALVINGS, leading_axes, place_of, planes_at_once, rectangles, tile_at
+from panfocus.giant.survey import look, measure, span
 
 if TYPE_CHECKING:
-    from panfocus.io.ome_zarr import ZarrFrames
     from panfocus.methods import FusionResult
     from panfocus.show.pyramid import How
 
@@ -33,7 +31,7 @@ def work(task: Task) -> dict[str, Any]:
     folder = of_task(task.folder, task.run)
     use_one_thread()
     with folder.unless_over(), limit_threads(1), freed_memory_kept():
-        told = {"look": look, "fuse": fuse, "halve": halve}[task.stage](folder, task)
+        told = _STAGES[task.stage](folder, task)
         told["seconds"] = round(time.perf_counter() - started, 4)
         folder.keep(f"done-{task.name}", told)
     return told
@@ -43,52 +41,6 @@ def done_before(task: Task) -> dict[str, Any] | None:
     """Return what a task has told that is done."""
     told: dict[str, Any] | None = of_task(task.folder, task.run).kept(f"done-{task.name}")
     return told
-
-
-def look(folder: RunFolder, task: Task) -> dict[str, Any]:
-    """Search a part of every frame for what may be hot pixels; of floats, find the largest value."""
-    from panfocus._checks import largest_magnitude
-    from panfocus.defects import SEARCH_REACH, most_defects, standing_alone, standing_out
-
-    frames = folder.frames(task.unit)
-    wide = tuple(
-        slice(max(0, span.start - SEARCH_REACH), min(span.stop + SEARCH_REACH, length))
-        for span, length in zip(task.region, frames.shape[1:3], strict=True)
-    )
-    most, span = most_defects(frames.shape), folder.kept(f"span-{task.unit}")["span"]
-    found, largest = [np.empty((0, 6))], []
-    counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, in each frame
-    for k, part in _one_after_another(frames, wide, folder.plan["max_memory"]):
-        if frames.dtype.kind == "f":
-            largest.append(largest_magnitude(part[None], 0))
-        for kind, search in enumerate((standing_out, standing_alone)):
-            here = search(part, most, span=span)
-            here[:, 0] += wide[0].start
-            here[:, 1] += wide[1].start
-            counts[kind].append(len(here))
-            found.append(np.column_stack([np.full((len(here), 2), (kind, k)), here]))
-    folder.keep_array(f"found-{task.name}", np.concatenate(found))
-    return {"largest": largest, "counts": counts}
-
-
-def _one_after_another(
-    frames: "ZarrFrames", wide: tuple[slice, ...], max_memory: int
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the number and a rectangle of every frame; those in the same chunks are read together.
-
-    They take at most half of the memory that is left beside what every worker needs.
-    """
-    depth = frames.chunks[0]
-    left = max_memory - PROGRAM - STORES - DECODED * frames.image.chunk_bytes
-    bytes_of_one = frames.dtype.itemsize * math.prod(
-        (*(span.stop - span.start for span in wide), *frames.shape[3:])
-    )
-    at_once = max(1, min(depth, left // 2 // bytes_of_one))
-    for first in range(0, len(frames), depth):
-        end = min(first + depth, len(frames))
-        for k in range(first, end, at_once):
-            parts = frames[k : min(k + at_once, end), *wide]
-            yield from enumerate(parts, start=k)
 
 
 def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:
@@ -114,26 +66,47 @@ def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:
 
 
 def halve(folder: RunFolder, task: Task) -> dict[str, Any]:
-    """Make the first smaller levels of a part of an output; its corner is one of a chunk of the last."""
+    """Make the first smaller levels of a part of an output; its corner is one of a chunk of the last.
+
+    The task's unit is the first of the planes that it is at.
+    """
+    planes = planes_of(folder, task.output)
+    end = task.unit + planes_at_once(task.region, folder.plan["chunk"])
     for level in range(1, min(HALVINGS, folder.plan["levels"] - 1) + 1):
-        halve_level(folder, task.output, level, task.region)
+        halve_level(folder, task.output, level, task.region, planes[task.unit : end])
     return {}
 
 
-def halve_level(folder: RunFolder, output: str, level: int, region: tuple[slice, slice]) -> None:
+def planes_of(folder: RunFolder, output: str) -> list[tuple[int, ...]]:
+    """Return the places of all planes of an output, on its axes before rows and columns."""
+    from panfocus.io.ome_zarr_writer import open_level
+
+    return list(np.ndindex(*open_level(folder.store(output), 0).shape[:-2]))
+
+
+def halve_level(
+    folder: RunFolder,
+    output: str,
+    level: int,
+    region: tuple[slice, slice],
+    planes: Sequence[tuple[int, ...]],
+) -> None:
     """Make a part of a level, which is named by its pixels in the picture, from the one before."""
     from panfocus.io.ome_zarr_writer import open_level, write_part
     from panfocus.show.pyramid import halved
 
     store = folder.store(output)
     before = open_level(store, level - 1)
-    rows, cols = (slice(span.start >> level, -(-span.stop >> level)) for span in region)
+    rows, cols = (slice(each.start >> level, -(-each.stop >> level)) for each in region)
     for down, across in rectangles((rows.stop - rows.start, cols.stop - cols.start), folder.plan["chunk"]):
         to = [slice(s.start + o.start, s.stop + o.start) for s, o in ((down, rows), (across, cols))]
         of = [slice(2 * s.start, 2 * s.stop) for s in to]
-        for at in np.ndindex(*before.shape[:-2]):
+        for at in planes:
             part = np.asarray(before[(*at, *of)])
             write_part(store, level, (*at, *to), halved(part, HALVED.get(output, "mean")))
+
+
+_STAGES = {"span": span, "look": look, "measure": measure, "fuse": fuse, "halve": halve}
 
 
 def _written(output: str, part: "FusionResult", n_channels: int, step: float) -> NDArray[Any]:
