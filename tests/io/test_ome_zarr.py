@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -180,8 +181,13 @@ def test_the_only_image_of_a_converted_file_is_found(theirs):
     [
         ({"plate": {}}, "a plate of many images; name one of them, such as its folder A/1/0"),
         ({"well": {}}, "a well of many images; name one of them, such as its folder 0"),
-        ({"multiscales": []}, "damaged"),
-        ({"multiscales": [{"axes": [], "datasets": [{"path": "0"}]}]}, "damaged"),
+        ({"multiscales": []}, r"its multiscales is damaged: needed is a list of at least one, got \[\]"),
+        ({"multiscales": [{"axes": ["y"], "datasets": []}]}, "its datasets is damaged"),
+        (
+            {"multiscales": [{"axes": ["y"], "datasets": ["0"]}]},
+            "its datasets is damaged: .* list of objects",
+        ),
+        ({"multiscales": [{"axes": ["y"], "datasets": [{}]}]}, "its path is damaged: .* got null"),
         ({}, "neither an image of OME-Zarr nor an array"),
     ],
 )
@@ -204,6 +210,18 @@ def test_what_is_no_image_is_named_in_one_line(tmp_path, attributes, complaint):
         ({"axes": "zyx", "scale": ["a", "b", "c"]}, "its scale is damaged"),
         ({"axes": "zyx", "scale": [1, 0, 1]}, "its scale is damaged: places lie on each other"),
         ({"axes": "zyx", "translation": [1]}, "its translation is damaged: needed are 3 numbers"),
+        ({"axes": ""}, "its axes is damaged: needed is a list of at least one"),
+        ({"axes": [5, "y", "x"]}, "its axes is damaged: .* each with a name"),
+        ({"axes": "zyx", "unit": 5}, "its unit of the axis z is damaged: needed is a name, or none, got 5"),
+        ({"axes": "zyx", "transforms": None}, "its coordinateTransformations is damaged: .* got null"),
+        (
+            {"axes": "zyx", "transforms": [{"type": "scale", "path": "s"}]},
+            r"its scale is in another file \(s\), which is not read; write its 3 numbers into",
+        ),
+        (
+            {"axes": "zyx", "transforms": [{"type": "scale"}]},
+            "its scale is damaged: needed is a list of 3 num",
+        ),
     ],
 )
 @pytest.mark.parametrize("zarr_format", [2, 3])
@@ -215,9 +233,11 @@ def test_an_image_that_is_described_wrongly_is_named_with_what_is_wrong(
     group.create_array("0", data=np.zeros((2, 8, 9), np.uint8))
     kinds = ("scale", "translation")
     transforms = [{"type": kind, kind: described[kind]} for kind in kinds if kind in described]
+    transforms = described.get("transforms", transforms)
     multiscale = {"datasets": [{"path": "0", "coordinateTransformations": transforms}]}
+    unit = {"unit": described["unit"]} if "unit" in described else {}
     if "axes" in described:
-        multiscale["axes"] = [{"name": name} for name in described["axes"]]
+        multiscale["axes"] = [{"name": name, **unit} for name in described["axes"]]
     told = {"multiscales": [multiscale]}
     group.attrs.update(told if zarr_format == 2 else {"ome": told})
     with pytest.raises(FileError, match=rf"odd\.zarr: {complaint}") as caught:
@@ -249,6 +269,16 @@ def test_stores_are_known_by_name_or_by_what_is_in_them(theirs, tmp_path):
     assert is_zarr(tmp_path / "bare")
     assert not is_zarr(tmp_path)
     assert not is_zarr(tmp_path / "frame.tif")
+
+
+def test_a_missing_library_is_told_with_the_store_once(tmp_path, monkeypatch):
+    group = zarr.create_group(tmp_path / "s.ome.zarr")
+    group.create_array("s0", data=np.zeros((2, 8, 9), np.uint8))
+    group.attrs["ome"] = {"multiscales": [{"axes": [*"zyx"], "datasets": [{"path": "s0"}]}]}
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(FileError) as caught:
+        read_ome_zarr(tmp_path / "s.ome.zarr")
+    assert str(caught.value).startswith(f"{tmp_path / 's.ome.zarr'}: OME-Zarr needs zarr 3: ")
 
 
 def test_attributes_that_are_no_json_are_named(tmp_path):

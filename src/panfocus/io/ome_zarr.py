@@ -197,8 +197,9 @@ def _counted(word: str, numbers: range) -> str:
 
 def open_array(path: Path, *, change: bool = False) -> Any:
     """Open an array of a store, to read of it or to change it."""
+    zarr = import_zarr()
     with errors_that_name(path):
-        return import_zarr().open_array(path, mode="r+" if change else "r")
+        return zarr.open_array(path, mode="r+" if change else "r")
 
 
 def import_zarr() -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
 from panfocus.io.ome_zarr import KINDS, ZARR_SUFFIXES, Axis, ZarrImage, open_array
 
+_TRANSFORMS = "coordinateTransformations"
 _Numbers = NDArray[np.float64]
 
 
@@ -21,6 +23,11 @@ def is_zarr(path: Path) -> bool:
     return path.suffix.lower() in ZARR_SUFFIXES or (
         path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
     )
+
+
+def is_zipped(path: Path) -> bool:
+    """Tell whether a path is a file that holds a folder, whatever its name."""
+    return path.is_file() and zipfile.is_zipfile(path)
 
 
 def read_ome_zarr(path: Path) -> ZarrImage:
@@ -58,29 +65,59 @@ def _attributes(path: Path) -> dict[str, Any]:
 
 
 def _image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
-    first = ome["multiscales"][0]
-    dataset = first["datasets"][0]
+    first = _described(ome, "multiscales")[0]
+    dataset = _described(first, "datasets")[0]
     if "axes" not in first:
         raise FileError("it does not name its axes, as NGFF before 0.4; convert it to 0.4 or 0.5")
-    array = open_array(path / str(dataset["path"]))
-    names, units = zip(*(_named(axis) for axis in first["axes"]), strict=True)
+    if not isinstance(dataset.get("path"), str):
+        raise _damaged("path", "the name of an array", dataset.get("path"))
+    array = open_array(path / dataset["path"])
+    names, units = zip(*(_named(axis) for axis in _list(first, "axes")), strict=True)
     if len(names) != array.ndim:
         raise FileError(f"it names {len(names)} axes of an array that has {array.ndim}")
     scales, translations = _places(dataset, first, len(names))
     axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
     omero = ome.get("omero")
     name = str(first.get("name") or "")
-    return _checked(path, str(dataset["path"]), axes, array, name, omero if isinstance(omero, dict) else None)
+    return _checked(path, dataset["path"], axes, array, name, omero if isinstance(omero, dict) else None)
+
+
+def _described(owner: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Return what a list of objects says, of which there has to be one at least."""
+    found = _list(owner, key)
+    if not all(isinstance(each, Mapping) for each in found):
+        raise _damaged(key, "a list of objects", found)
+    return found
+
+
+def _list(owner: Mapping[str, Any], key: str) -> list[Any]:
+    found = owner.get(key)
+    if not isinstance(found, list) or not found:
+        raise _damaged(key, "a list of at least one", found)
+    return found
+
+
+def _damaged(key: str, needed: str, found: Any) -> FileError:
+    """Return an error that names the key in the store's attributes."""
+    return FileError(f"its {key} is damaged: needed is {needed}, got {json.dumps(found)[:60]}")
 
 
 def _places(dataset: Mapping[str, Any], whole: Mapping[str, Any], n: int) -> tuple[_Numbers, _Numbers]:
     """Return, of n axes, how far it is from place to place, and where the first is."""
     scales, firsts = np.ones(n), np.zeros(n)
     for owner in (dataset, whole):  # the second is on top of the first
-        for transform in owner.get("coordinateTransformations", []):
-            kind = transform["type"]
+        transforms = _described(owner, _TRANSFORMS) if owner.get(_TRANSFORMS, []) != [] else []
+        for transform in transforms:
+            kind = transform.get("type")
             if kind not in ("scale", "translation"):
                 continue
+            if kind not in transform and "path" in transform:
+                raise FileError(
+                    f"its {kind} is in another file ({transform['path']}), which is not read; write its {n} "
+                    f"numbers into {_TRANSFORMS}"
+                )
+            if kind not in transform:
+                raise _damaged(kind, f"a list of {n} numbers", None)
             numbers = np.asarray(transform[kind])
             if numbers.shape != (n,) or numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers)):
                 raise FileError(f"its {kind} is damaged: needed are {n} numbers, got {transform[kind]}")
@@ -94,7 +131,14 @@ def _places(dataset: Mapping[str, Any], whole: Mapping[str, Any], n: int) -> tup
 
 
 def _named(axis: Any) -> tuple[str, str | None]:
-    return (axis, None) if isinstance(axis, str) else (str(axis["name"]).lower(), axis.get("unit"))
+    if isinstance(axis, str):
+        return axis, None
+    if not isinstance(axis, Mapping) or not isinstance(axis.get("name"), str):
+        raise _damaged("axes", "a list of objects, each with a name", axis)
+    unit = axis.get("unit")
+    if not isinstance(unit, str | None):
+        raise _damaged(f"unit of the axis {axis['name']}", "a name, or none", unit)
+    return axis["name"].lower(), unit
 
 
 def _plain_array(path: Path) -> ZarrImage:
