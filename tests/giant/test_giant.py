@@ -262,6 +262,26 @@ def test_a_tiled_ome_tiff_is_written_too(tmp_path, channels):
         np.testing.assert_array_equal(found[t, c], pf.fuse(pixels[t, c], hot_pixels="off").image)
 
 
+def test_a_tiff_tells_when_its_first_time_point_is(tmp_path, channels):
+    path, _ = channels
+    outputs = {"image": tmp_path / "out.ome.tif", "labels": tmp_path / "labels.ome.tif"}
+    fuse_store(path, outputs, time=2, hot_pixels="off")
+    for output, n_planes in zip(outputs.values(), (2, 1), strict=True):
+        with tifffile.TiffFile(output) as tiff:
+            assert tiff.ome_metadata.count('DeltaT="3.0" DeltaTUnit="s"') == n_planes
+
+
+def test_a_time_axis_without_a_unit_is_said_to_be_lost_in_tiffs(tmp_path, channels):
+    path, _ = channels
+    group = zarr.open_group(path)
+    ome = group.attrs["ome"]
+    del ome["multiscales"][0]["axes"][0]["unit"]
+    group.attrs["ome"] = ome
+    request = request_for(path, {"image": tmp_path / "out.ome.tif"})
+    (notice,) = prepare(request, decisions="shared", force=False).notices
+    assert notice.startswith("OME-TIFF has times in units of time only")
+
+
 def test_a_map_of_depth_tells_the_unit_of_its_values_in_stores_and_tiffs(tmp_path, channels):
     path, _ = channels
     outputs = {"image": tmp_path / "out.ome.zarr", "depth": tmp_path / "depth.ome.tif"}

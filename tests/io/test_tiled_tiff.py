@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import tifffile
 
+from panfocus._threads import limit_threads
 from panfocus.errors import FileError
-from panfocus.io.ome_zarr import StoreState, missing_chunks, store_state
-from panfocus.io.tiled_tiff import read_giant, read_tiled_tiff
+from panfocus.io.ome_zarr import Axis, StoreState, missing_chunks, store_state
+from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
+from panfocus.io.tiled_tiff import read_giant, read_tiled_tiff, tiff_of
 
 pytest.importorskip("zarr")
 
@@ -159,6 +161,46 @@ def test_tiles_in_colour_are_decoded_once_for_all_samples(tmp_path, rng, monkeyp
     assert decoded == [0, 2] * 3
     np.testing.assert_array_equal(image.frames(0, [1])[:], pixels[..., 1])
     assert image.chunk_bytes == 16 * 32 * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [({"compression": "zlib"}, 600), ({"compression": "zlib", "rowsperstrip": 7}, 259), ({}, 256)],
+)
+def test_a_strip_that_is_decoded_whole_counts_whole(tmp_path, options, rows):
+    """Small ones are read several at once, and of plain pixels any rows."""
+    pixels = np.zeros((2, 600, 50), np.uint16)
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="minisblack", metadata=None, **options)
+    image = read_tiled_tiff(tmp_path / "a.tif")
+    assert image.chunks == (1, rows, 50)
+    assert image.chunk_bytes == rows * 50 * 2
+
+
+def test_a_tiff_is_packed_by_as_many_threads_as_may_be_and_has_the_same_pixels(tmp_path, rng, monkeypatch):
+    axes = (Axis("c"), Axis("y", "micrometer", 0.5), Axis("x", "micrometer", 0.5))
+    create_ome_zarr(tmp_path / "a.ome.zarr", NewImage(axes, (2, 300, 200), np.dtype(np.uint16), 64))
+    open_level(tmp_path / "a.ome.zarr", 0, change=True)[...] = rng.integers(0, 999, (2, 300, 200), np.uint16)
+    used, write = [], tifffile.TiffWriter.write
+
+    def noting(*given, **options):
+        used.append(options["maxworkers"])
+        return write(*given, **options)
+
+    monkeypatch.setattr(tifffile.TiffWriter, "write", noting)
+    found = []
+    for threads in (1, 3):
+        with limit_threads(threads), (tmp_path / "a.ome.tif").open("wb") as file:
+            tiff_of(tmp_path / "a.ome.zarr")(file)
+        with tifffile.TiffFile(tmp_path / "a.ome.tif") as tiff:
+            found.append(
+                [
+                    tiff.filehandle.read_array("u1", n, at)
+                    for page in tiff.pages
+                    for at, n in zip(page.dataoffsets, page.databytecounts, strict=True)
+                ]
+            )
+    assert used == [1, 3]
+    assert all(map(np.array_equal, *found))
 
 
 @pytest.mark.parametrize("samples", [2, 4])

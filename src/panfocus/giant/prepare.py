@@ -60,12 +60,10 @@ class GiantJob:
     @property
     def notices(self) -> list[str]:
         """What is to be said of the input, and of what a TIFF among the outputs cannot have of it."""
-        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, units_lost_in_tiff
+        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, lost_in_tiff
 
         to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
-        lost = units_lost_in_tiff(self.image) if to_tiff else []
-        said = [f"OME-TIFF does not have the unit {', '.join(lost)}, which is left out"] if lost else []
-        return [*self.image.notices, *said]
+        return [*self.image.notices, *(lost_in_tiff(self.image) if to_tiff else [])]
 
 
 def part_of(picture: Path) -> Path:
@@ -141,8 +139,11 @@ def _differ_by_more_memory(before: Mapping[str, Any], now: Mapping[str, Any]) ->
 
 
 def _image(source: Path) -> "ZarrImage":
+    from panfocus.io.ome_zarr_reader import is_zipped
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
 
+    if is_zipped(source):
+        raise InputError(f"{source}: zipped stores are not read; unpack it, and give the folder")
     if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
         raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
     return read_giant(source)

@@ -1,6 +1,5 @@
 """Tiled OME-TIFF of images larger than memory: read by rectangles; written, with smaller levels, by tiles."""
 
-import math
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._threads import thread_count
 from panfocus.errors import FileError
 from panfocus.io._errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
@@ -29,7 +29,7 @@ TIFF_SUFFIXES = (".tif", ".tiff")
 _COLOURS = {"red": "FF0000", "green": "00FF00", "blue": "0000FF", "alpha": "FFFFFF"}  # of a page in colour
 _TILE_STEP = 16  # of which the sides of tiles are multiples
 _LARGEST_PART = 1 << 24  # pixels that are decoded at once
-_STRIP_ROWS = 256  # that count as a part of a file in strips
+_ROWS = 256  # that count as a part of pages in strips, at least
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             "x": width,
         }
         axes = _axes(layout, [name for name in lengths if name in "zyx" or lengths[name] > 1])
-        part = (used[0].tilelength, used[0].tilewidth) if used[0].is_tiled else (_STRIP_ROWS, width)
-        chunk = {"c": samples, "y": part[0], "x": part[1]}
+        parts = [_decoded_at_once(page) for page in used]
+        chunk = {"c": samples, "y": max(rows for rows, _ in parts), "x": max(cols for _, cols in parts)}
         return TiffImage(
             path=path,
             array="",
@@ -149,6 +149,14 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             no_data=used[0].nodata,
             notices=(f"not fused: {left_out(layout)}",) if layout.others else (),
         )
+
+
+def _decoded_at_once(page: Any) -> tuple[int, int]:
+    """Return rows and columns of a part: a tile, or whole strips; of plain pixels any rows can be read."""
+    if page.is_tiled:
+        return page.tilelength, page.tilewidth
+    strip = 1 if page.is_contiguous else page.rowsperstrip
+    return -(-_ROWS // strip) * strip, page.imagewidth
 
 
 def read_giant(path: Path) -> ZarrImage:
@@ -229,10 +237,15 @@ def tiff_of(store: Path) -> Content:
     return lambda file: _write(file, read_ome_zarr(store))
 
 
-def units_lost_in_tiff(image: ZarrImage) -> list[str]:
-    """Return the units of pixel sizes and time that OME-TIFF does not have."""
+def lost_in_tiff(image: ZarrImage) -> list[str]:
+    """Say what OME-TIFF cannot have of an image: units of pixel sizes and time, times without a unit."""
     told = [(axis.name, str(axis.unit)) for axis in image.axes if axis.name in "tyx" and axis.unit]
-    return sorted({unit for name, unit in told if not (is_time if name == "t" else is_length_of_ome)(unit)})
+    units = {unit for name, unit in told if not (is_time if name == "t" else is_length_of_ome)(unit)}
+    said = [f"OME-TIFF does not have the unit {', '.join(sorted(units))}, which is left out"] if units else []
+    time = image.axis("t")
+    if time and not is_time(time.unit) and (time.scale, time.translation) != (1.0, 0.0):
+        said.append("OME-TIFF has times in units of time only; step and start of the time axis are left out")
+    return said
 
 
 def _write(file: BinaryIO, image: ZarrImage) -> None:
@@ -251,6 +264,7 @@ def _write(file: BinaryIO, image: ZarrImage) -> None:
                 photometric="minisblack",
                 compression="zlib",
                 predictor=level.dtype.kind != "f" and level.dtype.itemsize <= 2,
+                maxworkers=thread_count(),
                 **(
                     {"subifds": n_levels - 1, "metadata": _described(image)}
                     if number == 0
@@ -279,22 +293,30 @@ def _described(image: ZarrImage) -> dict[str, Any]:
         described |= {"TimeIncrement": time.scale, "TimeIncrementUnit": of_ome(time.unit)}
     if image.name:
         described["Name"] = image.name
-    planes: dict[str, Any] = {}
-    for side in image.axes:
-        if side.name in "xy" and side.translation:
-            position = f"Position{side.name.upper()}"
-            planes[position] = side.translation
-            if side.unit:
-                planes[f"{position}Unit"] = written_length(side.unit)
-    if planes:
-        n_planes = math.prod(image.shape[:-2])
-        described["Plane"] = {name: [value] * n_planes for name, value in planes.items()}
+    if planes := _planes(image):
+        described["Plane"] = planes
     channels: dict[str, Any] = {}
     if any(told.channels):
         channels["Name"] = list(told.channels)
     if colours := _colours(image):
         channels["Color"] = colours
     return described | ({"Channel": channels} if channels else {})
+
+
+def _planes(image: ZarrImage) -> dict[str, list[Any]]:
+    """Return where and when every plane is, in their order; nothing where all begins at 0."""
+    places = list(np.ndindex(*image.shape[:-2]))
+    planes: dict[str, list[Any]] = {}
+    for number, axis in enumerate(image.axes):
+        if axis.name in "xy" and axis.translation:
+            position = f"Position{axis.name.upper()}"
+            planes[position] = [axis.translation] * len(places)
+            if axis.unit:
+                planes[f"{position}Unit"] = [written_length(axis.unit)] * len(places)
+        if axis.name == "t" and axis.translation and axis.unit and is_time(axis.unit):
+            planes["DeltaT"] = [axis.translation + axis.scale * place[number] for place in places]
+            planes["DeltaTUnit"] = [of_ome(axis.unit)] * len(places)
+    return planes
 
 
 def _colours(image: ZarrImage) -> list[int]:
