@@ -148,6 +148,22 @@ def test_a_late_worker_of_other_settings_has_no_say_in_a_run_begun_anew(tmp_path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.zarr", "out.ome.zarr"]
 
 
+def test_what_a_late_worker_fails_at_is_told_beside_that_its_run_is_over(tmp_path, small, monkeypatch):
+    path, _ = small
+    tasks, made = [], RunFolder.tasks
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RunFolder, "tasks", lambda *of: [tasks.append(one) or one for one in made(*of)])
+        fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=Stopper())
+
+    def fails(*_):
+        (tmp_path / "out.ome.zarr.part" / "plan.json").write_text("{}")
+        raise pf.FileError("in.zarr, slice 2: damaged")
+
+    monkeypatch.setattr("panfocus.execute.fuse_part", fails)
+    with pytest.raises(pf.FileError, match=r"another run has taken .* \(in\.zarr, slice 2: damaged\)"):
+        work(tasks[-1])
+
+
 @pytest.mark.parametrize("at", PLACES)
 def test_a_worker_later_than_the_whole_run_leaves_nothing_behind(tmp_path, small, late, at):
     path, pixels = small
@@ -168,18 +184,20 @@ def test_another_chunk_of_the_same_size_and_an_older_time_is_another_input(tmp_p
     assert {name for name in before if before[name] != after[name]} == {"state"}
 
 
-def test_an_input_that_is_changed_while_it_is_fused_is_refused(tmp_path, small, monkeypatch):
+@pytest.mark.parametrize("changed", ["c/1/0/0", "zarr.json"])
+def test_an_input_that_is_changed_while_it_is_fused_is_refused(tmp_path, small, monkeypatch, changed):
+    """Its pixels, or its scale or fill value; nothing stays of a result that would be of two inputs."""
     path, _ = small
     halve = whole_run._halve
 
     def change_then_halve(*given):
-        (path / "c" / "1" / "0" / "0").unlink()
+        (path / changed).write_bytes((path / changed).read_bytes() + b" ")
         halve(*given)
 
     monkeypatch.setattr(whole_run, "_halve", change_then_halve)
     with pytest.raises(pf.FileError, match=r"in\.zarr: was changed while it was fused"):
         fuse_store(path, {"image": tmp_path / "out.ome.zarr"})
-    assert not (tmp_path / "out.ome.zarr").exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["in.zarr"]
 
 
 def test_files_that_are_no_chunks_hide_no_missing_one(small):

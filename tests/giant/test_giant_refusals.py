@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -69,11 +70,16 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, store, options, compla
         ("https://example.org/slide.ome.zarr", "https://example.org/slide.ome.zarr: stores are read"),
         ("photo.jpg", "photo.jpg: only a store, or a TIFF of slices, is fused to a store"),
         ("none.zarr", "none.zarr: there is no such store"),
+        ("slide.ome.zarr.zip", "slide.ome.zarr.zip: zipped stores are not read; unpack it"),
+        ("zipped.ome.zarr", "zipped.ome.zarr: zipped stores are not read; unpack it"),
     ],
 )
 def test_what_is_no_store_is_refused_by_name(tmp_path, given, complaint, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("photo.jpg").write_bytes(b"\xff\xd8")
+    for name in ("slide.ome.zarr.zip", "zipped.ome.zarr"):
+        with zipfile.ZipFile(name, "w") as packed:
+            packed.writestr("zarr.json", "{}")
     with pytest.raises(pf.PanfocusError, match=re.escape(complaint)):
         fuse_store(given, {"image": Path("out.ome.zarr")})
 
@@ -117,6 +123,8 @@ def test_a_damaged_chunk_is_named_and_nothing_appears(tmp_path, store):
     done = panfocus("fuse", copy, "-o", tmp_path / "out.ome.zarr", "--threads", 1)
     assert done.returncode == 1
     assert done.stderr.startswith(f"panfocus: {copy}, slice 1, rows 0 to ")
+    kept = f"{tmp_path / 'out.ome.zarr'}.part keeps what is done, and the same command goes on from there"
+    assert done.stderr.endswith(f"; {kept}, or begins anew if the input was changed\n")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.ome.zarr").exists()
 
@@ -185,7 +193,7 @@ def test_floats_that_are_no_numbers_are_refused(tmp_path):
     pixels[1, 50, 60] = np.nan
     zarr.create_array(tmp_path / "plain.zarr", data=pixels, chunks=(1, 32, 32))
     for hot_pixels in ("off", "auto"):
-        with pytest.raises(pf.InputError, match="slice 2 holds NaN or infinite values"):
+        with pytest.raises(pf.PanfocusError, match="slice 2 holds NaN or infinite values"):
             fuse_store(tmp_path / "plain.zarr", {"image": tmp_path / "out.zarr"}, hot_pixels=hot_pixels)
 
 

@@ -39,6 +39,7 @@ def fuse_store(
 ) -> None:
     """Do what is asked for, or only say what would be done."""
     from panfocus.cluster import connected
+    from panfocus.giant.folder import run_in
     from panfocus.giant.prepare import prepare
     from panfocus.giant.run import run
 
@@ -63,11 +64,9 @@ def fuse_store(
         try:
             report = run(job, terminal, force=force, cluster=cluster)
         except KeyboardInterrupt as stopped:
-            if not job.folder.exists():
+            if not (left := run_in(job.folder)):
                 raise
-            raise PanfocusError(
-                f"interrupted; {job.folder} keeps what is done, and the same command goes on from there"
-            ) from stopped
+            raise PanfocusError(f"interrupted; {left.said_kept}") from stopped
     terminal.say(f"fused {of} in {report['seconds']:.1f} s")
     for unit in report["units"]:
         terminal.say(_said(unit, several=len(report["units"]) > 1))

@@ -65,6 +65,11 @@ class RunFolder:
         return self.path / self.run
 
     @property
+    def said_kept(self) -> str:
+        """What there is to say of the folder when the run has ended early."""
+        return f"{self.path} keeps what is done, and the same command goes on from there"
+
+    @property
     def needs(self) -> tuple[Path, ...]:
         """What every worker has to see."""
         return self.path / _PLAN, Path(self.plan["source"])
@@ -72,18 +77,26 @@ class RunFolder:
     @contextmanager
     def unless_over(self) -> Iterator[None]:
         """Refuse work for a run that is over, or was when the work was done; then nothing stays of it."""
-        from panfocus.io.whole_folders import try_to_remove
-
         if self._is_over():
             raise _over(self.path)
         try:
             yield
-        finally:
-            if self._is_over():
-                try_to_remove(self.room)
-                with suppress(OSError):  # another run has it
-                    self.path.rmdir()
-                raise _over(self.path)
+        except Exception as error:
+            if self._is_over():  # most likely it failed for that
+                self._leave()
+                raise _over(self.path, error) from error
+            raise
+        if self._is_over():
+            self._leave()
+            raise _over(self.path)
+
+    def _leave(self) -> None:
+        """Remove what this run has made in a folder that it has no more."""
+        from panfocus.io.whole_folders import try_to_remove
+
+        try_to_remove(self.room)
+        with suppress(OSError):  # another run has it
+            self.path.rmdir()
 
     def _is_over(self) -> bool:
         """Whether another run has the folder, or none; a disk that does not answer tells neither."""
@@ -217,8 +230,9 @@ def of_task(folder: str, run: str) -> RunFolder:
     return RunFolder(Path(folder), run, noted["plan"])
 
 
-def _over(path: Path | str) -> FileError:
-    return FileError(f"{path}: another run has taken this folder; start that run again, or this one")
+def _over(path: Path | str, error: Exception | None = None) -> FileError:
+    beside = f" ({error})" if error else ""
+    return FileError(f"{path}: another run has taken this folder; start that run again, or this one{beside}")
 
 
 @lru_cache(maxsize=2)

@@ -38,16 +38,21 @@ def make_ready(
     folder.keep("ready", {"waiting": {kind: str(path) for kind, path in waiting.items()}, "report": told})
 
 
+def check_places(folder: RunFolder, targets: Mapping[str, Path]) -> None:
+    """Refuse other names for a run that was ended when some outputs had theirs."""
+    places = folder.kept("places")
+    if folder.kept("ready") and not _are_same(places, targets):
+        raise FileError(
+            f"{folder.path}: this run was ended while its outputs were put in place; it goes on with their "
+            f"names alone: {', '.join(target for target, _ in places.values())}"
+        )
+
+
 def put_in_place(folder: RunFolder, targets: Mapping[str, Path], *, force: bool) -> dict[str, Any]:
     """Give the outputs their names, the picture last, remove the folder of the run, and return the report."""
     from panfocus.io.whole_folders import take_place
 
     ready, places = folder.kept("ready"), folder.kept("places")
-    if not _are_same(places, targets):
-        raise FileError(
-            f"{folder.path}: this run was ended while its outputs were put in place; it goes on with their "
-            f"names alone: {', '.join(target for target, _ in places.values())}"
-        )
     for kind in sorted(places, key=lambda kind: kind == "image"):
         target, aside = map(Path, places[kind])
         take_place(Path(ready["waiting"][kind]), target, aside, force=force)

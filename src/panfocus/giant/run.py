@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from panfocus._threads import available_cores
+from panfocus._threads import available_cores, limit_threads
 from panfocus.cluster import Cluster
-from panfocus.errors import FileError
+from panfocus.errors import FileError, PanfocusError
 from panfocus.giant.folder import RunFolder, taken
 from panfocus.giant.outputs import create_stores
-from panfocus.giant.placing import make_ready, put_in_place
+from panfocus.giant.placing import check_places, make_ready, put_in_place
 from panfocus.giant.plan import HALVINGS, planes_at_once, rectangles, tiles
 from panfocus.giant.prepare import GiantJob
 from panfocus.giant.stages import Stages
@@ -26,11 +26,19 @@ REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels
 def run(job: GiantJob, listener: Listener, *, force: bool, cluster: Cluster | None = None) -> dict[str, Any]:
     """Fuse a store, or go on with what an earlier run has left; return a report."""
     with taken(job.folder, job.plan, listener.say) as folder:
-        if folder.kept("ready") is None:
-            stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
-            _make(folder, job, stages, force=force)
-        listener.finish()
-        return put_in_place(folder, job.targets, force=force)
+        check_places(folder, job.targets)
+        try:
+            if folder.kept("ready") is None:
+                stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
+                _make(folder, job, stages, force=force)
+            listener.finish()
+            return put_in_place(folder, job.targets, force=force)
+        except PanfocusError as error:
+            if not folder.room.exists():
+                raise
+            raise PanfocusError(
+                f"{error}; {folder.said_kept}, or begins anew if the input was changed"
+            ) from error
 
 
 def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> None:
@@ -40,7 +48,7 @@ def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> N
     units = _fused(folder, stages, _surveyed(folder, stages))
     _halve(folder, stages)
     stages.listener.progress("write", 0.0)
-    _check_unchanged(job)
+    _check_unchanged(folder, job)
 
     def report() -> dict[str, Any]:
         stages.note("write")
@@ -55,14 +63,17 @@ def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> N
             "seconds": round(time.perf_counter() - started, 3),
         }
 
-    make_ready(folder, job.targets, force=force, report=report)
+    with limit_threads(job.request.threads):
+        make_ready(folder, job.targets, force=force, report=report)
 
 
-def _check_unchanged(job: GiantJob) -> None:
+def _check_unchanged(folder: RunFolder, job: GiantJob) -> None:
     """Refuse a result of two inputs: one whose files were changed meanwhile."""
-    from panfocus.io.ome_zarr import store_state
+    from panfocus.io.ome_zarr import description_digest, store_state
 
-    if store_state(job.image).digest != job.plan["state"]:
+    now = (store_state(job.image).digest, description_digest(job.image))
+    if now != (job.plan["state"], job.plan["description"]):
+        folder.remove()  # it is of no use to any run
         raise FileError(f"{job.image.path}: was changed while it was fused; the same command begins anew")
 
 

@@ -66,4 +66,4 @@ class Stages:
 
 def _given_up(task: Task, lost: Lost) -> PanfocusError:
     remedy = "; with less --max-memory it begins anew" if lost.times else ""
-    return PanfocusError(f"{task.name}: {lost.reason}; the same command goes on from here{remedy}")
+    return PanfocusError(f"{task.name}: {lost.reason}{remedy}")
