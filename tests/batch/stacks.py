@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from waits import SECONDS
 
 from panfocus.batch.names import RECORD
 from panfocus.io.write import write_image
@@ -40,7 +41,7 @@ def fused_alone(folder, out):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=SECONDS)
     return process.returncode, out, err
 
 

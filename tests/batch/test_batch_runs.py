@@ -8,11 +8,11 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from stacks import check_complete, damage, finish, n_finished, write_stacks
+from waits import HAPPENED, fuse_and_wait, held, wait_until
 
 from panfocus.batch import find
 from panfocus.batch.run import _performed, batch_folder, finished_before, plan, run_batch
@@ -22,17 +22,7 @@ from panfocus.io import files
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
-N_LONG = 20  # stacks of a run that does not end before something happens to it
-
-
-def slowly(task):
-    """Fuse a stack, so slowly that something can happen in the middle, and note that it was made."""
-    outcome = fuse_stack(task)
-    if not outcome.kept:
-        with (task.output / "fused.txt").open("a") as file:
-            file.write(f"{task.name}\n")
-    time.sleep(0.1)
-    return outcome
+N_LONG = 12  # stacks of a run that is ended before it has fused them all
 
 
 def planned(data, output, **settings):
@@ -49,12 +39,12 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
     killed = []
 
     def kill_in_the_middle():
-        while n_finished(output) < 10:
-            time.sleep(0.02)
+        wait_until(lambda: n_finished(output) >= 10)
         killed.append(multiprocessing.active_children()[0].pid)
         os.kill(killed[0], signal.SIGKILL)
+        (tmp_path / HAPPENED).touch()
 
-    monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
+    monkeypatch.setattr("panfocus.batch.run.fuse_stack", fuse_and_wait)
     tasks = planned(data, output)
     warned = []
     killer = threading.Thread(target=kill_in_the_middle)
@@ -65,9 +55,8 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
     assert killed
     assert [outcome.name for outcome in outcomes] == names
     assert [line.partition(":")[0] for line in warned] == ["well-05"]
-    fused = [name for name in (output / "fused.txt").read_text().split() if name != "well-05"]
+    fused = [name for name in (tmp_path / "fused.txt").read_text().split() if name != "well-05"]
     assert len(fused) == len(set(fused))
-    (output / "fused.txt").unlink()
     check_complete(data, output, tmp_path, damaged={"well-05"})
     assert json.loads((output / "summary.json").read_text())["counts"] == {
         "done": 39,
@@ -102,11 +91,10 @@ def test_workers_share_the_cores_and_the_memory(tmp_path, monkeypatch, cores, wo
 def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, command, how):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, [f"well-{i:02}" for i in range(N_LONG)])
-    first = command("batch", data, "-o", output, "--workers", 2)
-    while n_finished(output) < 3:
-        assert first.poll() is None
-        time.sleep(0.02)
-    first.send_signal(how)
+    with held(output, "well-05", "well-06"):
+        first = command("batch", data, "-o", output, "--workers", 2)
+        wait_until(lambda: n_finished(output) >= 3, first)
+        first.send_signal(how)
     code, _, err = finish(first)
     assert code != 0
     if how == signal.SIGINT:

@@ -13,11 +13,13 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 from small_clusters import distributed, planned, two_workers
 from stacks import check_complete, damage, finish, n_finished, write_stacks
+from waits import HAPPENED, fuse_and_wait, wait_until
 
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import cluster
 from panfocus._processes import Lost
 from panfocus.batch.run import batch_folder, finished_before, plan, run_batch
+from panfocus.cluster.crew import Crew
 from panfocus.errors import InputError, PanfocusError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -76,18 +78,6 @@ def local_cluster(tmp_path_factory):
         yield started
 
 
-def slowly(task):
-    """Fuse a stack, so slowly that something can happen in the middle, and note that it was begun."""
-    from panfocus.batch.work import fuse_stack
-
-    outcome = fuse_stack(task)
-    if not outcome.kept:
-        with (task.output / "fused.txt").open("a") as file:
-            file.write(f"{task.name}\n")
-    time.sleep(0.1)
-    return outcome
-
-
 @contextmanager
 def in_the_middle(output, happen):
     """Let something happen when a quarter of the stacks is done."""
@@ -95,8 +85,7 @@ def in_the_middle(output, happen):
 
     def wait():
         try:
-            while n_finished(output) < N_STACKS // 4:
-                time.sleep(0.02)
+            wait_until(lambda: n_finished(output) >= N_STACKS // 4)
             happen()
         except BaseException as error:
             raised.append(error)
@@ -121,13 +110,13 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
 
     def happen():
         os.kill(killed, signal.SIGKILL)
-        time.sleep(0.3)
         proxy.cut()
-        time.sleep(0.5)
+        wait_until(lambda: said)
         proxy.mend()
+        (tmp_path / HAPPENED).touch()
 
     said, warned = [], []
-    monkeypatch.setattr("panfocus.batch.run.fuse_stack", slowly)
+    monkeypatch.setattr("panfocus.batch.run.fuse_stack", fuse_and_wait)
     tasks = planned(data, output)
     address = f"tcp://127.0.0.1:{proxy.port}"
     with (
@@ -144,9 +133,8 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
     assert warning.startswith("well-07: ") and "b.png: cut off" in warning
     assert [outcome.name for outcome in outcomes] == names
     # Nothing twice: a result that was there when a stack was given out again was taken, not made.
-    fused = [name for name in (output / "fused.txt").read_text().split() if name != "well-07"]
+    fused = [name for name in (tmp_path / "fused.txt").read_text().split() if name != "well-07"]
     assert len(fused) == len(set(fused))
-    (output / "fused.txt").unlink()
     check_complete(data, output, tmp_path, damaged={"well-07"})
     summary = json.loads((output / "summary.json").read_text())
     assert summary["counts"] == {"done": N_STACKS - 1, "failed": 1, "waiting": 0}
@@ -230,16 +218,14 @@ def hold(folder, number, held):
     """Wait, the first time, until somebody has cancelled it."""
     if number in held and not (folder / "cancelled").exists():
         (folder / f"begun-{number}").touch()
-        while not (folder / "cancelled").exists():
-            time.sleep(0.02)
+        wait_until((folder / "cancelled").exists)
     return 2 * number
 
 
 @pytest.mark.parametrize("held", [{1}, {0, 1}], ids=["one of two", "all"])
 def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(local_cluster, tmp_path, held):
     def cancel():
-        while len(list(tmp_path.glob("begun-*"))) < len(held):
-            time.sleep(0.02)
+        wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == len(held))
         with distributed.Client(local_cluster.scheduler_address, set_as_default=False) as other:
             tasks = local_cluster.scheduler.tasks.values()
             keys = [task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"]
@@ -258,17 +244,17 @@ def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(lo
 
 def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(tmp_path, monkeypatch):
     monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
-    said = []
+    said, looks = [], []
+    look = Crew.look
+    monkeypatch.setattr(Crew, "look", lambda self, client: looks.append(look(self, client)))
 
     def go_and_come_back():
-        while len(list(tmp_path.glob("begun-*"))) < 2:
-            time.sleep(0.02)
+        wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
         started.scale(0)
-        deadline = time.monotonic() + 60
-        while not said and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: said)
         (tmp_path / "cancelled").touch()
-        time.sleep(0.5)  # some more looks
+        n_looks = len(looks)
+        wait_until(lambda: len(looks) > n_looks + 3)
         started.scale(2)
 
     with two_workers(tmp_path) as started:

@@ -4,16 +4,17 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 from stacks import check_complete, finish, n_finished, write_stacks
+from waits import held, wait_until
 
 import panfocus as pf
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
 N_STACKS = 15
 
@@ -34,10 +35,11 @@ class RealCluster:
         self._dask("worker", self.address, "--nthreads", 1, "--memory-limit", "2GB", "--no-dashboard", *here)
 
     def end(self):
-        for process in self._running:
+        for process in reversed(self._running):  # workers first: they take leave of their scheduler
             process.terminate()
-        for process in self._running:
-            process.wait(timeout=60)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=60)
+            process.kill()
 
     def _dask(self, *words):
         process = subprocess.Popen(
@@ -49,9 +51,10 @@ class RealCluster:
         return process
 
 
-@pytest.fixture(scope="module")
-def real_cluster(tmp_path_factory):
-    cluster = RealCluster(tmp_path_factory.mktemp("dask"))
+@pytest.fixture
+def real_cluster(tmp_path):
+    """Each test has its own: they end parts of it, or leave it at work."""
+    cluster = RealCluster(tmp_path / "dask")
     try:
         cluster.start()
         yield cluster
@@ -67,33 +70,39 @@ def batch(tmp_path, command, real_cluster):
     return data, output, lambda: command("batch", data, "-o", output, "--scheduler", real_cluster.address)
 
 
-def in_the_middle(process, output):
-    """Wait until some stacks are fused, and many are not."""
-    while n_finished(output) < 3:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
+@contextmanager
+def in_the_middle(start, output):
+    """Have a batch while the block lasts, of which some stacks are fused, and at one its worker waits."""
+    with held(output, "well-05"):
+        process = start()
+        wait_until(lambda: n_finished(output) >= 3, process)
+        yield process
 
 
-def wait_until_still(output):
-    """Wait until a worker has finished the stack that it is at; it takes no other."""
-    before, now = None, 0
-    while before != now or list(output.rglob(".panfocus*")):
-        time.sleep(1.5)  # longer than a stack takes
-        before, now = now, n_finished(output)
+def wait_until_still(address):
+    """Wait until the workers have finished what they are at, and have no more."""
+    with distributed.Client(address, set_as_default=False) as client:
+
+        def nothing_left():
+            left = client.processing(), client.run(lambda dask_worker: [*dask_worker.state.tasks])
+            return not any(keys for of_workers in left for keys in of_workers.values())
+
+        wait_until(nothing_left)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_an_interrupted_batch_gives_up_what_has_not_begun_and_can_go_on(batch, tmp_path, number):
+def test_an_interrupted_batch_gives_up_what_has_not_begun_and_can_go_on(
+    batch, tmp_path, real_cluster, number
+):
     data, output, start = batch
-    first = start()
-    in_the_middle(first, output)
-    first.send_signal(number)
-    code, _, err = finish(first)
+    with in_the_middle(start, output) as first:
+        first.send_signal(number)
+        code, _, err = finish(first)
     assert (code, err) == (
         1,
         f"panfocus: interrupted; what is finished is kept in {output}, the same command goes on from there\n",
     )
-    wait_until_still(output)
+    wait_until_still(real_cluster.address)
     made_at = {path: path.stat().st_mtime_ns for path in output.glob("*/batch.json")}
     assert 3 <= len(made_at) < N_STACKS
     code, out, err = finish(start())
@@ -105,13 +114,9 @@ def test_an_interrupted_batch_gives_up_what_has_not_begun_and_can_go_on(batch, t
 
 def test_a_batch_goes_on_with_a_new_scheduler_at_the_same_address(batch, tmp_path, real_cluster):
     data, output, start = batch
-    process = start()
-    in_the_middle(process, output)
-    real_cluster.scheduler.kill()
-    real_cluster.scheduler.wait()
-    time.sleep(0.5)
-    n_before = n_finished(output)
-    assert n_before < N_STACKS
+    with in_the_middle(start, output) as process:
+        real_cluster.scheduler.kill()
+        real_cluster.scheduler.wait()
     real_cluster.start()
     code, out, err = finish(process)
     assert (code, err) == (0, "")
@@ -138,9 +143,7 @@ def test_an_interrupted_store_says_where_its_tiles_are_kept_and_goes_on(tmp_path
         return command("fuse", tmp_path / "stack.zarr", "-o", output, *memory, *scheduler)
 
     first = start()
-    while len(list(part.rglob("done-fuse-*.json"))) < 2:
-        assert first.poll() is None, first.communicate()
-        time.sleep(0.01)
+    wait_until(lambda: len(list(part.rglob("done-fuse-*.json"))) >= 2, first)
     first.send_signal(signal.SIGTERM)
     code, _, err = finish(first)
     assert (code, err) == (
