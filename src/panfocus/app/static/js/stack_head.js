@@ -31,7 +31,7 @@ export function mountStackHead(root, app) {
   const missing = element("p", {});
   const unsent = element(
     "div",
-    { class: "warnings", id: "unsent", role: "status", hidden: true },
+    { class: "warning", id: "unsent", role: "status", hidden: true },
     missing,
     element("button", { type: "button", class: "plain small", onclick: leaveOut }, "Leave them out"),
   );
