@@ -241,7 +241,7 @@ class FusionWidget(Container[Any]):
     def _show_progress(self) -> None:
         stage, done = self._at
         self._say("cancelling" if self._unwanted.is_set() else COMPILING if self._compiling else stage)
-        self.bar.native.setMaximum(100 if done else 0)  # 0: a bar that moves, though nobody knows how far it is
+        self.bar.native.setMaximum(100 if done else 0)  # 0: it moves, and does not tell how far it is
         self.bar.value = 100 * done
 
     def _show(self, made: Made | str | None, source: Source, fused: "Sequence[Image]") -> None:
