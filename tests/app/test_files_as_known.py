@@ -71,7 +71,7 @@ def test_lines_lose_the_folders_of_files_and_keep_other_paths(tmp_path, store):
 @pytest.mark.parametrize(
     ("path", "known"),
     [
-        ("jobs/ID/retouch.json", "retouch.json in the work folder"),
+        ("jobs/ID/retouch-3.json", "retouch-3.json in the work folder"),
         ("jobs/ID/arrays/fused.1.npy", "fused.1.npy in the work folder"),
         ("jobs/ID/arrays", "the work folder"),
         ("stacks/ID", "the work folder"),

@@ -235,16 +235,6 @@ def test_a_change_that_finds_no_room_on_the_disk_leaves_nothing_behind(page, bef
     page.assert_shows(strokes(THREE, TWO))
 
 
-def test_strokes_of_an_earlier_version_are_read_and_a_change_replaces_their_file(page):
-    page.put(strokes(ONE))
-    (file,) = page.folder.glob("retouch*.json")
-    file.rename(page.folder / "retouch.json")
-    assert page.got() == strokes(ONE)
-    page.put(strokes(ONE, TWO))
-    assert not (page.folder / "retouch.json").exists()
-    page.assert_shows(strokes(ONE, TWO))
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -117,7 +117,7 @@ def _changed(app: "App", job: dict[str, Any]) -> list[str]:
     for entry in [*report["inputs"], *filter(None, [report["dictionary"]])]:
         try:
             app.folders.check_again(entry["path"])
-            same = is_as_fused(entry, report.get("stamps", {}))  # earlier versions kept none
+            same = is_as_fused(entry, report["stamps"])
         except (Refusal, PanfocusError):  # it may not be read, or not any more
             same = False
         if not same:
@@ -148,7 +148,7 @@ def _remove_older(newest: Path) -> None:
     for path in newest.parent.glob("*"):
         with suppress(OSError):  # the job is being removed
             if path != newest and time.time() - path.stat().st_mtime >= SECONDS_KEPT:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()  # files: of earlier versions
+                shutil.rmtree(path)
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from panfocus.retouch import Stroke, Strokes
 
 LAYER = "retouched"
-EVERY_VERSION = "retouch*.json"
+EVERY_VERSION = "retouch-*.json"
 _PAINTING = "painting"  # there while the layer is painted: who finds it later knows that it was cut short
 
 _CHANGED = "the strokes were changed elsewhere, as in another tab; these are made from older ones"
@@ -51,8 +51,7 @@ class Retouching:
     @property
     def file(self) -> Path:
         """Return where the strokes are, as `panfocus fuse --retouch` reads them."""
-        of_version = self._file_of(self._version)
-        return of_version if of_version.exists() else self._folder / "retouch.json"  # earlier there was one
+        return self._file_of(self._version)
 
     def strokes(self) -> "Strokes":
         """Return the strokes as they were last saved; none before that."""
