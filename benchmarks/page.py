@@ -26,8 +26,9 @@ WATCH = """() => {
         .observe({ type: "longtask", buffered: true });
     performance.setResourceTimingBufferSize(10000);
 }"""
+# From when a tile is wanted until it is there, what it waits for others included.
 TILES = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/tiles/"))
-    .map(({ responseEnd, requestStart }) => responseEnd - requestStart)"""
+    .map(({ duration }) => duration)"""
 
 
 def memory(process: int) -> tuple[float, float]:
