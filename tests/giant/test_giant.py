@@ -118,6 +118,7 @@ def test_units_of_a_store_are_written_as_ome_has_them_or_said_to_be_lost(tmp_pat
         f"{tmp_path / 'in.zarr'}: {each}" for each in lost
     ]
     assert json.loads((tmp_path / "report.json").read_text())["warnings"] == lost
+    assert listener.said[-1] == f"wrote {tmp_path / 'out.ome.tif'}, {tmp_path / 'report.json'}"
 
 
 def test_a_store_with_chunks_across_slices_is_fused_to_the_same_bits(tmp_path, slices, whole, small_tiles):

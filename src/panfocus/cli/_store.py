@@ -70,11 +70,13 @@ def fuse_store(
     terminal.say(f"fused {of} in {report['seconds']:.1f} s")
     for unit in report["units"]:
         terminal.say(_said(unit, several=len(report["units"]) > 1))
-    terminal.say(f"wrote {', '.join(map(str, job.outputs.values()))}")
+    terminal.say(f"wrote {request.outputs.names()}")
 
 
 def _said(unit: dict[str, Any], *, several: bool) -> str:
-    said = [f"{unit['tiles']} tiles of at most {unit['tile']} pixels a side"]
+    said = [
+        f"{unit['tiles']} {'tile' if unit['tiles'] == 1 else 'tiles'} of at most {unit['tile']} pixels a side"
+    ]
     if "frame_shares" in unit:
         said.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in unit['frame_shares'])}")
     if "never_in_focus_share" in unit:
