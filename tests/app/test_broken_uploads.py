@@ -118,6 +118,17 @@ def test_a_file_that_is_gone_meanwhile_is_named_and_the_others_come(visit, tmp_p
     assert names(page) == ["frame-1.png", "frame-3.png"]
 
 
+def test_what_is_stopped_before_the_first_file_goes_is_not_sent(visit, tmp_path):
+    page, held = visit.page, []
+    page.route("**/unsent", lambda route: held.extend([route]))
+    with page.expect_request("**/unsent"):
+        visit.drop(small_stacks.write(tmp_path, n=N))
+    page.get_by_role("button", name="Stop").press("Enter")
+    held.pop().continue_()
+    expect(page.locator("#unsent")).to_contain_text("frame-1.png, frame-2.png, frame-3.png, frame-4.png")
+    expect(page.locator(".frame")).to_have_count(0)
+
+
 def test_what_is_stopped_is_told_as_missing_and_the_focus_stays(visit, tmp_path):
     page = visit.page
     send_slowly(page)

@@ -43,6 +43,7 @@ export const remove = (path) => request("DELETE", path);
 /** Send one file to a stack; `sent(bytes)` is called as it goes, which fetch could not tell. */
 export function upload(stackId, file, sent, signal) {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted(); // it may have been before there was anything to abort
     const xhr = new XMLHttpRequest();
     xhr.open("PUT", `/api/stacks/${stackId}/files/${encodeURIComponent(file.name)}`);
     xhr.upload.onprogress = (event) => sent(event.loaded);
