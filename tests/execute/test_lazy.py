@@ -254,6 +254,8 @@ def test_a_dask_array_of_a_folder_that_a_worker_does_not_find_is_refused(elsewhe
     """Its pixels would all be the fill value there."""
     with pytest.raises(pf.FileError, match=f"^stack.zarr: {NO_ARRAY}"):
         pf.fuse(da.from_zarr(relative)[cut])
+    with pytest.raises(pf.FileError, match=f"^stack.zarr: {NO_ARRAY}"):
+        pf.fuse(da.from_array(relative, inline_array=True)[cut])
 
 
 def test_it_is_taken_by_its_full_name(elsewhere, relative, eager, tmp_path):

@@ -52,8 +52,10 @@ def _folder(array: Any) -> str | None:
 def _folders_within(array: Any) -> Iterator[str]:
     """Yield the folders of Zarr arrays that a Dask array was made of, as `from_zarr` and `from_array` do."""
     for name, layer in array.dask.layers.items():
-        if name.startswith("original-") and is_lazy(held := layer[name]) and (folder := _folder(held)):
-            yield folder
+        inline = [held for held, _ in getattr(layer, "indices", ())]  # within the task of each block
+        for held in [layer[name]] if name.startswith("original-") else inline:
+            if is_lazy(held) and (folder := _folder(held)):
+                yield folder
 
 
 def _ask_workers(folders: list[str]) -> None:
