@@ -219,6 +219,18 @@ def test_a_result_that_came_from_a_folder_with_more_runs_is_made_anew_by_force(f
     assert number_of_run(record) == 8
 
 
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "null", '"x"'])
+def test_records_with_numbers_that_are_none_are_made_anew_by_force(fused, run, number):
+    data, output = fused
+    for path in (output / "a" / "batch.json", output / "summary.json"):
+        path.write_text(path.read_text().replace(f'"run": {number_of_run(path)}', f'"run": {number}'))
+        assert f'"run": {number}' in path.read_text()
+    os.utime(data / "a" / "a.png")
+    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    assert (ran.code, ran.err) == (0, "")
+    assert number_of_run(output / "summary.json") > 0
+
+
 def test_files_of_an_older_result_do_not_stay_beside_a_newer_one(fused, run):
     data, output = fused
     (output / "a" / "notes.txt").write_text("mine")

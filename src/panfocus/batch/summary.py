@@ -53,7 +53,7 @@ def last_run(folder: Path) -> int:
     """Return the number of the last run in the folder of a batch; 0 if there was none."""
     try:
         return int(read_json(folder / SUMMARY).get("run", 0))
-    except (FileError, AttributeError, TypeError, ValueError):  # none, or not one of ours
+    except (FileError, ArithmeticError, AttributeError, TypeError, ValueError):  # none, or not one of ours
         return 0
 
 

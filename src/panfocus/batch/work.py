@@ -119,7 +119,7 @@ def _record_in(folder: Path) -> Record | None:
         return None
     try:
         return Record(restored(origin, Fingerprint), outcome, int(found.get("run", 0)))
-    except (TypeError, ValueError):  # of a version that kept something else
+    except (ArithmeticError, TypeError, ValueError):  # of a version that kept something else
         return Record(Fingerprint("", "", ""), outcome)
 
 
