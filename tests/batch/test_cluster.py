@@ -225,12 +225,14 @@ def hold(folder, number, held):
 @pytest.mark.parametrize("held", [{1}, {0, 1}], ids=["one of two", "all"])
 def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(local_cluster, tmp_path, held):
     def cancel():
+        def processing():
+            tasks = list(local_cluster.scheduler.tasks.values())
+            return [task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"]
+
         wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == len(held))
+        wait_until(lambda: len(processing()) == len(held))  # the other one may not be done yet
         with distributed.Client(local_cluster.scheduler_address, set_as_default=False) as other:
-            tasks = local_cluster.scheduler.tasks.values()
-            keys = [task.key for task in tasks if task.key.startswith("hold-") and task.state == "processing"]
-            assert len(keys) == len(held)
-            other.cancel([distributed.Future(key, other) for key in keys], force=True)
+            other.cancel([distributed.Future(key, other) for key in processing()], force=True)
         (tmp_path / "cancelled").touch()
 
     said = []
