@@ -4,7 +4,9 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from waits import SECONDS
 
+from panfocus.batch import find
 from panfocus.batch.names import RECORD
+from panfocus.batch.run import plan
 from panfocus.io.write import write_image
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -16,6 +18,13 @@ class Deaf:
     def warn(self, line): ...
     def progress(self, stage, done): ...
     def finish(self): ...
+
+
+def planned(data, output, **settings):
+    """Return the tasks of a batch of all stacks below a folder."""
+    stacks = find.by_folders(data, without=output).stacks
+    like = Request(inputs=(), outputs=Outputs(), **settings)
+    return plan(stacks, output, like, folder=data, file_format="png", maps=())
 
 
 def write_stacks(folder, names):

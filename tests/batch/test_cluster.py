@@ -11,8 +11,8 @@ import time
 from contextlib import closing, contextmanager, suppress
 
 import pytest
-from small_clusters import distributed, planned, two_workers
-from stacks import check_complete, damage, finish, n_finished, write_stacks
+from small_clusters import distributed, two_workers
+from stacks import check_complete, damage, finish, n_finished, planned, write_stacks
 from waits import HAPPENED, fuse_and_wait, wait_until
 
 from fake_cluster import MOST_BYTES, fake_cluster

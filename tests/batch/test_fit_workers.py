@@ -7,8 +7,8 @@ import time
 
 import numba
 import pytest
-from small_clusters import distributed, planned, two_workers
-from stacks import check_complete, n_finished, write_stacks
+from small_clusters import distributed, two_workers
+from stacks import check_complete, n_finished, planned, write_stacks
 from waits import wait_until
 
 from panfocus import cluster

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from giant_runs import Quiet, render, request_for
 
@@ -97,3 +98,34 @@ def _cut_small(patch):
     patch.setattr(plan, "CHUNKS", (128,))
     patch.setattr(plan, "LARGEST_SIDE", 256)
     patch.setattr(plan, "LOOKED_AT", 200)  # a chunk of the store: parts end where others begin
+
+
+@pytest.fixture
+def channels(tmp_path, slices):
+    """Two time points of two channels, 0.5, whose channels are sharp in different slices; and the pixels."""
+    import zarr
+    from ome_zarr.writer import write_image
+
+    part = slices[:, :150, :140]
+    pixels = np.stack([np.stack([part, part[::-1] // 2]), np.stack([part[:, ::-1], part[::-1, ::-1] // 3])])
+    write_image(
+        pixels,
+        str(tmp_path / "channels.ome.zarr"),
+        axes="tczyx",
+        scale_factors=(),
+        scale={"t": 3.0, "c": 1.0, "z": 1.0, "y": 0.5, "x": 0.5},
+        axes_units={"t": "second", **dict.fromkeys("zyx", "micrometer")},
+    )
+    group = zarr.open_group(tmp_path / "channels.ome.zarr")
+    shown = [
+        {"label": name, "color": "00FF00", "window": {"start": 0, "end": 9, "min": 0, "max": 9}}
+        for name in "ab"
+    ]
+    ome = group.attrs["ome"]
+    (multiscale,) = ome["multiscales"]
+    multiscale |= {"name": "cells"}
+    place = {"type": "translation", "translation": [0.0, 0.0, 20.0, -5.0, 7.0]}
+    multiscale["datasets"][0]["coordinateTransformations"].append(place)
+    omero = {"channels": shown, "rdefs": {"defaultZ": 2, "defaultT": 1, "model": "color"}}
+    group.attrs["ome"] = {**ome, "omero": omero}
+    return tmp_path / "channels.ome.zarr", pixels
