@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench soak browser exiftool screen
+.PHONY: install demo test messages lint bench soak browser exiftool screen
 
 install: .venv/installed-all
 
@@ -11,6 +11,10 @@ demo: .venv/installed
 
 test: .venv/installed-all browser exiftool screen
 	$(BIN)/python -m pytest -n 2 --dist loadfile  # two at a time: many wait for a browser or for processes
+
+# Rewrite tests/messages.json after a change of wording.
+messages: .venv/installed-all
+	$(BIN)/python -m pytest --update-messages
 
 lint: .venv/installed-all
 	$(BIN)/ruff check .

@@ -60,9 +60,9 @@ def _in_new_process(measure: Callable[..., Any], *arguments: object) -> Any:
 
 
 def _stack_cost(folder: Path) -> StackCost:
+    from panfocus.batch.batch_run import outputs_of, plan
     from panfocus.batch.names import SUMMARY
-    from panfocus.batch.run import outputs_of, plan
-    from panfocus.batch.work import fuse_stack
+    from panfocus.batch.stack_task import fuse_stack
     from panfocus.job.outputs import Outputs
     from panfocus.job.request import Request
 
@@ -131,13 +131,13 @@ class Clock:
 
 def _store_cost(store: Path, memory: str) -> StoreCost:
     from benchmarks.giant_store import make
-    from panfocus import execute
-    from panfocus.giant.prepare import prepare
-    from panfocus.giant.run import run
+    from panfocus import tiling
     from panfocus.io import ome_zarr_writer
     from panfocus.io.ome_zarr import ZarrFrames
     from panfocus.job.outputs import Outputs
     from panfocus.job.request import Request
+    from panfocus.tiled_store.prepare import prepare
+    from panfocus.tiled_store.store_run import run
 
     pixels = []
 
@@ -145,7 +145,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
         pixels.append(tile.pixels)
         return fuse_part(method, frames, tile, *others)
 
-    fuse_part = execute.fuse_part
+    fuse_part = tiling.fuse_part
     with tempfile.TemporaryDirectory(dir=store.parent) as place:
         small = Path(place) / "small.ome.zarr"
         make(small, 600, 2)
@@ -161,8 +161,8 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
             with (
                 patch.object(ZarrFrames, "_part", clock.timed("read", ZarrFrames._part)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
-                patch.object(execute, "fuse_part", noting),
-                patch("panfocus.perform.in_processes", clock.here),
+                patch.object(tiling, "fuse_part", noting),
+                patch("panfocus.parallel.run_tasks.in_processes", clock.here),
             ):
                 report = run(job, clock, force=False)
     (unit,) = report["units"]

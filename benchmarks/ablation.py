@@ -27,15 +27,15 @@ from benchmarks import _truth, rendered_stacks
 from benchmarks._data import need_data
 from benchmarks._truth import HALVES, SETS, Frames, colour_psnr, composed_clean, noisy
 from panfocus._filters import Filter, filtered, gaussian
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus.compare import Scene, find_groups
-from panfocus.compose import by_labels
-from panfocus.focus import NOISE_GAIN, laplacian_energy
-from panfocus.gray import to_gray
-from panfocus.io.read import read_image, read_stack
+from panfocus.decide import reblur
+from panfocus.decide.compose import by_labels
+from panfocus.decide.focus_measure import NOISE_GAIN, laplacian_energy
+from panfocus.decide.gray import to_gray
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.methods import _never_in_focus, panfocus
 from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
-from panfocus.select import reblur
 
 NOISE = 10.0
 PROCESSES = 2

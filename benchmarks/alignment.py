@@ -29,7 +29,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 
 import panfocus as pf
 from benchmarks._data import need_data
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 from panfocus.registration import find_alignment
 from panfocus.registration.models import movement
 

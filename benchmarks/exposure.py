@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import panfocus as pf
 from benchmarks import rendered_stacks
 from benchmarks._truth import HALVES, SETS, Frames, colour_psnr, scenes
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read_stack import read_image, read_stack
 
 WARM = np.array([1.1, 1.0, 0.9])  # red, green, blue
 SEED = 11

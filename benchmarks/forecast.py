@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks._costs import StackCost, StoreCost, in_tasks
 from benchmarks.cluster_model import Cluster, Stage, predict
-from panfocus.giant.plan import HALVINGS, LOOKED_AT
+from panfocus.tiled_store.tile_plan import HALVINGS, LOOKED_AT
 
 N_STACKS = 10_000
 SIDE, SLICES, BYTES = 100_000, 50, 2  # of the slide; bytes of a value

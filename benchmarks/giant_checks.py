@@ -25,8 +25,8 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
     """
     import zarr
 
-    from panfocus.giant.plan import even_side
     from panfocus.methods import Tile, get_method
+    from panfocus.tiled_store.tile_plan import even_side
 
     frames, result = zarr.open_array(source / "0"), zarr.open_array(fused / "0")
     (unit,) = report["units"]

@@ -112,7 +112,7 @@ def fused_with_peaks(command: list, started) -> tuple[float, int, list[int]]:
 
 def overhead_of_empty_tasks(address: str) -> float:
     """Seconds that the scheduler and the connection to it take for a task that does nothing."""
-    from panfocus.cluster import Cluster
+    from panfocus.parallel import Cluster
 
     begun = time.perf_counter()
     with closing(Cluster(address, print)) as cluster:
@@ -146,7 +146,7 @@ def main() -> None:
 
 def measured(given: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
     """Return lines of the table: what, what was found, whether that is as it should be (None: just told)."""
-    from panfocus.job.sizes import parse_size
+    from panfocus.job.byte_size import parse_size
 
     source, small = (given.folder / f"stack-{side}.ome.zarr" for side in (given.side, SMALL))
     for path, side in ((source, given.side), (small, SMALL)):

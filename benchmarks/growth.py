@@ -22,7 +22,7 @@ import panfocus as pf
 from benchmarks import large_stacks
 from benchmarks._data import measure_in_turns, print_figures, save_figures
 from benchmarks.whole_program import fuse_command, write_pair
-from panfocus.io.read import read_stack
+from panfocus.io.read_stack import read_stack
 from panfocus.sparse import Pursuit
 
 MEGAPIXELS = (1, 4, 12, 24, 48)

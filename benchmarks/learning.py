@@ -3,8 +3,8 @@
 import numpy as np
 
 from benchmarks._data import need_data
+from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary
-from panfocus.gray import to_gray
 from panfocus.reproduce.sets import read_training
 
 

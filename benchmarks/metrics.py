@@ -8,7 +8,7 @@ from skimage.metrics import structural_similarity
 
 from benchmarks._data import best_time, measure_process, need_data
 from panfocus import metrics
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 SHAPE = (4000, 6000)
 _IMAGES = "images.npy"

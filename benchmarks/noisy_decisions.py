@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks._truth import HALVES, SEED, SETS, colour_psnr, composed_clean, noisy, scenes
 from panfocus.compare import Scene
-from panfocus.compose import by_labels
-from panfocus.io.read import read_image, read_stack
+from panfocus.decide.compose import by_labels
+from panfocus.io.read_stack import read_image, read_stack
 
 SIGMAS = (0, 2, 5, 10)
 METHODS = ("panfocus", "coupled")

@@ -8,14 +8,14 @@ from unittest.mock import patch
 
 from benchmarks._costs import Clock
 from benchmarks.local_cluster import local_cluster
-from panfocus.cluster import Cluster
-from panfocus.giant.folder import Task, of_task, taken
-from panfocus.giant.plan import rectangles
-from panfocus.giant.prepare import prepare
-from panfocus.giant.stages import Stages
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
-from panfocus.perform import Workers
+from panfocus.parallel import Cluster
+from panfocus.parallel.run_tasks import Workers
+from panfocus.tiled_store.checkpoint import Task, of_task, taken
+from panfocus.tiled_store.prepare import prepare
+from panfocus.tiled_store.scheduler import Stages
+from panfocus.tiled_store.tile_plan import rectangles
 
 
 def nothing(number: int) -> int:
@@ -54,7 +54,7 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
         taken(job.folder, job.plan, print) as folder,
     ):
         stages = Stages(Clock(), Workers(cluster))
-        with patch("panfocus.giant.stages.work", note):
+        with patch("panfocus.tiled_store.scheduler.work", note):
             stages.do("warm", folder.tasks("warm", 0, regions[:10]))
             began = time.perf_counter()
             stages.do("fuse", folder.tasks("fuse", 0, regions))

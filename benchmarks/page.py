@@ -59,7 +59,7 @@ def measured(folder: Path) -> dict[str, object]:
         page.evaluate(
             """(folder) => panfocus.api.post("/api/stacks", { folder }).then((stack) => {
                 panfocus.accept({ kind: "stack", stack });
-                panfocus.select(stack.id);
+                panfocus.decide(stack.id);
             })""",
             str(folder),
         )

@@ -14,7 +14,7 @@ import panfocus as pf
 from benchmarks._data import need_data
 from benchmarks._truth import colour_psnr, scenes
 from panfocus.compare import find_groups
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.methods import setting_names
 
 CHEAPER = ("high", "fast")

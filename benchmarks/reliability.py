@@ -18,7 +18,7 @@ from scipy.ndimage import uniform_filter
 import panfocus as pf
 from benchmarks import _truth, rendered_stacks
 from panfocus.compare import Scene
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read_stack import read_image, read_stack
 
 BOUNDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)  # of confidence; each bin holds its upper one
 BORDER = 8  # pixels at each side that do not count

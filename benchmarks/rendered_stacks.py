@@ -26,9 +26,9 @@ import panfocus as pf
 from benchmarks import rivals
 from benchmarks._data import need_data
 from panfocus.compare import Scene, parse_methods
-from panfocus.io.files import make_folder
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.atomic_files import make_folder
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 from panfocus.metrics.catalogue import source_letters
 from panfocus.simulate import SceneSetting, Truth, draw_layers, find_truth, render_stack
 

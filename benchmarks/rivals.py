@@ -16,11 +16,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from panfocus._float import IntensityScale
+from panfocus._intensity import IntensityScale
 from panfocus.compare import Scene, find_groups
-from panfocus.io.files import make_folder
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import write_image
+from panfocus.io.atomic_files import make_folder
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import colours
 
 # Choose by contrast alone, and copy instead of mixing.

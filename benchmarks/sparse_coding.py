@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._data import best_time, need_data
 from panfocus._threads import available_cores, limit_threads, map_blocks
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import centred_patches, patch_origins
 from panfocus.dictionary import CoupledDictionary
-from panfocus.gray import to_gray
-from panfocus.io.read import read_image
-from panfocus.patches import centred_patches, patch_origins
+from panfocus.io.read_stack import read_image
 from panfocus.sparse import Pursuit
 from panfocus.sparse._kernel_vectors import _inner_loop, _Vectors
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary
-from panfocus.gray import to_gray
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import simulate_training
 from panfocus.simulate.defocus import NOISE, RADII

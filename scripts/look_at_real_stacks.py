@@ -33,9 +33,9 @@ from scipy.ndimage import uniform_filter
 import panfocus as pf
 from make_doc_images import beside, save, stacked, titled
 from panfocus.compare import Scene
-from panfocus.io.files import make_folder
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import write_image
+from panfocus.io.atomic_files import make_folder
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image, read_stack
 
 # Frames in the order of their focus. Those of mineral-drift are of two sweeps, and their names do not tell.
 STACKS = {

@@ -19,7 +19,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 import panfocus as pf
-from panfocus._float import IntensityScale
+from panfocus._intensity import IntensityScale
 from panfocus.compare import (
     Comparison,
     Conditions,
@@ -30,9 +30,9 @@ from panfocus.compare import (
     run_jobs,
     write_report,
 )
-from panfocus.io.find import find_inputs
-from panfocus.io.read import read_stack
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_stack
 from panfocus.simulate import defocused
 
 DESTINATION = Path(__file__).resolve().parents[1] / "docs" / "images"

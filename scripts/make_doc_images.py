@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import panfocus as pf
-from panfocus._float import IntensityScale
-from panfocus.compose import by_votes
+from panfocus._intensity import IntensityScale
+from panfocus.decide import level_weights, majority, vote_shares, weighted_activity
+from panfocus.decide.compose import by_votes
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import centred_patches, patch_origins, spread
 from panfocus.dictionary import atoms_picture
-from panfocus.gray import to_gray
-from panfocus.io.find import find_inputs
-from panfocus.io.read import read_stack
-from panfocus.patches import centred_patches, patch_origins, spread
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_stack
 from panfocus.refine import refine_tv
-from panfocus.select import level_weights, majority, vote_shares, weighted_activity
 from panfocus.simulate import disk
 from panfocus.sparse import Pursuit
 

@@ -17,13 +17,13 @@ from PIL import Image
 import panfocus as pf
 from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
 from panfocus._filters import filtered, gaussian
-from panfocus._float import FloatArray
-from panfocus.io.find import find_inputs
-from panfocus.io.read import read_stack
+from panfocus._intensity import FloatArray
+from panfocus.decide import log_odds, most_probable, probabilities
+from panfocus.decide.reblur import FLOOR, room_for_attempts, unexplained
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, get_method
 from panfocus.methods.panfocus import _decided
-from panfocus.select import log_odds, most_probable, probabilities
-from panfocus.select.reblur import FLOOR, room_for_attempts, unexplained
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
 NEVER = np.array([213, 0, 0])

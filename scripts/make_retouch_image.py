@@ -13,8 +13,8 @@ from PIL import Image
 
 import panfocus as pf
 from make_doc_images import beside, save, titled
-from panfocus.io.find import find_inputs
-from panfocus.io.read import read_stack
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_stack
 from panfocus.retouch import Stroke, Strokes, apply_strokes
 
 FIBRE = Stroke(

@@ -186,7 +186,7 @@ def read_verdict(path: Path) -> str:
     """Read every frame of a file: "decoded", "refused" and why, or else what is wrong with the reader."""
     from panfocus.errors import PanfocusError
     from panfocus.io.headers import read_headers
-    from panfocus.io.read import read_image, read_stack
+    from panfocus.io.read_stack import read_image, read_stack
 
     try:
         if len(read_headers([path])) > 1:

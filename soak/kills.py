@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 OUTPUTS = ("fused.tif", "labels.png", "report.json")
 OLD = b"what was there before"

@@ -13,13 +13,38 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from panfocus.cli import main
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 from small_sets import SMALL, write_small_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
 GOLDEN = DATA.parent / "golden"
 Ran = namedtuple("Ran", "code out err")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-messages", action="store_true", help="rewrite tests/messages.json")
+
+
+@pytest.fixture
+def message(request):
+    """Compare a text that users read with its entry in tests/messages.json.
+
+    `message(name, text, **values)`: each of the values in the text, such as a path, is replaced by its name
+    in angle brackets. `make messages` rewrites the file.
+    """
+    file = Path(__file__).parent / "messages.json"
+
+    def check(name, text, **values):
+        for key, value in sorted(values.items(), key=lambda item: -len(str(item[1]))):
+            text = text.replace(str(value), f"<{key}>")
+        known = json.loads(file.read_text("utf-8"))
+        if request.config.getoption("--update-messages"):
+            known[name] = text
+            file.write_text(json.dumps(known, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
+        assert known.get(name) == text, "the wording changed; if it is better, run: make messages"
+
+    return check
 
 
 @pytest.fixture

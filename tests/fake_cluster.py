@@ -45,5 +45,5 @@ def fake_cluster(memory_limit=0):
         clients.append(FakeClient(memory_limit))
         return clients[-1]
 
-    with patch("panfocus.cluster.connection.connect", connect):
+    with patch("panfocus.parallel.connection.connect", connect):
         yield clients

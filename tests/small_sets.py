@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 from panfocus.metrics import matlab_gray
 from panfocus.reproduce import Plan
 from panfocus.reproduce.drawing import Box

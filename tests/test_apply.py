@@ -72,8 +72,8 @@ def test_the_layers_do_not_change_the_result_and_come_only_when_asked_for(frames
 
 
 def test_neither_tiles_nor_threads_nor_the_disk_change_a_layer(frames):
-    from panfocus.execute import run
     from panfocus.methods import get_method
+    from panfocus.tiling import run
 
     whole = run(get_method("panfocus"), frames, maps=("votes", "log_odds"))
     with scratch_frames((4, 70, 90), np.dtype(np.uint16)) as votes:

@@ -7,7 +7,7 @@ from benchmarks.large_stacks import BLURS, NOISE, blurs, need_room, render, surf
 from benchmarks.mosaics import Picture
 
 from panfocus._threads import limit_threads
-from panfocus.io.read import read_stack
+from panfocus.io.read_stack import read_stack
 
 SHAPE = (90, 130)
 

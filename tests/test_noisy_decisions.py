@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import panfocus as pf
 from panfocus.compare import Scene
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 @pytest.fixture(scope="module")

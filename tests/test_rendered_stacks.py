@@ -9,7 +9,7 @@ from benchmarks.rendered_stacks import SETTINGS, TEXTURES, RenderedScene, measur
 
 import panfocus as pf
 from panfocus.compare import find_groups
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.simulate import Truth
 
 SHAPE = (40, 60)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks import rivals
 
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 
 def test_rivals_write_one_result_per_scene_into_a_folder_each(

@@ -7,7 +7,7 @@ from benchmarks import whole_program
 from benchmarks._data import Cost, measure_process
 from benchmarks.whole_program import beside_rivals, fuse_command, run_long, write_pair
 
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.read_stack import read_image, read_stack
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus._float import SUPPORTED_DTYPES
+from panfocus._intensity import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 from panfocus.stack import Chosen, Frames, in_native_order
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus._kernel_filters import AT_ONCE, filter_both_ways
 
 

@@ -1,59 +1,124 @@
-"""What can go wrong, as classes: everything panfocus raises on purpose is a PanfocusError."""
+"""Exceptions and notices: a message, its facts, and an optional hint that each front end words itself."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+_SETTING = re.compile(r"`(\w+)`")
 
 
 class PanfocusError(Exception):
-    """Base of all errors raised on purpose; its text is one line that says what to do."""
+    """Base class of all errors that panfocus raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        One or two sentences that say what is wrong. A setting is written as its Python name in backticks,
+        such as `max_memory`; the command line shows it as a flag, the page as a label.
+    hint : str, optional
+        Key of a remedy that differs between front ends, such as "skip_bad". See `Wording`.
+    **facts
+        Values that the message reports, for programs: `file`, `setting`, `got`, `needed`, `frames`.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, **facts: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.facts = facts
+
+    def __str__(self) -> str:
+        return PYTHON.text(self)
 
 
 class InputError(PanfocusError, ValueError):
     """An argument, a setting or the frames themselves cannot be used."""
 
 
+class UsageError(InputError):
+    """The command or the form was filled in wrongly, whatever the files contain."""
+
+
 class FileError(PanfocusError, OSError):
-    """A file cannot be read or written, or does not hold what its name promises."""
+    """A file cannot be read or written, or its content is not what its name promises."""
 
 
 class AlignmentError(PanfocusError):
-    """Frames that cannot be brought to lie on the others; `frames` are their numbers, from 0."""
-
-    def __init__(self, message: str, frames: tuple[int, ...]) -> None:
-        super().__init__(message)
-        self.frames = frames
+    """Frames cannot be aligned; the fact `frames` lists their numbers, from 0."""
 
 
 class MissingExtraError(PanfocusError):
-    """A library that an extra of panfocus brings is not installed."""
+    """An optional library is not installed; the fact `extra` names the extra that installs it."""
 
 
 class NotEnoughMemoryError(InputError):
-    """More memory would be needed than may be taken; `needed` are the bytes."""
-
-    def __init__(self, message: str, needed: int) -> None:
-        super().__init__(message)
-        self.needed = needed
+    """The work needs more memory than is allowed; the fact `needed` is the number of bytes."""
 
 
-def needs_extra(what: str, packages: str, extra: str) -> str:
-    """Say that something needs packages, and how to get them: an extra of panfocus brings them."""
-    return f"{what} needs {packages}: {how_to_get(extra)}"
+@dataclass(frozen=True)
+class Notice:
+    """Something users should know about a result that is not an error."""
+
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        return PYTHON.text(self)
 
 
-def how_to_get(extra: str) -> str:
-    """Return the command that installs an extra of panfocus."""
-    return f"pip install 'panfocus[{extra}]'"
+@dataclass(frozen=True)
+class Wording:
+    """How one front end names settings and words hints.
+
+    Attributes
+    ----------
+    setting : callable
+        Returns the name of a setting for users, such as `--max-memory` for `max_memory`.
+    hints : mapping of str to str
+        The sentence for each hint key. It may use the error's facts, such as `{file}`.
+    """
+
+    setting: Callable[[str], str]
+    hints: Mapping[str, str]
+
+    def text(self, said: "PanfocusError | Notice | str") -> str:
+        """Return the text of an error or a notice for users of this front end."""
+        if isinstance(said, str):
+            return self.name_settings(said)
+        hint = self.hints.get(said.hint or "", "")
+        facts = said.facts if isinstance(said, PanfocusError) else {}
+        return self.name_settings(f"{said.message} {hint.format_map(facts)}".rstrip())
+
+    def name_settings(self, text: str) -> str:
+        """Replace every setting in backticks by its name for users."""
+        return _SETTING.sub(lambda match: self.setting(match[1]), text)
 
 
-class UsageError(InputError):
-    """The command or the form is wrong, not what was found in a file."""
+PYTHON = Wording(
+    setting=lambda name: f"`{name}`",
+    hints={
+        "align_off": 'Leave the frame out, or fuse with align="off".',
+        "choose_reference": "Choose another `reference`.",
+        "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
+        "more_memory": "Increase `max_memory`, or use fewer or smaller frames.",
+        "skip_bad": "Leave the frame out.",
+    },
+)
+
+
+def missing_extra(feature: str, packages: str, extra: str) -> MissingExtraError:
+    """Return the error for a feature whose optional packages are not installed."""
+    return MissingExtraError(f"{feature} needs {packages}.", hint="install_extra", extra=extra)
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Count an argument that is refused inside as wrong usage."""
+    """Turn every InputError raised inside into a UsageError."""
     try:
         yield
+    except UsageError:
+        raise
     except InputError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.message, hint=error.hint, **error.facts) from error

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus import _checks, execute
-from panfocus._float import IntensityScale
+from panfocus import _checks, tiling
+from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
-from panfocus.compose import by_labels, by_votes
-from panfocus.defects import find_hot_pixels
+from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
-from panfocus.exposure import measure_exposure
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
+from panfocus.preprocess import find_hot_pixels, measure_exposure
 from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
 from panfocus.stack import Frames
 
@@ -39,7 +38,7 @@ def fuse(
     threads: int | None = None,
     max_memory: int | None = None,
     maps: Collection[str] | None = None,
-    allocate: execute.Allocate = np.empty,
+    allocate: tiling.Allocate = np.empty,
     progress: Progress = silent,
     watch: Watch = unwatched,
     **settings: Any,
@@ -98,22 +97,22 @@ def fuse(
     if not dataclasses.is_dataclass(chosen):
         raise InputError(f"method must be a name or a method, got {method!r}")
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
-        frames = execute.stacked(frames)
+        frames = tiling.stacked(frames)
     lazy = _checks.is_lazy(frames)
     if lazy and refine:
         raise InputError(
             "refine needs the whole image at once; fuse lazy arrays without, or np.asarray(frames)"
         )
-    stack = _checks.frames_array(execute.BlockFrames(frames) if lazy else frames)
+    stack = _checks.frames_array(tiling.BlockFrames(frames) if lazy else frames)
     started = time.perf_counter()
     with limit_threads(threads):
         found = find_corrections(stack, hot_pixels=hot_pixels, exposure=exposure)
-        if isinstance(stack, execute.BlockFrames):
-            result = execute.run_lazily(
+        if isinstance(stack, tiling.BlockFrames):
+            result = tiling.run_lazily(
                 chosen, stack, found, maps=maps, max_memory=max_memory, threads=threads
             )
         else:
-            result = execute.run(
+            result = tiling.run(
                 chosen,
                 found.of(stack),
                 progress,
@@ -150,13 +149,13 @@ def corrected(frames: Frames, *, hot_pixels: str, exposure: str) -> tuple[Frames
     return found.of(frames), found.report()
 
 
-def find_corrections(frames: Frames, *, hot_pixels: str, exposure: str) -> execute.Corrections:
+def find_corrections(frames: Frames, *, hot_pixels: str, exposure: str) -> tiling.Corrections:
     """Look for what has to be corrected; the options are those of `fuse`."""
     _checks.one_of("exposure", exposure, EXPOSURE)
     _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
     hot = find_hot_pixels(frames, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
     repaired = hot.repair(frames) if hot else frames
-    return execute.Corrections(hot, measure_exposure(repaired) if exposure == "auto" else None)
+    return tiling.Corrections(hot, measure_exposure(repaired) if exposure == "auto" else None)
 
 
 def repair_hot_pixels(frames: Frames, how: str) -> tuple[Frames, dict[str, Any]]:

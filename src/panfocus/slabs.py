@@ -12,9 +12,9 @@ from panfocus import _checks, pipeline
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError
-from panfocus.execute import Allocate
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult
 from panfocus.stack import Frames, slab_of
+from panfocus.tiling import Allocate
 
 COMPOSED = ("labels", "depth")  # maps of the slabs that make up those of the whole
 JUDGED = "never_in_focus"  # told of the last picture

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 def frames(n=3, size=(90, 120), seed=7):

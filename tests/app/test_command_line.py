@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from panfocus.app.command import as_request, command_line
-from panfocus.cli.app import app
+from panfocus.app.request_builder import as_request, command_line
+from panfocus.cli._commands import commands as app
 from panfocus.errors import InputError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -18,7 +18,7 @@ PICTURE = Outputs(image=Path("fused.tif"))
 def as_typed(line, monkeypatch) -> Request:
     """Return what `panfocus fuse` makes of a line that a shell has taken apart."""
     requests = []
-    monkeypatch.setattr("panfocus.job.run.run", lambda request, *_, **__: requests.append(request))
+    monkeypatch.setattr("panfocus.job.runner.run", lambda request, *_, **__: requests.append(request))
     name, *words = shlex.split(line)
     assert name == "panfocus"
     outcome = CliRunner().invoke(app, words)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from app_server import wait
 
-from panfocus.app.store import Store
-from panfocus.io.write import write_image
+from panfocus.app.work_folder import Store
+from panfocus.io.encode import write_image
 
 
 @pytest.fixture

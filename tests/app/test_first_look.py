@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from app_server import running_server, wait
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 SIZE = (3000, 4000, 3)  # 12 megapixels
 

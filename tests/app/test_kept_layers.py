@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from panfocus._threads import limit_threads
-from panfocus.app.layers import (
+from panfocus.app.result_layers import (
     changed_layer,
     check_room,
     display_of,
@@ -14,7 +14,7 @@ from panfocus.app.layers import (
     level_name,
 )
 from panfocus.errors import FileError
-from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.npy_store import KeptArrays
 from panfocus.show.pyramid import halved
 
 

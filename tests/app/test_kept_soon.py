@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from panfocus.app import store
+from panfocus.app import work_folder
 from panfocus.app.events import Events
-from panfocus.app.store import Shelf, now
-from panfocus.io.files import write_files
+from panfocus.app.work_folder import Shelf, now
+from panfocus.io.atomic_files import write_files
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def kept(shelf, thing):
 
 def test_many_changes_at_once_are_kept_by_few_writings_and_the_last_is_there(shelf, thing, monkeypatch):
     written = []
-    monkeypatch.setattr(store, "write_files", lambda *a, **k: written.append(a) or write_files(*a, **k))
+    monkeypatch.setattr(work_folder, "write_files", lambda *a, **k: written.append(a) or write_files(*a, **k))
 
     async def change(number):
         thing["n"] = number
@@ -82,7 +82,7 @@ def test_what_is_removed_meanwhile_does_not_come_back(shelf, thing):
 
 def test_others_are_kept_while_the_gigabytes_of_one_are_being_removed(shelf, thing, monkeypatch):
     other = {"id": shelf.new_id(), "created": now(), "n": 0}
-    rmtree, may_remove = store.shutil.rmtree, threading.Event()
+    rmtree, may_remove = work_folder.shutil.rmtree, threading.Event()
 
     def slow(*arguments, **options):
         assert may_remove.wait(10)
@@ -99,14 +99,14 @@ def test_others_are_kept_while_the_gigabytes_of_one_are_being_removed(shelf, thi
             may_remove.set()
             await asyncio.gather(removing, saving)
 
-    monkeypatch.setattr(store.shutil, "rmtree", slow)
+    monkeypatch.setattr(work_folder.shutil, "rmtree", slow)
     asyncio.run(run())
     assert kept(shelf, other) == 1
 
 
 def test_what_a_kill_has_left_of_a_removal_goes_at_the_next_start(shelf, thing, tmp_path, monkeypatch):
     with monkeypatch.context() as killed:
-        killed.setattr(store.shutil, "rmtree", lambda *_, **__: None)
+        killed.setattr(work_folder.shutil, "rmtree", lambda *_, **__: None)
         asyncio.run(shelf.remove(thing["id"]))
     assert len(list(tmp_path.iterdir())) == 1
     assert Shelf(tmp_path, "stack").all() == []

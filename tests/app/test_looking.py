@@ -4,11 +4,11 @@ import asyncio
 import json
 from types import SimpleNamespace
 
+from panfocus.app.allowed_folders import Folders
 from panfocus.app.events import Events
-from panfocus.app.folders import Folders
-from panfocus.app.looking import Looker
+from panfocus.app.frame_scanner import Looker
 from panfocus.app.stacks import Stacks
-from panfocus.app.store import Store
+from panfocus.app.work_folder import Store
 from panfocus.app.workers import TaskFailed
 
 

@@ -85,7 +85,7 @@ def test_a_stack_opens_with_its_picture_in_sight_though_the_start_page_was_scrol
     expect(page.locator(".earlier li").first).to_be_visible()
     page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
     assert page.evaluate("scrollY") > 0
-    page.evaluate("(stack) => panfocus.select(stack)", stack)
+    page.evaluate("(stack) => panfocus.decide(stack)", stack)
     expect(page.locator("#viewer")).to_be_visible()
     page.wait_for_function("() => panfocus.viewer?.panes.main.loaded")
     assert page.evaluate("scrollY") == 0

@@ -8,7 +8,7 @@ import pytest
 import small_stacks
 from page_steps import Visit
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect

@@ -8,7 +8,7 @@ import small_stacks
 from app_server import running_server
 from page_steps import DROP
 
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect

@@ -11,11 +11,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from panfocus.app import retouching
-from panfocus.app.answers import HANDLERS
-from panfocus.app.layers import keep_layer, level_name
-from panfocus.app.store import Store, now
+from panfocus.app.responses import HANDLERS
+from panfocus.app.result_layers import keep_layer, level_name
+from panfocus.app.work_folder import Store, now
 from panfocus.errors import FileError
-from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.npy_store import KeptArrays
 from panfocus.retouch import Stroke, Strokes, apply_strokes, parse_strokes
 from panfocus.show.pyramid import halved, n_levels
 

@@ -76,7 +76,7 @@ def test_what_is_needed_is_unfolded(visit, serves):
     expect(page.locator("#side")).to_be_visible()
     page.get_by_role("button", name="Frames and settings").click()
     # Another stack has no picture yet: whatever is folded, there is the button that makes one.
-    page.evaluate("(id) => panfocus.select(id)", _another(serves))
+    page.evaluate("(id) => panfocus.decide(id)", _another(serves))
     expect(page.locator("#fuse")).to_be_visible()
     expect(page.locator(".fold").locator("visible=true")).to_have_count(0)
 

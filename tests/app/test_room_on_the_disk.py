@@ -7,14 +7,14 @@ import small_stacks
 from app_server import running_server, wait
 from page_steps import FOR_LONG, Visit
 
-from panfocus.app import layers
+from panfocus.app import result_layers
+from panfocus.app.allowed_folders import Folders
 from panfocus.app.events import Events
-from panfocus.app.folders import Folders
 from panfocus.app.stacks import Stacks
-from panfocus.app.store import Store
 from panfocus.app.words import MAKE_ROOM, on_page
+from panfocus.app.work_folder import Store
 from panfocus.errors import FileError
-from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.npy_store import KeptArrays
 
 MB = 1_000_000
 
@@ -134,7 +134,7 @@ def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):
     full = shutil.disk_usage(tmp_path)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
     with pytest.raises(FileError) as told:
-        layers.keep_layer(KeptArrays(tmp_path), "retouched", small_stacks.frames()[0])
+        result_layers.keep_layer(KeptArrays(tmp_path), "retouched", small_stacks.frames()[0])
     assert on_page(str(told.value)).endswith(f"0 MB are free; {MAKE_ROOM}")
     with pytest.raises(FileError, match="0 MB are free; delete results or stacks that you no longer need"):
-        layers.check_room(KeptArrays(tmp_path), small_stacks.frames())
+        result_layers.check_room(KeptArrays(tmp_path), small_stacks.frames())

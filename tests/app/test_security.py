@@ -8,7 +8,7 @@ import httpx
 import pytest
 from app_server import headers_of, raw, running_server, tree, wait
 
-from panfocus.app.answers import MOST_JSON
+from panfocus.app.responses import MOST_JSON
 from panfocus.app.stacks import MOST_FRAMES
 from panfocus.retouch.strokes import MOST_POINTS, MOST_STROKES, Stroke
 

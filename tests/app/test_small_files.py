@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from panfocus.app.answers import Refusal, small_file
+from panfocus.app.responses import Refusal, small_file
 
 
 def test_a_file_that_is_replaced_while_it_is_sent_is_the_one_that_was_asked_for(tmp_path):

@@ -14,8 +14,8 @@ import pytest
 import small_stacks
 from app_server import running_server, wait
 
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 
 
 def send(server, paths, name="sent"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from panfocus.app.tasks import check
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 @pytest.fixture

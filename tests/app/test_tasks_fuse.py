@@ -12,20 +12,20 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
-from panfocus.app.command import command_line
-from panfocus.app.sources import is_as_fused
+from panfocus.app.file_stamps import is_as_fused
+from panfocus.app.request_builder import command_line
+from panfocus.app.saved_result import Kept
 from panfocus.app.tasks import estimate, export, fuse
-from panfocus.app.tasks.telling import LiveMap, Teller
+from panfocus.app.tasks.progress_events import LiveMap, Teller
 from panfocus.cli import main
-from panfocus.io.kept_arrays import KeptArrays
-from panfocus.io.ramp import coloured
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
-from panfocus.job.kept import Kept
+from panfocus.io.encode import write_image
+from panfocus.io.npy_store import KeptArrays
+from panfocus.io.read_stack import read_image
 from panfocus.job.outputs import Outputs
-from panfocus.job.plain import plain, restored
 from panfocus.job.request import Request
+from panfocus.job.serialization import plain, restored
 from panfocus.methods import FusionResult
+from panfocus.show.colormap import coloured
 
 N = 3
 
@@ -293,7 +293,7 @@ def test_the_estimate_counts_compiling_while_nothing_is_compiled(tmp_path, frame
         outputs=Outputs(image=tmp_path / "fused.png"),
     )
     kept = [True, False]
-    monkeypatch.setattr("panfocus._compile.any_kept", lambda *parts: kept.pop(0))
+    monkeypatch.setattr("panfocus._numba.any_kept", lambda *parts: kept.pop(0))
     told = [estimate.run({"request": plain(request)}, lambda event: None) for _ in range(2)]
     assert [each["compiling"] for each in told] == [0.0, estimate.SECONDS_TO_COMPILE]
     assert told[1]["seconds"] == pytest.approx(told[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

@@ -25,7 +25,7 @@ def tell(chromium, serves):
         fresh |= {"said": [], "warnings": [], "options": {}, "command": "", "created": 1, "ended": None}
         fresh |= {"id": "told", "stack": made["id"], "kind": "fuse", "name": "1. panfocus", "started": 1}
         page.evaluate("(job) => panfocus.accept({ kind: 'job', job })", fresh | job)
-        page.evaluate("([stack, job]) => panfocus.select(stack, job)", [made["id"], "told"])
+        page.evaluate("([stack, job]) => panfocus.decide(stack, job)", [made["id"], "told"])
         return page
 
     yield told

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from panfocus.app.answers import Refusal
+from panfocus.app.responses import Refusal
 from panfocus.app.uploads import Limits, Uploads, safe_name
 from panfocus.errors import FileError
 

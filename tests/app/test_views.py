@@ -12,13 +12,13 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from panfocus.app import views
-from panfocus.app.answers import HANDLERS
-from panfocus.app.layers import keep_display, keep_layer
+from panfocus.app.responses import HANDLERS
+from panfocus.app.result_layers import keep_display, keep_layer
 from panfocus.app.serve import _listener
-from panfocus.app.store import Store, now
-from panfocus.io.kept_arrays import KeptArrays
-from panfocus.io.ramp import ramp
-from panfocus.show.colours import MASK_COLOURS
+from panfocus.app.work_folder import Store, now
+from panfocus.io.npy_store import KeptArrays
+from panfocus.show.colormap import ramp
+from panfocus.show.map_colors import MASK_COLOURS
 from panfocus.show.pyramid import halved
 
 HEIGHT, WIDTH, N = 1100, 700, 3

@@ -18,7 +18,7 @@ from app_server import wait
 from page_steps import FOR_LONG, Visit, states
 from PIL import Image
 
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 SIZE = (520, 620)  # more than a tile
 LARGE = (900, 1100)  # many tiles: `coupled` takes long enough for its map to be seen growing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from panfocus.app.words import COMMANDS, CONTROLS, OPTION, REMEDIES, on_page
-from panfocus.job import forms
+from panfocus.job import option_schema
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
@@ -59,7 +59,10 @@ def test_every_remedy_is_one_of_a_message(texts):
 
 
 def test_every_control_is_on_the_page():
-    fields = [*forms.options(), *(field for method in forms.methods() for field in method["fields"])]
+    fields = [
+        *option_schema.options(),
+        *(field for method in option_schema.methods() for field in method["fields"]),
+    ]
     labels = {field["name"].replace("_", " ").capitalize() for field in fields}
     static = PACKAGE / "app" / "static"
     written = "".join(path.read_text("utf-8") for path in (static / "index.html", *static.rglob("js/*.js")))

@@ -4,13 +4,13 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from waits import SECONDS
 
-from panfocus.batch import find
+from panfocus.batch import find_stacks
+from panfocus.batch.batch_run import plan
 from panfocus.batch.names import RECORD
-from panfocus.batch.run import plan
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
-from panfocus.job.run import run
+from panfocus.job.runner import run
 
 
 class Deaf:
@@ -22,7 +22,7 @@ class Deaf:
 
 def planned(data, output, **settings):
     """Return the tasks of a batch of all stacks below a folder."""
-    stacks = find.by_folders(data, without=output).stacks
+    stacks = find_stacks.by_folders(data, without=output).stacks
     like = Request(inputs=(), outputs=Outputs(), **settings)
     return plan(stacks, output, like, folder=data, file_format="png", maps=())
 

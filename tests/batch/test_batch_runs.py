@@ -11,10 +11,10 @@ import pytest
 from stacks import check_complete, damage, finish, n_finished, planned, write_stacks
 from waits import HAPPENED, fuse_and_wait, held, wait_until
 
-from panfocus.batch.run import _performed, batch_folder, plan, run_batch
+from panfocus.batch.batch_run import _performed, batch_folder, plan, run_batch
+from panfocus.batch.stack_task import fuse_stack
 from panfocus.batch.summary import Summary
-from panfocus.batch.work import fuse_stack
-from panfocus.io import files
+from panfocus.io import atomic_files
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
@@ -34,7 +34,7 @@ def test_40_stacks_with_a_killed_process_and_a_damaged_file(tmp_path, monkeypatc
         os.kill(killed[0], signal.SIGKILL)
         (tmp_path / HAPPENED).touch()
 
-    monkeypatch.setattr("panfocus.batch.run.fuse_stack", fuse_and_wait)
+    monkeypatch.setattr("panfocus.batch.batch_run.fuse_stack", fuse_and_wait)
     tasks = planned(data, output)
     warned = []
     killer = threading.Thread(target=kill_in_the_middle)
@@ -64,9 +64,9 @@ def test_workers_share_the_cores_and_the_memory(tmp_path, monkeypatch, cores, wo
         given.update(options, n_processes=n_processes, requests=[task.request for (task,) in tasks])
         yield from ()
 
-    monkeypatch.setattr("panfocus.batch.run.available_cores", lambda: cores)
-    monkeypatch.setattr("panfocus.perform.in_processes", note)
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr("panfocus.batch.batch_run.available_cores", lambda: cores)
+    monkeypatch.setattr("panfocus.parallel.run_tasks.in_processes", note)
+    monkeypatch.setattr("panfocus._memory.free_memory", lambda: 8_000_000_000)
     stacks = dict.fromkeys("abc", (tmp_path / "a.png", tmp_path / "b.png"))
     tasks = plan(
         stacks, tmp_path, Request(inputs=(), outputs=Outputs()), folder=tmp_path, file_format="png", maps=()
@@ -106,7 +106,7 @@ def test_a_run_that_was_ended_goes_on_when_started_again(tmp_path, command, how)
 
 def test_without_dask_a_scheduler_is_refused_before_stacks_are_looked_for(tmp_path, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.setattr("panfocus.batch.find.by_folders", pytest.fail)
+    monkeypatch.setattr("panfocus.batch.find_stacks.by_folders", pytest.fail)
     ran = run("batch", tmp_path, "-o", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "panfocus: --scheduler needs Dask: pip install 'panfocus[dask]'\n"
@@ -186,16 +186,16 @@ def test_a_worker_does_not_take_away_the_folder_that_another_has_just_made(tmp_p
     write_stacks(data, ["a", "a/b"])
     damage(data / "a" / "b.png")
     outer, inner = planned(data, output)
-    make = files.make_folder
+    make = atomic_files.make_folder
 
     def with_another_at_work(folder):
         make(folder)
-        monkeypatch.setattr(files, "make_folder", make)
+        monkeypatch.setattr(atomic_files, "make_folder", make)
         assert "cut off before its end" in fuse_stack(outer).error
 
     with batch_folder(output, ["a", "a/b"]):
         Summary(output, ["a", "a/b"], run=1).write({})
-        monkeypatch.setattr(files, "make_folder", with_another_at_work)
+        monkeypatch.setattr(atomic_files, "make_folder", with_another_at_work)
         assert "cut off before its end" in fuse_stack(outer).error
         assert fuse_stack(inner).error is None
 
@@ -231,7 +231,7 @@ def test_names_that_a_disk_does_not_tell_apart_are_refused_before_anything_is_wr
     tmp_path, run, monkeypatch
 ):
     write_stacks(tmp_path / "data", ["Well", "well"])
-    monkeypatch.setattr("panfocus.io.files.ignores_case", lambda _: True)
+    monkeypatch.setattr("panfocus.io.atomic_files.ignores_case", lambda _: True)
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "new" / "out")
     assert ran.code == 1
     assert "the results of the stacks 'Well' and 'well' would go to one folder" in ran.err

@@ -16,13 +16,13 @@ from stacks import check_complete, damage, finish, n_finished, planned, write_st
 from waits import HAPPENED, fuse_and_wait, wait_until
 
 from fake_cluster import MOST_BYTES, fake_cluster
-from panfocus import cluster
-from panfocus._processes import Lost
-from panfocus.batch.run import batch_folder, finished_before, plan, run_batch
-from panfocus.cluster.crew import Crew
+from panfocus import parallel
+from panfocus.batch.batch_run import batch_folder, finished_before, plan, run_batch
 from panfocus.errors import InputError, PanfocusError
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
+from panfocus.parallel.processes import Lost
+from panfocus.parallel.workers import Crew
 
 N_STACKS = 40
 
@@ -116,11 +116,11 @@ def test_40_stacks_with_a_killed_worker_a_cut_connection_and_a_damaged_file(
         (tmp_path / HAPPENED).touch()
 
     said, warned = [], []
-    monkeypatch.setattr("panfocus.batch.run.fuse_stack", fuse_and_wait)
+    monkeypatch.setattr("panfocus.batch.batch_run.fuse_stack", fuse_and_wait)
     tasks = planned(data, output)
     address = f"tcp://127.0.0.1:{proxy.port}"
     with (
-        cluster.connected(address, said.append) as connection,
+        parallel.connected(address, said.append) as connection,
         batch_folder(output, names),
         in_the_middle(output, happen),
     ):
@@ -169,7 +169,7 @@ def test_a_task_grows_with_the_names_of_its_files_alone(tmp_path):
 
 
 def performed(work, tasks, address):
-    with cluster.connected(address, print) as connection:
+    with parallel.connected(address, print) as connection:
         return dict(connection.perform(work, tasks))
 
 
@@ -199,9 +199,9 @@ def test_what_helps_a_lost_stack_depends_on_who_was_at_it(tmp_path, monkeypatch,
     """`--scheduler` refuses `--workers`."""
     write_stacks(tmp_path / "data", ["a"])
     (task,) = planned(tmp_path / "data", tmp_path / "out")
-    monkeypatch.setattr("panfocus.batch.run.perform", lambda *_, **__: iter([(0, Lost(4))]))
+    monkeypatch.setattr("panfocus.batch.batch_run.perform", lambda *_, **__: iter([(0, Lost(4))]))
     with batch_folder(tmp_path / "out", ["a"]), fake_cluster():
-        connection = cluster.Cluster("tcp://far:8786", print) if on_cluster else None
+        connection = parallel.Cluster("tcp://far:8786", print) if on_cluster else None
         (outcome,) = run_batch(
             [task], done=[], warn=print, progress=lambda *_: None, cluster=connection, processes=1
         )
@@ -210,8 +210,8 @@ def test_what_helps_a_lost_stack_depends_on_who_was_at_it(tmp_path, monkeypatch,
 
 def test_a_worker_takes_no_more_memory_than_its_share(local_cluster):
     """Of 2 GB: Dask moves things to the disk from 70 % on."""
-    assert performed(cluster.memory_of_task, [()], local_cluster.scheduler_address) == {0: 1_400_000_000}
-    assert cluster.memory_of_task() is None  # here, where no worker is
+    assert performed(parallel.memory_of_task, [()], local_cluster.scheduler_address) == {0: 1_400_000_000}
+    assert parallel.memory_of_task() is None  # here, where no worker is
 
 
 def hold(folder, number, held):
@@ -238,14 +238,14 @@ def test_a_task_that_somebody_cancels_is_begun_again_over_the_same_connection(lo
     said = []
     thread = threading.Thread(target=cancel)
     thread.start()
-    with cluster.connected(local_cluster.scheduler_address, said.append) as connection:
+    with parallel.connected(local_cluster.scheduler_address, said.append) as connection:
         found = dict(connection.perform(hold, [(tmp_path, n, held) for n in range(2)]))
     thread.join()
     assert (found, said) == ({0: 0, 1: 2}, [])
 
 
 def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
+    monkeypatch.setattr("panfocus.parallel.workers.SECONDS_BETWEEN_CALLS", 0.1)
     said, looks = [], []
     look = Crew.look
     monkeypatch.setattr(Crew, "look", lambda self, client: looks.append(look(self, client)))
@@ -263,7 +263,7 @@ def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(
         address = started.scheduler_address
         thread = threading.Thread(target=go_and_come_back)
         thread.start()
-        with cluster.connected(address, said.append) as connection:
+        with parallel.connected(address, said.append) as connection:
             found = dict(connection.perform(hold, [(tmp_path, n, {0, 1}) for n in range(2)]))
         thread.join()
     assert found == {0: 0, 1: 2}
@@ -274,14 +274,14 @@ def test_it_is_told_once_that_all_workers_have_gone_and_once_that_some_are_back(
 
 
 def compile_something(number):
-    logging.getLogger("panfocus._compile").info("compiling for this machine")
+    logging.getLogger("panfocus._numba").info("compiling for this machine")
     return number
 
 
 def test_it_is_told_once_that_workers_compile(local_cluster, caplog):
-    caplog.set_level(logging.INFO, "panfocus._compile")
+    caplog.set_level(logging.INFO, "panfocus._numba")
     assert len(performed(compile_something, [(n,) for n in range(4)], local_cluster.scheduler_address)) == 4
-    assert [record.getMessage() for record in caplog.records if record.name == "panfocus._compile"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "panfocus._numba"] == [
         "on the workers: compiling for this machine"
     ]
 
@@ -291,11 +291,11 @@ def double(number):
 
 
 def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 1.0)
-    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_LOST", 0.0)
+    monkeypatch.setattr("panfocus.parallel.connection.SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr("panfocus.parallel.connection.SECONDS_LOST", 0.0)
     host, port = local_cluster.scheduler_address.removeprefix("tcp://").split(":")
     proxy = Proxy((host, int(port)))
-    with cluster.connected(f"tcp://127.0.0.1:{proxy.port}", print) as connection:
+    with parallel.connected(f"tcp://127.0.0.1:{proxy.port}", print) as connection:
         results = connection.perform(double, ((n,) for n in range(3000)))
         next(results)
         proxy.cut()
@@ -307,13 +307,13 @@ def test_a_scheduler_that_stays_away_ends_the_run_with_one_line(local_cluster, m
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here"])
 def test_no_scheduler_is_one_line_that_says_what_to_do(address, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("panfocus.parallel.connection.SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(InputError, match=f"--scheduler {address}: no Dask scheduler answers.*dask scheduler"):
-        cluster.connect(address)
+        parallel.connect(address)
 
 
 def test_a_wrong_address_is_told_before_anything_is_written(tmp_path, run, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.connection.SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("panfocus.parallel.connection.SECONDS_TO_ANSWER", 0.5)
     write_stacks(tmp_path / "data", ["a"])
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
     assert ran.code == 1

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from stacks import check_complete, damage, planned, write_stacks
 
-from panfocus.batch.run import batch_folder, finished_before, run_batch
-from panfocus.batch.work import fuse_stack
+from panfocus.batch.batch_run import batch_folder, finished_before, run_batch
+from panfocus.batch.stack_task import fuse_stack
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from panfocus.batch import find
+from panfocus.batch import find_stacks
 from panfocus.errors import FileError, InputError
 
 
@@ -33,18 +33,18 @@ def left_of(found, folder):
 def test_every_folder_with_two_images_is_a_stack_in_natural_order(tmp_path):
     touch(tmp_path, "a/z10.tif", "a/z9.tif", "a/notes.txt", "b/c/1.png", "b/c/2.png", "b/single.png")
     touch(tmp_path, "loose.png", ".hidden/1.png", ".hidden/2.png")
-    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert names_of(found, tmp_path) == {"a": ["a/z9.tif", "a/z10.tif"], "b/c": ["b/c/1.png", "b/c/2.png"]}
     assert left_of(found, tmp_path) == ["b/single.png", "loose.png"]
 
 
 def test_stores_are_told_of_and_not_looked_into(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png", "a/slide.ome.zarr/0/x/1.png", "a/slide.ome.zarr/0/x/2.png")
-    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["a"]
     assert left_of(found, tmp_path) == ["a/slide.ome.zarr"]
     touch(tmp_path, "wells/1.zarr/zarr.json", "wells/2.zarr/zarr.json")
-    for by in (find.by_folders, find.by_files):
+    for by in (find_stacks.by_folders, find_stacks.by_files):
         with pytest.raises(InputError, match=r"1\.zarr: an OME-Zarr store is fused by itself"):
             by(tmp_path / "wells", without=tmp_path / "out")
 
@@ -53,7 +53,7 @@ def test_pictures_that_are_not_read_are_told_of_with_their_stack_or_as_left(tmp_
     touch(tmp_path, "a/1.png", "a/2.png", "a/3.bmp", "b/1.png", "b/2.png", "c/1.heic", "c/2.heic")
     (tmp_path / "b" / "no-name").write_bytes(b"\x89PNG\r\n\x1a\n....")  # a picture by its content
     (tmp_path / "b" / "notes.txt").write_text("mine")
-    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert found.unread == {
         "a": f"left out: 1 picture in {tmp_path / 'a'} of no kind that panfocus reads there (3.bmp)",
         "b": f"left out: 1 picture in {tmp_path / 'b'} of no kind that panfocus reads there (no-name)",
@@ -64,7 +64,7 @@ def test_pictures_that_are_not_read_are_told_of_with_their_stack_or_as_left(tmp_
 
 def test_a_picture_that_is_not_read_belongs_to_the_stack_that_its_name_fits(tmp_path):
     touch(tmp_path, "A_z1.tif", "A_z2.tif", "A_z3.bmp", "B_z1.tif", "B_z2.tif", "C_z1.bmp", "map.bmp")
-    found = find.by_pattern(tmp_path, r"(?P<stack>.)_z\d+\..+", without=tmp_path / "out")
+    found = find_stacks.by_pattern(tmp_path, r"(?P<stack>.)_z\d+\..+", without=tmp_path / "out")
     assert list(found.stacks) == ["A", "B"]
     assert list(found.unread) == ["A"] and "(A_z3.bmp)" in found.unread["A"]
     assert left_of(found, tmp_path) == ["C_z1.bmp", "map.bmp"]
@@ -74,20 +74,20 @@ def test_results_of_batches_are_no_stacks(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png", "out/a/fused.png", "out/a/labels.png")
     touch(tmp_path, "older/a/fused.png", "older/a/thumbnail.png")
     (tmp_path / "older" / "a" / "batch.json").write_text('{"fingerprint": "", "outcome": {}}')
-    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+    assert list(find_stacks.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"batch": 7}'])
 def test_a_file_of_another_program_that_is_called_like_a_record_hides_no_stack(tmp_path, text):
     touch(tmp_path, "a/1.png", "a/2.png")
     (tmp_path / "a" / "batch.json").write_text(text)
-    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
+    assert list(find_stacks.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
 
 
 def test_a_link_back_to_a_folder_above_ends(tmp_path):
     touch(tmp_path, "a/1.png", "a/2.png")
     (tmp_path / "a" / "back").symlink_to(tmp_path)
-    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["a"]
     assert found.again == (tmp_path / "a" / "back",)
 
@@ -111,7 +111,7 @@ def test_a_folder_and_links_to_it_are_one_stack_by_the_name_of_the_folder(tmp_pa
             yield place, below, files
 
     monkeypatch.setattr("os.walk", in_some_order)
-    found = find.by_folders(data, without=tmp_path / "out")
+    found = find_stacks.by_folders(data, without=tmp_path / "out")
     assert names_of(found, data) == {
         "link9": ["link9/1.png", "link9/2.png"],
         "m/deep": ["m/deep/1.png", "m/deep/2.png"],
@@ -121,7 +121,7 @@ def test_a_folder_and_links_to_it_are_one_stack_by_the_name_of_the_folder(tmp_pa
 
 def test_a_pattern_fits_the_whole_path_and_names_the_stack(tmp_path):
     touch(tmp_path, "p1/A01_z10.tif", "p1/A01_z2.tif", "p1/A02_z1.tif", "p2/A01_z1.tif", "p2/overview.tif")
-    found = find.by_pattern(tmp_path, r"(?P<stack>.+)_z\d+\.tif", without=tmp_path / "out")
+    found = find_stacks.by_pattern(tmp_path, r"(?P<stack>.+)_z\d+\.tif", without=tmp_path / "out")
     assert names_of(found, tmp_path) == {
         "p1/A01": ["p1/A01_z2.tif", "p1/A01_z10.tif"],
         "p1/A02": ["p1/A02_z1.tif"],
@@ -133,10 +133,10 @@ def test_a_pattern_fits_the_whole_path_and_names_the_stack(tmp_path):
 def test_a_table_names_stacks_and_orders_their_files(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("\ufeffstack,file,order\nx,far.tif,10\nx,near.tif,9\ny,sub/1.tif,1\n", "utf-8")
-    found = find.by_table(tmp_path, table)
+    found = find_stacks.by_table(tmp_path, table)
     assert names_of(found, tmp_path) == {"x": ["near.tif", "far.tif"], "y": ["sub/1.tif"]}
     table.write_text("stack,file\nx,b.tif\nx,a.tif\n")
-    assert names_of(find.by_table(tmp_path, table), tmp_path) == {"x": ["b.tif", "a.tif"]}
+    assert names_of(find_stacks.by_table(tmp_path, table), tmp_path) == {"x": ["b.tif", "a.tif"]}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_wrong_table_is_one_line(tmp_path, text, complaint):
     table = tmp_path / "table.csv"
     table.write_text(text)
     with pytest.raises((FileError, InputError), match=complaint):
-        find.by_table(tmp_path, table)
+        find_stacks.by_table(tmp_path, table)
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,16 @@ def test_a_wrong_table_is_one_line(tmp_path, text, complaint):
 )
 def test_a_table_may_have_semicolons_or_tabs_between_its_columns(tmp_path, text):
     (tmp_path / "table.csv").write_text(text)
-    assert names_of(find.by_table(tmp_path, tmp_path / "table.csv"), tmp_path) == {"x": ["a.tif", "b.tif"]}
+    assert names_of(find_stacks.by_table(tmp_path, tmp_path / "table.csv"), tmp_path) == {
+        "x": ["a.tif", "b.tif"]
+    }
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8"])
 def test_a_table_is_read_as_spreadsheets_write_it(tmp_path, encoding):
     text = "\ufeffStack\tFILE\tOrder\r\nGrün\tb.tif\t2\r\nGrün\ta.tif\t1\r\n"
     (tmp_path / "table.csv").write_bytes(text.encode(encoding))
-    found = find.by_table(tmp_path, tmp_path / "table.csv")
+    found = find_stacks.by_table(tmp_path, tmp_path / "table.csv")
     assert names_of(found, tmp_path) == {"Grün": ["a.tif", "b.tif"]}
 
 
@@ -186,12 +188,12 @@ def test_a_table_is_read_as_spreadsheets_write_it(tmp_path, encoding):
 def test_a_table_in_another_encoding_says_how_to_save_it(tmp_path, data):
     (tmp_path / "table.csv").write_bytes(data)
     with pytest.raises(FileError, match=r"table\.csv: not UTF-8; save it as CSV UTF-8$"):
-        find.by_table(tmp_path, tmp_path / "table.csv")
+        find_stacks.by_table(tmp_path, tmp_path / "table.csv")
 
 
 def test_blanks_around_a_name_make_no_other_stack(tmp_path):
     (tmp_path / "table.csv").write_text("stack , file\nx, a.tif\nx ,b.tif \n")
-    found = find.by_table(tmp_path, tmp_path / "table.csv")
+    found = find_stacks.by_table(tmp_path, tmp_path / "table.csv")
     assert names_of(found, tmp_path) == {"x": ["a.tif", "b.tif"]}
 
 
@@ -199,9 +201,12 @@ def test_a_table_may_have_empty_rows_and_cells_of_several_lines(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text('stack,file,note\n\nx,a.tif,"two\nlines"\n,,\nx,b.tif,\n,c.tif,\n')
     with pytest.raises(FileError, match="line 7 names no stack"):
-        find.by_table(tmp_path, table)
+        find_stacks.by_table(tmp_path, table)
     table.write_text(table.read_text().replace(",c.tif", "y,c.tif"))
-    assert names_of(find.by_table(tmp_path, table), tmp_path) == {"x": ["a.tif", "b.tif"], "y": ["c.tif"]}
+    assert names_of(find_stacks.by_table(tmp_path, table), tmp_path) == {
+        "x": ["a.tif", "b.tif"],
+        "y": ["c.tif"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -220,13 +225,13 @@ def test_stacks_are_refused_whose_results_would_replace_others(tmp_path, names, 
     table = tmp_path / "table.csv"
     table.write_text("".join(["stack,file\n", *(f"{name},{i}.tif\n" for i, name in enumerate(names))]))
     with pytest.raises(InputError, match=re.escape(complaint)):
-        find.by_table(tmp_path, table)
+        find_stacks.by_table(tmp_path, table)
 
 
 @pytest.mark.parametrize("name", ["a\u00a0b", "a\u3000b", "\U0001f468\u200d\U0001f52c", "a\\b", "a: b?"])
 def test_a_name_that_a_folder_can_have_is_one(tmp_path, name):
     touch(tmp_path, f"{name}/1.png", f"{name}/2.png")
-    assert list(find.by_folders(tmp_path, without=tmp_path / "out").stacks) == [name]
+    assert list(find_stacks.by_folders(tmp_path, without=tmp_path / "out").stacks) == [name]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +245,7 @@ def test_a_name_that_a_folder_can_have_is_one(tmp_path, name):
 )
 def test_a_stack_of_a_bad_name_is_set_apart_and_refuses_no_other(tmp_path, name, reason):
     touch(tmp_path, "A/1.png", "A/2.png", f"{name}/1.png", f"{name}/2.png", f"{name}/3.bmp")
-    found = find.by_folders(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["A"]
     assert list(found.failed) == [name]
     assert found.failed[name].startswith(f"no name for a stack: {reason}")
@@ -248,7 +253,7 @@ def test_a_stack_of_a_bad_name_is_set_apart_and_refuses_no_other(tmp_path, name,
 
 def test_a_slash_at_the_end_of_a_name_is_left_out(tmp_path):
     touch(tmp_path, "A/z1.tif", "A/z2.tif", "A/z3.bmp")
-    found = find.by_pattern(tmp_path, r"(?P<stack>.+/)z\d+\..+", without=tmp_path / "out")
+    found = find_stacks.by_pattern(tmp_path, r"(?P<stack>.+/)z\d+\..+", without=tmp_path / "out")
     assert names_of(found, tmp_path) == {"A": ["A/z1.tif", "A/z2.tif"]}
     assert list(found.unread) == ["A"]
 
@@ -258,7 +263,7 @@ def test_files_with_several_pages_are_stacks_and_damaged_ones_are_not_forgotten(
         tifffile.imwrite(tmp_path / name, np.zeros((5, 16, 16), np.uint8), photometric="minisblack")
     tifffile.imwrite(tmp_path / "single.tif", np.zeros((16, 16), np.uint8))
     (tmp_path / "damaged.tif").write_bytes(b"II*\0nonsense")
-    found = find.by_files(tmp_path, without=tmp_path / "out")
+    found = find_stacks.by_files(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["damaged", "stack", "stack.tiff", "stack.tiff.tif"]
     assert left_of(found, tmp_path) == ["single.tif"]
 
@@ -266,7 +271,7 @@ def test_files_with_several_pages_are_stacks_and_damaged_ones_are_not_forgotten(
 def test_no_stack_at_all_says_how_else_they_may_be_told_apart(tmp_path):
     touch(tmp_path, "1.png", "2.png")
     with pytest.raises(InputError, match="--pattern, --csv and --files"):
-        find.by_folders(tmp_path, without=tmp_path / "out")
+        find_stacks.by_folders(tmp_path, without=tmp_path / "out")
 
 
 def test_a_folder_that_cannot_be_read_is_told_of_as_a_stack_that_failed(tmp_path, monkeypatch):
@@ -279,6 +284,6 @@ def test_a_folder_that_cannot_be_read_is_told_of_as_a_stack_that_failed(tmp_path
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found = find.by_folders(tmp_path / "data", without=tmp_path / "out")
+    found = find_stacks.by_folders(tmp_path / "data", without=tmp_path / "out")
     assert list(found.stacks) == ["a"]
     assert found.failed == {"b": "this folder cannot be read (Permission denied)"}

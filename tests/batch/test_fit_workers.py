@@ -11,8 +11,8 @@ from small_clusters import distributed, two_workers
 from stacks import check_complete, n_finished, planned, write_stacks
 from waits import wait_until
 
-from panfocus import cluster
-from panfocus.batch.run import batch_folder, run_batch
+from panfocus import parallel
+from panfocus.batch.batch_run import batch_folder, run_batch
 from panfocus.errors import PanfocusError
 
 
@@ -24,7 +24,7 @@ def of_another_version():
 
 def without_the_pictures():
     """Nothing is mounted where they are."""
-    from panfocus.cluster import on_worker
+    from panfocus.parallel import on_worker
 
     on_worker.sees = lambda path: not path.endswith("data")
 
@@ -44,7 +44,7 @@ def fused_by(started, data, output):
     said, warned = [], []
     tasks = planned(data, output)
     with (
-        cluster.connected(started.scheduler_address, said.append) as connection,
+        parallel.connected(started.scheduler_address, said.append) as connection,
         batch_folder(output, [task.name for task in tasks]),
     ):
         outcomes = run_batch(tasks, done=[], warn=warned.append, progress=lambda *_: None, cluster=connection)
@@ -125,7 +125,7 @@ def test_a_worker_without_a_library_that_the_work_takes_is_left_out(tmp_path):
     said = []
     with two_workers(tmp_path) as started:
         make_unfit(started, without_zarr, slice(1))
-        with cluster.connected(started.scheduler_address, said.append) as connection:
+        with parallel.connected(started.scheduler_address, said.append) as connection:
             assert dict(connection.perform(open_with_zarr, [(n,) for n in range(8)])) == {
                 n: n for n in range(8)
             }
@@ -178,10 +178,10 @@ def report_where(folder, number):
 
 
 def test_a_fit_worker_that_joins_later_takes_over_from_one_that_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr("panfocus.cluster.crew.SECONDS_BETWEEN_CALLS", 0.1)
+    monkeypatch.setattr("panfocus.parallel.workers.SECONDS_BETWEEN_CALLS", 0.1)
     with two_workers(tmp_path) as started:
         make_unfit(started, of_another_version, slice(1))
-        with cluster.connected(started.scheduler_address, print) as connection:
+        with parallel.connected(started.scheduler_address, print) as connection:
             results = connection.perform(report_where, [(tmp_path, n) for n in range(10)])
             _, first = next(results)
             with distributed.Client(started.scheduler_address, set_as_default=False) as client:

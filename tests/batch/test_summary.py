@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from panfocus.batch.stack_task import Outcome
 from panfocus.batch.summary import Summary
-from panfocus.batch.work import Outcome
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 STACKS = ("plate 1/A01", "B<b>&", "C#3?", "waits")
 

@@ -3,8 +3,8 @@
 import time
 from contextlib import ExitStack, contextmanager
 
+from panfocus.batch.stack_task import fuse_stack
 from panfocus.batch.summary import Summary
-from panfocus.batch.work import fuse_stack
 from panfocus.io.lock import locked
 
 SECONDS = 300  # after which nothing is expected any more: machines may be busy

@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import pytest
 import tifffile
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 
 
 @pytest.fixture

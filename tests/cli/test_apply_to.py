@@ -10,8 +10,8 @@ from PIL.PngImagePlugin import PngInfo
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 
 
 def test_other_frames_are_composed_by_the_same_weights(lights, run, stack):

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 def cut_in_half(path):

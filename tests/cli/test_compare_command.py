@@ -13,8 +13,8 @@ import tifffile
 from scipy.ndimage import gaussian_filter
 
 from panfocus.cli import _console
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 
 FAST = "coupled:stride=4"
 

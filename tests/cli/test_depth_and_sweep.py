@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import panfocus as pf
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 
 def test_depth_is_in_the_unit_of_the_step(lights, run, stack):

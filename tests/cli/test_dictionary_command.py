@@ -1,6 +1,6 @@
 from panfocus.dictionary import CoupledDictionary, atoms_picture
 from panfocus.io.dictionary_file import read_dictionary_file, write_dictionary_file
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 
 def test_the_atoms_are_shown_and_the_header_is_printed(folder, run, dictionary_file):

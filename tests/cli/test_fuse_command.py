@@ -10,8 +10,8 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from panfocus.dictionary import CoupledDictionary
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.methods import DEFAULT_METHOD
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack

@@ -17,12 +17,12 @@ import tifffile
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.files import write_files
-from panfocus.io.find import find_inputs
+from panfocus.io.atomic_files import write_files
+from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
+from panfocus.io.input_files import find_inputs
 from panfocus.io.png import encode_png
-from panfocus.io.read import read_image, read_into
-from panfocus.io.write import write_image
+from panfocus.io.read_stack import read_image, read_into
 
 QUICK = ("--method", "dwt", "--align", "off")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and rights as Linux has them")
@@ -139,7 +139,7 @@ READ = """
 import logging, sys, time
 from pathlib import Path
 from panfocus.errors import PanfocusError
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 logging.disable()
 for path in map(Path, sys.argv[1:]):
     began = time.monotonic()

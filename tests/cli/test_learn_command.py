@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from panfocus.dictionary import CoupledDictionary
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 QUICK = (
     "--atoms",

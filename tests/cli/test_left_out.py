@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 LEARN = ("--atoms", 16, "--patch-size", 5, "--rounds", 1, "--samples", 400, "--max-atoms", 2)
 

@@ -7,7 +7,7 @@ import pytest
 
 from panfocus import __version__
 from panfocus.cli._console import console
-from panfocus.cli.page import printed_warnings
+from panfocus.cli.app import printed_warnings
 from panfocus.methods import DEFAULT_METHOD
 
 HEAVY = (
@@ -21,7 +21,7 @@ HEAVY = (
     "distributed",
     "zarr",
     "webbrowser",
-    "panfocus.job.run",
+    "panfocus.job.runner",
 )
 
 
@@ -50,7 +50,7 @@ def test_an_unknown_command_or_option_is_one_line(run, arguments):
 
 
 def test_help_needs_no_heavy_import():
-    check = "import sys, panfocus.cli.app; print([n for n in sys.argv[1:] if n in sys.modules])"
+    check = "import sys, panfocus.cli._commands; print([n for n in sys.argv[1:] if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check, *HEAVY], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -90,7 +90,7 @@ def test_elsewhere_progress_is_one_line_a_stage(capsys):
 
 
 def test_what_the_compiler_logs_is_a_line_of_progress(capfd):
-    compiler = logging.getLogger("panfocus._compile")
+    compiler = logging.getLogger("panfocus._numba")
     with console():
         compiler.info("compiling")  # for a command that shows no progress: its output may be for programs
     with console() as terminal:
@@ -109,7 +109,7 @@ def test_what_the_compiler_logs_is_a_line_of_progress(capfd):
 
 
 def test_what_goes_wrong_in_the_server_is_printed_in_one_line(capsys):
-    log = logging.getLogger("panfocus.app.answers")
+    log = logging.getLogger("panfocus.app.responses")
     with console() as terminal:
         with printed_warnings(terminal):
             log.info("all is well")

@@ -12,7 +12,7 @@ import pytest
 import tifffile
 from scipy.ndimage import gaussian_filter
 
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 
 def test_soft_frames_are_fused_with_the_least_memory(run, tmp_path, rng):
@@ -86,7 +86,7 @@ def test_the_scratch_file_is_gone_however_the_run_ends(large, command, monkeypat
 def test_a_dry_run_tells_the_plan_from_headers_alone(large, run, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(large))
     monkeypatch.setattr("tempfile.tempdir", str(large))
-    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
+    monkeypatch.setattr("panfocus.io.read_stack._decode", lambda header: pytest.fail("decoded"))
     ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", *SMALL)
     assert (ran.code, ran.err) == (0, "")
     assert "would fuse 12 frames of 2000 x 2000, uint8, with about" in ran.out
@@ -99,7 +99,7 @@ def test_a_dry_run_tells_the_plan_from_headers_alone(large, run, monkeypatch):
 
 def test_a_disk_without_room_is_refused_before_anything_is_decoded(large, run, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000_000))
-    monkeypatch.setattr("panfocus.io.read._decode", lambda header: pytest.fail("decoded"))
+    monkeypatch.setattr("panfocus.io.read_stack._decode", lambda header: pytest.fail("decoded"))
     for also in ([], ["--dry-run"]):
         ran = run("fuse", large, "-o", large / "fused.png", *SMALL, *also)
         assert (ran.code, len(ran.err.splitlines())) == (1, 1)

@@ -9,9 +9,9 @@ import tifffile
 from PIL import Image, ImageCms
 from scipy.ndimage import gaussian_filter
 
+from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.read_stack import read_image
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 # By a method that takes no time, without registration: what is tested here comes before both.

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 from panfocus.job import prepare
 from panfocus.retouch import Stroke, Strokes, apply_strokes
 

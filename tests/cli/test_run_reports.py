@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tifffile
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 N = 5  # frames of a stack
 
@@ -50,7 +50,7 @@ EXTRAS = {
 
 @pytest.mark.parametrize("extras", EXTRAS.values(), ids=EXTRAS)
 def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extras):
-    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
     before = {name: name.read_bytes() for name in names}

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tifffile
 
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 from panfocus.metrics import matlab_gray, score
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import panfocus as pf
-from panfocus._reduce import reduced
-from panfocus.io.read import read_image
+from panfocus._downscale import reduced
+from panfocus.io.read_stack import read_image
 
 N = 5  # frames of a stack
 
@@ -29,7 +29,7 @@ def test_slabs_are_written_beside_the_picture(lights, run, stack):
 
 
 def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
-    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     before = sorted(lights.rglob("*"))
     arguments = ("--slabs", "3:1", "--preview", "--apply-to", "red", "--apply-output", "red.png")
     out = run("fuse", "white", "-o", "new.png", "--dry-run", *arguments).out
@@ -45,7 +45,7 @@ def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
 
 
 def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypatch):
-    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 60)
+    monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     ran = run("fuse", "white", "-o", "small.png", "--preview", "--report", "report.json")
     assert "a preview, at 1/2 of the frames' size" in ran.out
     expected = pf.fuse(np.array([reduced(frame, 2) for frame in stack]))
@@ -55,7 +55,7 @@ def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypat
         "width": 50,
         "height": 30,
     }
-    monkeypatch.setattr("panfocus.job.source.PREVIEW_SIDE", 100)
+    monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 100)
     assert "no preview: the frames are small" in run("fuse", "white", "-o", "large.png", "--preview").out
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.cli._streams import printable
-from panfocus.io import files
+from panfocus.cli._exit import printable
+from panfocus.io import atomic_files
 
 PANFOCUS = [sys.executable, "-m", "panfocus"]
 
@@ -79,13 +79,13 @@ def test_ctrl_c_while_the_command_line_is_parsed_is_one_line(run, monkeypatch):
 
 
 def test_ctrl_c_while_files_appear_comes_too_late(folder, run, dictionary_file, monkeypatch):
-    write_files = files.write_files
+    write_files = atomic_files.write_files
 
     def interrupted(*arguments, **options):
         write_files(*arguments, **options)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(files, "write_files", interrupted)
+    monkeypatch.setattr(atomic_files, "write_files", interrupted)
     before = signal.getsignal(signal.SIGINT)
     ran = run("fuse", "a.png", "b.png", "-o", "fused.png", "--dictionary", dictionary_file)
     assert (ran.code, ran.err) == (0, "")

@@ -5,9 +5,9 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
-from panfocus.job.bits import in_bits
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
+from panfocus.job.bit_depth import in_bits
 from panfocus.stack import Stack
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from panfocus.compare.entries import check_names, file_name, parse_methods, pars
 from panfocus.compare.scenes import find_groups
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.pipeline import fuse
 
 

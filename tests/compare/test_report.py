@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from panfocus.compare.report import _finite, _inert
+from panfocus.compare.comparison_report import _finite, _inert
 from panfocus.compare.statistics import summarise
 from panfocus.errors import FileError
 

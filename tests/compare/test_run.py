@@ -4,14 +4,14 @@ import shutil
 import numpy as np
 import pytest
 
-from panfocus.compare import Conditions, find_groups, parse_methods, parse_results, plan, run, run_jobs
+from panfocus.compare import Conditions, comparison, find_groups, parse_methods, parse_results, plan, run_jobs
 from panfocus.compare.scoring import score_pictures
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
-from panfocus.io.files import digest
-from panfocus.io.raster import decode_jpeg
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.atomic_files import digest
+from panfocus.io.encode import write_image
+from panfocus.io.jpeg_webp import decode_jpeg
+from panfocus.io.read_stack import read_image
 from panfocus.metrics import matlab_gray, score
 from panfocus.pipeline import fuse
 
@@ -69,7 +69,7 @@ def test_progress_ends_at_one(jobs):
 
 def test_a_second_run_makes_nothing(jobs, monkeypatch):
     first, _ = run_jobs(jobs(), workers=1)
-    monkeypatch.delattr(run, "_make")
+    monkeypatch.delattr(comparison, "_make")
     assert run_jobs(jobs(), workers=1) == (first, 6)
 
 
@@ -118,8 +118,8 @@ def test_a_setting_at_its_default_is_the_same_and_another_is_not(jobs):
         jobs(methods=text) for text in ("coupled:stride=4:w=0.55", "coupled:stride=4:w=0.6")
     )
     original = jobs()[0]
-    assert run._fingerprint(same, digest) == run._fingerprint(original, digest)
-    assert run._fingerprint(other, digest) != run._fingerprint(original, digest)
+    assert comparison._fingerprint(same, digest) == comparison._fingerprint(original, digest)
+    assert comparison._fingerprint(other, digest) != comparison._fingerprint(original, digest)
 
 
 def test_other_atoms_in_a_dictionary_of_the_same_name_make_its_results_anew(jobs, tmp_path):
@@ -134,7 +134,7 @@ def test_other_atoms_in_a_dictionary_of_the_same_name_make_its_results_anew(jobs
 
 def test_another_panfocus_makes_everything_anew(jobs, monkeypatch):
     run_jobs(jobs(), workers=1)
-    monkeypatch.setattr(run, "_code_digest", lambda: "changed")
+    monkeypatch.setattr(comparison, "_code_digest", lambda: "changed")
     assert run_jobs(jobs(), workers=1)[1] == 0
 
 
@@ -147,7 +147,7 @@ def test_a_lost_picture_is_made_anew(jobs):
 
 
 def test_killed_between_its_files_a_job_is_made_anew(jobs, monkeypatch):
-    write_files = run.write_files
+    write_files = comparison.write_files
 
     def killed(contents, **options):
         if len(contents) == 1:  # the record that a job begins with
@@ -155,7 +155,7 @@ def test_killed_between_its_files_a_job_is_made_anew(jobs, monkeypatch):
         write_files(dict(list(contents.items())[:1]), **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "write_files", killed)
+    monkeypatch.setattr(comparison, "write_files", killed)
     with pytest.raises(KeyboardInterrupt):
         run_jobs(jobs(), workers=1)
     monkeypatch.undo()
@@ -240,7 +240,7 @@ def test_crop_leaves_the_border_out_of_the_scores(small_scenes):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_half_way_names_the_file_and_what_was_made_stays(jobs, scenes_dir, monkeypatch, workers):
-    monkeypatch.setattr(run, "check_inputs", lambda *_, **__: None)  # sound then, damaged since
+    monkeypatch.setattr(comparison, "check_inputs", lambda *_, **__: None)  # sound then, damaged since
     path = scenes_dir / "cup-B.png"
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(FileError, match=r"cup-B\.png: cut off"):

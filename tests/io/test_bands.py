@@ -8,7 +8,7 @@ import tifffile
 
 from panfocus.errors import FileError
 from panfocus.io.headers import read_headers
-from panfocus.io.read import read_into, read_stack
+from panfocus.io.read_stack import read_into, read_stack
 from panfocus.io.scratch import scratch_frames
 from panfocus.io.tiff_bands import in_bands
 

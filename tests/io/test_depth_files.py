@@ -6,7 +6,7 @@ from PIL import Image
 
 from panfocus.io.depth import encode_depth_colours, png_with_texts
 from panfocus.io.png import decode_png, encode_png
-from panfocus.io.ramp import LIGHTNESS, coloured, ramp
+from panfocus.show.colormap import LIGHTNESS, coloured, ramp
 
 
 def oklab_lightness(rgb):

@@ -15,8 +15,8 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms
 
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import said_losses, write_image
+from panfocus.io.encode import said_losses, write_image
+from panfocus.io.read_stack import read_image, read_stack
 
 EXIFTOOL = shutil.which("exiftool")
 pytestmark = pytest.mark.skipif(

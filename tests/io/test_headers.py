@@ -6,9 +6,9 @@ import tifffile
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
+from panfocus.io.encode import write_image
 from panfocus.io.headers import check_headers, read_headers
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.read_stack import read_image
 
 GREY = np.arange(13 * 17, dtype=np.uint8).reshape(13, 17)
 COLOUR = np.stack([GREY, GREY[::-1], GREY[:, ::-1]], axis=2)

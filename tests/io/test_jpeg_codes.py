@@ -9,7 +9,7 @@ from PIL import Image
 
 from panfocus.errors import FileError
 from panfocus.io.jpeg_scan import check_codes
-from panfocus.io.raster import decode_jpeg
+from panfocus.io.jpeg_webp import decode_jpeg
 
 
 @pytest.fixture(scope="module")

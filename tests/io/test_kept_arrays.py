@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.kept_arrays import KeptArrays
+from panfocus.io.npy_store import KeptArrays
 
 SHAPES = [(7,), (6, 9), (5, 8, 3), (4, 6, 5), (3, 5, 7, 2)]
 FULL = Path("/dev/full")

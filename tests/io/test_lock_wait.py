@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io.files import new_temporary, remove_abandoned
+from panfocus.io.atomic_files import new_temporary, remove_abandoned
 from panfocus.io.lock import locked
 
 

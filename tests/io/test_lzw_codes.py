@@ -8,7 +8,7 @@ from PIL import Image
 
 from panfocus.errors import FileError
 from panfocus.io._kernel_lzw import BAD_CODE, FINE, TOO_LONG, TOO_SHORT, walk_lzw
-from panfocus.io.read import read_image
+from panfocus.io.read_stack import read_image
 
 CLEAR, END = 256, 257
 

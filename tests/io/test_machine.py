@@ -2,7 +2,7 @@
 
 import pytest
 
-from panfocus.io.machine import free_memory
+from panfocus._memory import free_memory
 
 MEMINFO = "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n"
 

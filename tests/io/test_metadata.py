@@ -9,11 +9,11 @@ import pytest
 import tifffile
 from PIL import Image
 
-from panfocus.io._directory import Value, text, whole
+from panfocus.io._tiff_ifd import Value, text, whole
+from panfocus.io.encode import said_losses, write_image
 from panfocus.io.exif import Exif, parse_exif
 from panfocus.io.headers import read_headers, read_metadata
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import said_losses, write_image
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.io.xmp import orientation_of, xmp_for_picture
 from panfocus.stack import Metadata, Stack
 

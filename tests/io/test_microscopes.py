@@ -5,11 +5,11 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError, InputError
+from panfocus.io.encode import check_format, said_losses, write_image
 from panfocus.io.headers import check_headers, read_headers, read_metadata
 from panfocus.io.ome import read_imagej, read_ome
-from panfocus.io.read import read_image, read_into, read_stack
+from panfocus.io.read_stack import read_image, read_into, read_stack
 from panfocus.io.tiled_tiff import read_tiled_tiff
-from panfocus.io.write import check_format, said_losses, write_image
 
 OME = {"ome": True, "photometric": "minisblack"}
 PIXELS = {"PhysicalSizeX": 0.325, "PhysicalSizeY": 0.65, "PhysicalSizeZ": 2.0, "PhysicalSizeXUnit": "µm"}

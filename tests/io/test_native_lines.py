@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from panfocus.io._native_lines import lines_about
+from panfocus.io._capture_stderr import lines_about
 
 
 def test_lines_about_a_file_are_gathered_and_others_appear(capfd):

@@ -7,9 +7,9 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError
-from panfocus.io.find import find_inputs
 from panfocus.io.headers import read_headers
-from panfocus.io.read import read_image, read_stack
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_image, read_stack
 
 FROM_XYZ = (3.2406, -1.5372, -0.4986, -0.9689, 1.8758, 0.0415, 0.0557, -0.2040, 1.0570)  # to linear sRGB
 BLACK, WHITE = 64, 4095

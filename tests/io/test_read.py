@@ -11,12 +11,12 @@ from PIL import Image, ImageOps
 
 import panfocus as pf
 from panfocus.errors import FileError, InputError
-from panfocus.io._errors import errors_that_name
-from panfocus.io.find import find_inputs
+from panfocus.io._file_errors import errors_that_name
+from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.stack_checks import BadFrames
-from panfocus.io.write import write_image
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_image, read_stack
+from panfocus.preprocess.frame_checks import BadFrames
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panfocus.errors import FileError
+from panfocus.io.encode import write_image
 from panfocus.io.regions import encode_regions, read_regions
-from panfocus.io.write import write_image
 
 REGION = {"focused": '"f.png"', "blurred": '"b.png"', "top": 2, "left": 3, "height": 5, "width": 7}
 

@@ -9,12 +9,12 @@ import pytest
 
 from panfocus._checks import frames_array
 from panfocus.errors import FileError
-from panfocus.execute import run
+from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
-from panfocus.io.read import read_into, read_stack
+from panfocus.io.read_stack import read_into, read_stack
 from panfocus.io.scratch import scratch_folder, scratch_frames
-from panfocus.io.write import write_image
 from panfocus.methods import get_method
+from panfocus.tiling import run
 
 
 @pytest.fixture(autouse=True)

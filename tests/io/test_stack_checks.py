@@ -7,10 +7,11 @@ import pytest
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import FileError, InputError
+from panfocus.io.encode import write_image
 from panfocus.io.headers import fitting_headers, read_headers
-from panfocus.io.read import read_image, read_into
+from panfocus.io.read_stack import read_image, read_into
 from panfocus.io.scratch import scratch_frames
-from panfocus.io.stack_checks import (
+from panfocus.preprocess.frame_checks import (
     LEAST_LIKENESS,
     BadFrames,
     find_blank,
@@ -21,7 +22,6 @@ from panfocus.io.stack_checks import (
     sampling_step,
     sound_frames,
 )
-from panfocus.io.write import write_image
 
 
 def texture(seed, shape=(180, 240)):
@@ -127,7 +127,7 @@ def test_what_shows_nothing_is_no_stranger(rng):
 def test_hundreds_of_scenes_take_no_longer_than_a_stack(monkeypatch):
     looks = dict(enumerate(look_at(texture(seed % 40, (64, 64))) for seed in range(200)))
     compared = []
-    monkeypatch.setattr("panfocus.io.stack_checks.likeness", lambda a, b: compared.append(1) or 0.0)
+    monkeypatch.setattr("panfocus.preprocess.frame_checks.likeness", lambda a, b: compared.append(1) or 0.0)
     assert len(find_strangers(looks)) == 199
     assert len(compared) <= 200 * 20
 
@@ -225,7 +225,7 @@ def test_samples_of_a_large_frame_look_like_it(rng):
 
 
 def test_copies_are_compared_to_their_last_row(monkeypatch):
-    monkeypatch.setattr("panfocus.io.stack_checks._PIXELS_AT_ONCE", 1000)
+    monkeypatch.setattr("panfocus.preprocess.frame_checks._PIXELS_AT_ONCE", 1000)
     frames = np.stack([texture(1)] * 3)
     frames[1, -1, -1] ^= 1
     assert find_copies(dict.fromkeys(range(3), look_at(frames[0])), frames) == {2: 0}

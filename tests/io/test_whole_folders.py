@@ -4,7 +4,7 @@ import pytest
 
 from kills import Killed, killed_at, on_two_disks
 from panfocus.errors import FileError
-from panfocus.io.whole_folders import put_back, take_place, within_reach
+from panfocus.io.atomic_directory import put_back, take_place, within_reach
 
 FILES = ("zarr.json", "b", "c/d")
 

@@ -10,16 +10,16 @@ import pytest
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.files import check_destination, check_suffix, ignores_case, write_files
-from panfocus.io.png import decode_png, encode_indexed_png
-from panfocus.io.read import read_image, read_stack
-from panfocus.io.write import (
+from panfocus.io.atomic_files import check_destination, check_suffix, ignores_case, write_files
+from panfocus.io.encode import (
     check_format,
     encode_confidence,
     encode_json,
     encode_labels,
     write_image,
 )
+from panfocus.io.png import decode_png, encode_indexed_png
+from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import Stack
 
 GREY = np.arange(13 * 17, dtype=np.uint8).reshape(13, 17)

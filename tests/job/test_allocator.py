@@ -9,7 +9,7 @@ import pytest
 MEASURED = """
 import resource
 import numpy as np
-from panfocus.job.allocator import freed_memory_kept
+from panfocus._malloc import freed_memory_kept
 
 def faults(work):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -5,14 +5,14 @@ import json
 import pytest
 from typer.main import get_command
 
-from panfocus.cli.app import app as command
+from panfocus.cli._commands import commands as command
 from panfocus.errors import InputError
-from panfocus.job import forms
+from panfocus.job import option_schema
 from panfocus.methods import get_method, method_names, parse_settings, setting_names
 
 
 def test_every_method_has_a_form_of_all_its_settings():
-    of_name = {form["name"]: form for form in forms.methods()}
+    of_name = {form["name"]: form for form in option_schema.methods()}
     assert sorted(of_name) == method_names()
     assert next(iter(of_name)) == "panfocus"
     for name, form in of_name.items():
@@ -22,7 +22,7 @@ def test_every_method_has_a_form_of_all_its_settings():
 
 
 def test_every_choice_and_default_is_taken_by_the_method():
-    for form in forms.methods():
+    for form in option_schema.methods():
         for field in form["fields"]:
             for value in field.get("choices", []):
                 get_method(form["name"], **{field["name"]: value})
@@ -33,7 +33,7 @@ def test_every_choice_and_default_is_taken_by_the_method():
 
 
 def test_a_choice_that_is_not_listed_is_refused():
-    chosen = [(form, f) for form in forms.methods() for f in form["fields"] if f["kind"] == "choice"]
+    chosen = [(form, f) for form in option_schema.methods() for f in form["fields"] if f["kind"] == "choice"]
     assert chosen
     for form, field in chosen:
         with pytest.raises(InputError):
@@ -43,13 +43,13 @@ def test_a_choice_that_is_not_listed_is_refused():
 def test_options_have_the_command_lines_words_and_defaults():
     fuse = get_command(command).commands["fuse"]
     options = {parameter.name: parameter for parameter in fuse.params}
-    for field in forms.options():
+    for field in option_schema.options():
         assert field["help"] == options[field["name"]].help
         assert field["default"] == options[field["name"]].default
 
 
 def test_kinds_are_those_that_a_page_knows_and_all_is_plain_data():
-    methods = forms.methods()
-    fields = [field for form in methods for field in form["fields"]] + forms.options()
+    methods = option_schema.methods()
+    fields = [field for form in methods for field in form["fields"]] + option_schema.options()
     assert {f["kind"] for f in fields} == {"number", "integer", "boolean", "choice", "text", "dictionary"}
-    json.dumps([methods, forms.options()])
+    json.dumps([methods, option_schema.options()])

@@ -3,7 +3,7 @@
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.job.lengths import DepthScale
+from panfocus.job.depth_scale import DepthScale
 
 
 @pytest.mark.parametrize(

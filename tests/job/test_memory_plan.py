@@ -12,12 +12,12 @@ from scipy.ndimage import gaussian_filter
 from panfocus._checks import blank
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError
-from panfocus.execute import tile_side
-from panfocus.job.plan import PROGRAM, make_plan
+from panfocus.job.memory_plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
 from panfocus.registration.memory import _registering
 from panfocus.slabs import slab_spans
+from panfocus.tiling import tile_side
 
 
 def like(n_frames, height, width, dtype=np.uint8):
@@ -180,12 +180,12 @@ def test_the_time_has_all_stages_in_it_and_cores_share_it():
 
 def test_without_a_limit_it_is_a_quarter_of_what_is_free_or_what_is_needed(monkeypatch):
     frames = like(100, 4000, 6000)
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 10**10)
+    monkeypatch.setattr("panfocus._memory.free_memory", lambda: 10**10)
     assert plan("panfocus", frames) == plan("panfocus", frames, 10**10 // 4)
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 2 * 10**9)
+    monkeypatch.setattr("panfocus._memory.free_memory", lambda: 2 * 10**9)
     assert 500_000_000 < plan("panfocus", frames).memory < 2 * 10**9
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: 500_000_000)
+    monkeypatch.setattr("panfocus._memory.free_memory", lambda: 500_000_000)
     with pytest.raises(InputError, match="more than the 500 MB free"):
         plan("panfocus", frames)
-    monkeypatch.setattr("panfocus.io.machine.free_memory", lambda: None)
+    monkeypatch.setattr("panfocus._memory.free_memory", lambda: None)
     assert plan("panfocus", frames) == plan("panfocus", frames, 2 * 10**9)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from panfocus.job.outputs import Outputs
-from panfocus.job.plain import plain, restored
 from panfocus.job.request import Request
+from panfocus.job.serialization import plain, restored
 
 
 def test_a_request_survives_being_written_down():

@@ -7,8 +7,8 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from panfocus._threads import limit_threads
-from panfocus.execute import run
 from panfocus.methods import get_method, method_names
+from panfocus.tiling import run
 
 # Pixels of the frames, and averages of them; the others compute new ones.
 COPIES_PIXELS = {"coupled", "dsift", "panfocus", "pca", "sr-cm", "sr-fm", "sr-ksvd"}

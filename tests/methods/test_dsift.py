@@ -9,12 +9,12 @@ from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
 from panfocus.errors import InputError
-from panfocus.execute import run
-from panfocus.io.raster import decode_jpeg, encode_jpeg
-from panfocus.io.read import read_image
+from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
+from panfocus.io.read_stack import read_image
 from panfocus.methods import dsift
 from panfocus.methods._dense_sift import descriptors
 from panfocus.methods.dsift import DSIFT
+from panfocus.tiling import run
 
 
 def fuse(frames, *, side=10**9, **settings):

@@ -9,8 +9,8 @@ import pywt
 from scipy.ndimage import generic_filter
 
 from panfocus.errors import InputError
-from panfocus.execute import run
 from panfocus.methods.dwt import DWT, MAX_LEVELS
+from panfocus.tiling import run
 
 SHAPE = (27, 38)
 

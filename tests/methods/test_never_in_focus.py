@@ -5,11 +5,11 @@ import pytest
 from scipy.ndimage import gaussian_filter, zoom
 
 import panfocus as pf
-from panfocus.execute import run
-from panfocus.io.read import read_stack
+from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, _never_in_focus, get_method
 from panfocus.methods._never_in_focus import _blurred_patches, _reduced, never_in_focus, own_scale
 from panfocus.simulate import defocused
+from panfocus.tiling import run
 from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -3,9 +3,9 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.execute import run
 from panfocus.methods import get_method
 from panfocus.simulate import Layer, defocused, render_stack
+from panfocus.tiling import run
 from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import correlate1d, gaussian_filter, uniform_filter
 
 import panfocus as pf
-from panfocus.gray import to_gray
+from panfocus.decide.gray import to_gray
 from panfocus.simulate import defocused
 
 SHAPE = (120, 150)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
+from panfocus.decide.reblur import LogOdds
 from panfocus.methods import Tile, _never_in_focus, get_method, panfocus
-from panfocus.select.reblur import LogOdds
 
 CHANGED = 300  # columns from about here on are changed
 

@@ -8,8 +8,8 @@ import pytest
 from sklearn import decomposition
 
 import panfocus as pf
-from panfocus.gray import to_gray
-from panfocus.io.read import read_image
+from panfocus.decide.gray import to_gray
+from panfocus.io.read_stack import read_image
 from panfocus.methods.pca import covariance, principal_weights
 
 SHAPE = (13, 17)

@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from panfocus.decide.focus_measure import laplacian_energy
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.execute import run
-from panfocus.focus import laplacian_energy
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import defocused
 from panfocus.sparse import batch_omp_plain
+from panfocus.tiling import run
 
 SHAPE = (13, 17)
 

@@ -5,8 +5,8 @@ import pytest
 from napari.layers import Image
 
 from panfocus.methods import _patchwise
-from panfocus.napari_plugin.source import from_stacks
-from panfocus.napari_plugin.work import Cancelled, fuse_source
+from panfocus.napari_plugin.fusion_worker import Cancelled, fuse_source
+from panfocus.napari_plugin.layer_frames import from_stacks
 
 FRAMES = np.random.default_rng(7).integers(0, 256, (3, 70, 80), np.uint8)
 

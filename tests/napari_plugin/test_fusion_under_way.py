@@ -12,7 +12,7 @@ from qtpy.QtCore import QCoreApplication, QEvent
 from superqt.utils import WorkerBase
 
 import panfocus as pf
-from panfocus.napari_plugin.results import layers_of
+from panfocus.napari_plugin.result_layers import layers_of
 from panfocus.napari_plugin.widget import COMPILING
 
 FRAMES, _ = banded_stack()

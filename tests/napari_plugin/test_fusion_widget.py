@@ -9,7 +9,7 @@ from qt_waiting import wait_until
 
 import panfocus as pf
 from panfocus.methods import DEFAULT_METHOD, method_names, setting_names
-from panfocus.napari_plugin.scrolled import Scrolled
+from panfocus.napari_plugin.scroll_area import Scrolled
 from panfocus.napari_plugin.widget import NO_AXIS, SELECTED
 
 FRAMES, BANDS = banded_stack()

@@ -6,9 +6,9 @@ from napari.layers import Image
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import AlignmentError
-from panfocus.job.align import ONLY_SHIFTS
-from panfocus.napari_plugin.source import from_list, from_stacks
-from panfocus.napari_plugin.work import fuse_source
+from panfocus.job.alignment import ONLY_SHIFTS
+from panfocus.napari_plugin.fusion_worker import fuse_source
+from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 
 RNG = np.random.default_rng(5)
 

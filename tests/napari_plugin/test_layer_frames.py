@@ -10,7 +10,7 @@ from panfocus.errors import FileError, InputError
 from panfocus.io.ome_zarr import Axis
 from panfocus.io.ome_zarr_reader import read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, write_part
-from panfocus.napari_plugin.source import from_list, from_stacks
+from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 
 RNG = np.random.default_rng(3)
 TZYX = RNG.integers(0, 256, (2, 5, 13, 17), np.uint8)

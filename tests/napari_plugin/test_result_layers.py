@@ -5,9 +5,9 @@ import pytest
 from napari.layers import Image, Layer
 
 from panfocus.methods import FusionResult
-from panfocus.napari_plugin.results import MOST_VERTICES, layers_of
-from panfocus.napari_plugin.source import from_list, from_stacks
-from panfocus.napari_plugin.work import Outcome
+from panfocus.napari_plugin.fusion_worker import Outcome
+from panfocus.napari_plugin.layer_frames import from_list, from_stacks
+from panfocus.napari_plugin.result_layers import MOST_VERTICES, layers_of
 
 DEPTH = np.linspace(0, 4, 10 * 12, dtype=np.float32).reshape(10, 12)
 RESULT = FusionResult(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus.registration.chain import REACH, _least_squares, linked
+from panfocus.registration.stack_alignment import REACH, _least_squares, linked
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])

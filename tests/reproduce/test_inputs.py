@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 from panfocus.reproduce.sets import read_inputs
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
 from panfocus.reproduce import reproduce
 from panfocus.reproduce.numbers import as_csv
 from small_sets import SMALL, make_scene

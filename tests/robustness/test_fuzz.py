@@ -54,7 +54,7 @@ def test_a_cut_is_refused_or_loses_nothing(tmp_path):
     """Wherever a file ends: what is decoded has every pixel of the whole file."""
     from panfocus.errors import FileError
     from panfocus.io.headers import read_headers
-    from panfocus.io.read import read_stack
+    from panfocus.io.read_stack import read_stack
 
     for name, data in seed_files().items():
         path = tmp_path / name

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from panfocus.io.ramp import ramp
-from panfocus.show.colours import confidence_grey, label_colours, picture, ramp_shades, white_of
+from panfocus.show.colormap import ramp
+from panfocus.show.map_colors import confidence_grey, label_colours, picture, ramp_shades, white_of
 
 
 def test_eight_bits_are_shown_as_they_are(rng):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from panfocus.focus import laplacian_energy
-from panfocus.gray import to_gray
+from panfocus.decide.focus_measure import laplacian_energy
+from panfocus.decide.gray import to_gray
 from panfocus.show.evidence import AROUND, sharpness_at, weights_at
 
 

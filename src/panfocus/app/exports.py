@@ -18,18 +18,18 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body
-from panfocus.app.command import shown_command
+from panfocus.app.file_stamps import is_as_fused
 from panfocus.app.jobs import EXPORTS
+from panfocus.app.request_builder import shown_command
+from panfocus.app.responses import Answer, Refusal, json_body
 from panfocus.app.retouching import one_at_a_time, retouching_of
-from panfocus.app.sources import is_as_fused
-from panfocus.app.store import ID, new_name
 from panfocus.app.tasks.fuse import REPORT
+from panfocus.app.work_folder import ID, new_name
 from panfocus.errors import PanfocusError
-from panfocus.io.files import make_folder, read_json, read_text, write_files
+from panfocus.io.atomic_files import make_folder, read_json, read_text, write_files
 from panfocus.job import request as requests
 from panfocus.job.outputs import Outputs
-from panfocus.job.plain import plain, restored
+from panfocus.job.serialization import plain, restored
 
 if TYPE_CHECKING:
     from panfocus.app.server import App

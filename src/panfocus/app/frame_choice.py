@@ -6,7 +6,7 @@ Frames are named by their keys: their places may be others by now than those tha
 from collections.abc import Sequence
 from typing import Any
 
-from panfocus.app.answers import Refusal
+from panfocus.app.responses import Refusal
 
 Frame = dict[str, Any]
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.answers import Refusal
-from panfocus.app.command import as_request, shown_command
 from panfocus.app.jobs import EXPORTS, Job
+from panfocus.app.request_builder import as_request, shown_command
+from panfocus.app.responses import Refusal
 from panfocus.app.stacks import used_frames
-from panfocus.app.store import Store
+from panfocus.app.work_folder import Store
 from panfocus.job.outputs import Outputs
-from panfocus.job.plain import plain
 from panfocus.job.request import Request
+from panfocus.job.serialization import plain
 
 if TYPE_CHECKING:
     from panfocus.app.server import App

@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body
 from panfocus.app.fusions import add_fusion, fusion_command, request_of, run_again
 from panfocus.app.learning import add_learning
-from panfocus.job.plain import plain
+from panfocus.app.responses import Answer, Refusal, json_body
+from panfocus.job.serialization import plain
 
 
 def _job(request: Request) -> tuple[Any, dict[str, Any]]:

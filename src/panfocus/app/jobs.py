@@ -7,15 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.answers import Refusal
 from panfocus.app.events import numbered
+from panfocus.app.responses import Refusal
 from panfocus.app.retouching import EVERY_VERSION, one_at_a_time, retouching_of
-from panfocus.app.store import now
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, LIVE, REPORT
 from panfocus.app.tasks.learn import ATOMS
+from panfocus.app.work_folder import now
 from panfocus.app.workers import TaskCancelled, Worker
 from panfocus.errors import PanfocusError
-from panfocus.io.files import make_folder
+from panfocus.io.atomic_files import make_folder
 
 if TYPE_CHECKING:
     from panfocus.app.server import App

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Refusal, small_file
 from panfocus.app.jobs import EXPORTS
+from panfocus.app.responses import Refusal, small_file
 from panfocus.app.tasks.learn import ATOMS
-from panfocus.job.learn import HELP
+from panfocus.job.training_data import HELP
 
 if TYPE_CHECKING:
     from panfocus.app.server import App

@@ -16,14 +16,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body
-from panfocus.app.layers import changed_layer, keep_layer
-from panfocus.app.store import now
+from panfocus.app.responses import Answer, Refusal, json_body
+from panfocus.app.result_layers import changed_layer, keep_layer
 from panfocus.app.tasks.fuse import ARRAYS
+from panfocus.app.work_folder import now
 from panfocus.errors import PanfocusError
-from panfocus.io.files import read_json, write_files
-from panfocus.io.kept_arrays import KeptArrays
-from panfocus.io.write import encode_json
+from panfocus.io.atomic_files import read_json, write_files
+from panfocus.io.encode import encode_json
+from panfocus.io.npy_store import KeptArrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

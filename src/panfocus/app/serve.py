@@ -9,11 +9,11 @@ from contextlib import contextmanager, nullcontext, suppress
 from html import escape
 from pathlib import Path
 
+from panfocus.app.private_file import check_private, make_private_folder, write_private
 from panfocus.app.server import App, Server
 from panfocus.app.uploads import Limits
 from panfocus.errors import FileError, PanfocusError
 from panfocus.io.lock import locked
-from panfocus.io.secret import check_private, make_private_folder, write_private
 
 logger = logging.getLogger(__name__)
 

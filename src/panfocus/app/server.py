@@ -19,30 +19,30 @@ from starlette.staticfiles import StaticFiles
 
 from panfocus import __version__
 from panfocus.app import (
+    allowed_folders,
     events,
     exports,
-    folders,
     job_routes,
     learning,
     retouching,
     stack_routes,
     views,
 )
-from panfocus.app.answers import HANDLERS, Answer
+from panfocus.app.allowed_folders import Folders
 from panfocus.app.events import Events
-from panfocus.app.folders import Folders
+from panfocus.app.frame_scanner import Looker
 from panfocus.app.jobs import Jobs
-from panfocus.app.looking import Looker
+from panfocus.app.responses import HANDLERS, Answer
 from panfocus.app.security import Guard
 from panfocus.app.stacks import Stacks
-from panfocus.app.store import Store
 from panfocus.app.uploads import Limits, Uploads
 from panfocus.app.words import on_page
+from panfocus.app.work_folder import Store
 from panfocus.app.workers import Workers
-from panfocus.io.find import INPUT_SUFFIXES
-from panfocus.job import forms
+from panfocus.io.input_files import INPUT_SUFFIXES
+from panfocus.job import option_schema
 
-_WITH_ROUTES = (events, folders, stack_routes, job_routes, views, retouching, exports, learning)
+_WITH_ROUTES = (events, allowed_folders, stack_routes, job_routes, views, retouching, exports, learning)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"
 _SECONDS_TO_END = 1  # that open requests have when the server stops
 
@@ -65,7 +65,7 @@ class App:
         """Start the workers, and go on with what was under way when the server last ended."""
         await self.workers.start()
         # The first page will ask for it, and wait: the methods are imported.
-        self._preparing = asyncio.create_task(run_in_threadpool(forms.methods))
+        self._preparing = asyncio.create_task(run_in_threadpool(option_schema.methods))
         self.looker.start()
         await self.jobs.start()
 
@@ -85,8 +85,8 @@ class App:
             "version": __version__,
             "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
             "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
-            "methods": forms.methods(),
-            "options": [form | {"help": on_page(form["help"])} for form in forms.options()],
+            "methods": option_schema.methods(),
+            "options": [form | {"help": on_page(form["help"])} for form in option_schema.options()],
             "learning": learning.fields(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
@@ -103,7 +103,7 @@ async def _page(request: Request) -> FileResponse:
 
 
 async def _state(request: Request) -> Answer:
-    await run_in_threadpool(forms.methods)  # may still be under way
+    await run_in_threadpool(option_schema.methods)  # may still be under way
     return Answer(request.app.state.app.state())
 
 

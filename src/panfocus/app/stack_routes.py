@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, json_body, path_number, small_file
+from panfocus.app.responses import Answer, Refusal, json_body, path_number, small_file
 
 _KEPT_BY_BROWSERS = {"Cache-Control": "private, max-age=86400"}  # a key is never used again
 _NO_PICTURE = "there is no picture of this frame, or not yet"

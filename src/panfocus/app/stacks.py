@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from panfocus.app.answers import Refusal
+from panfocus.app.allowed_folders import Folders
 from panfocus.app.events import Events, numbered
-from panfocus.app.folders import Folders
+from panfocus.app.file_stamps import Stamp, file_stamp
 from panfocus.app.frame_choice import chosen, ordered
-from panfocus.app.sources import Stamp, file_stamp
+from panfocus.app.responses import Refusal
 from panfocus.app.stack_view import frame_view, stack_view
-from panfocus.app.store import Store, now
+from panfocus.app.work_folder import Store, now
 from panfocus.errors import PanfocusError
-from panfocus.io.files import make_folder
-from panfocus.io.find import in_natural_order
+from panfocus.io.atomic_files import make_folder
+from panfocus.io.input_files import in_natural_order
 
 MOST_FRAMES = 2000  # of a stack
 _SECONDS_BETWEEN_SAVES = 1.0  # of what a look has told: after a kill it is looked again

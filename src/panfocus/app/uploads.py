@@ -9,14 +9,14 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
-from panfocus.app.answers import Refusal
-from panfocus.app.folders import is_image_name
+from panfocus.app.allowed_folders import is_image_name
+from panfocus.app.responses import Refusal
 from panfocus.app.stack_view import in_place
 from panfocus.app.stacks import MOST_FRAMES, Stacks
+from panfocus.app.upload_file import ReceivedFile
 from panfocus.app.words import MAKE_ROOM
 from panfocus.errors import PanfocusError
-from panfocus.io.received import ReceivedFile
-from panfocus.job.sizes import format_size
+from panfocus.job.byte_size import format_size
 
 _AT_ONCE = 4
 _PIECE = 1 << 20  # bytes that are gathered before they are written

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.answers import Answer, Refusal, path_number, small_file
-from panfocus.app.layers import PYRAMIDS, STACKED, Display, display_of, level_name
+from panfocus.app.responses import Answer, Refusal, path_number, small_file
+from panfocus.app.result_layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.app.tasks.fuse import ARRAYS, LIVE
-from panfocus.io.kept_arrays import KeptArray, KeptArrays
+from panfocus.io.npy_store import KeptArray, KeptArrays
 from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
 
 DRAWN_AT_ONCE = 3  # tiles and the like; others wait: each takes some megabytes and a core
@@ -182,9 +182,9 @@ def _size(array: KeptArray, layer: Layer) -> tuple[int, int]:
 
 
 def _image(part: NDArray[Any], layer: Layer, display: Display, *, jpeg: bool) -> Response:
+    from panfocus.io.jpeg_webp import encode_jpeg
     from panfocus.io.png import encode_png
-    from panfocus.io.raster import encode_jpeg
-    from panfocus.show.colours import picture
+    from panfocus.show.map_colors import picture
 
     if not layer.is_picture:
         return Response(_map(part, layer.name, display.n_frames), media_type="image/png")
@@ -197,8 +197,8 @@ def _image(part: NDArray[Any], layer: Layer, display: Display, *, jpeg: bool) ->
 
 def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     from panfocus.io.png import encode_indexed_png, encode_png
-    from panfocus.io.ramp import ramp
-    from panfocus.show.colours import MASK_COLOURS, confidence_grey, ramp_shades
+    from panfocus.show.colormap import ramp
+    from panfocus.show.map_colors import MASK_COLOURS, confidence_grey, ramp_shades
 
     if name == "confidence":
         return encode_png(confidence_grey(part))

@@ -117,14 +117,14 @@ def _line(error: BaseException) -> str:
 def _get_ready(*, quick: bool) -> None:
     """Import, while nobody waits, what tasks will need."""
     if quick:
-        from panfocus.app.tasks import look
+        from panfocus.app.tasks import scan_frame
 
-        look.warm_up()
+        scan_frame.warm_up()
         _limit_memory()
     else:
         if sys.platform != "win32":
             os.nice(_NICENESS)
-        import panfocus.job.run
+        import panfocus.job.runner
         import panfocus.pipeline  # noqa: F401
 
 
@@ -134,7 +134,7 @@ def _limit_memory() -> None:
         return
     import resource
 
-    from panfocus.io.machine import free_memory
+    from panfocus._memory import free_memory
 
     free = free_memory()
     if free is not None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from panfocus.batch.names import PAGE, SUMMARY, TABLE, THUMBNAIL
-from panfocus.batch.work import Outcome
+from panfocus.batch.stack_task import Outcome
 from panfocus.errors import FileError
-from panfocus.io.files import read_json, write_files
-from panfocus.io.write import encode_json
-from panfocus.job.plain import plain
+from panfocus.io.atomic_files import read_json, write_files
+from panfocus.io.encode import encode_json
+from panfocus.job.serialization import plain
 from panfocus.show.document import fill, open_page
 
 SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second

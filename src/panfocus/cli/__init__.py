@@ -8,7 +8,7 @@ import gc
 import io
 import sys
 
-from panfocus.cli._streams import FAILED, print_error, silence_stdout
+from panfocus.cli._exit import FAILED, print_error, silence_stdout
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C outside a command
 
@@ -27,10 +27,10 @@ def _run() -> int:
     try:
         import typer
 
-        from panfocus.cli.app import app
+        from panfocus.cli._commands import commands
 
         try:
-            code: int | None = app(prog_name="panfocus", standalone_mode=False)
+            code: int | None = commands(prog_name="panfocus", standalone_mode=False)
         except typer.TyperException as error:
             print_error(f"{error.format_message()} (see --help)")
             return error.exit_code

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus._compile_notes import hear_of_compiling
-from panfocus.cli._streams import FAILED, WRONG_USAGE, print_error, print_line
+from panfocus._numba_messages import hear_of_compiling
+from panfocus.cli._exit import FAILED, WRONG_USAGE, print_error, print_line
 from panfocus.errors import PanfocusError, UsageError
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
 from panfocus.errors import InputError, usage_errors
 
 if TYPE_CHECKING:
-    from panfocus.io.files import Content
+    from panfocus.io.atomic_files import Content
     from panfocus.io.headers import Header
-    from panfocus.io.stack_checks import BadFrames
+    from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.stack import Stack
 
 REPORT = "alignment.json"
@@ -47,18 +47,18 @@ def align(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
-        from panfocus.io.files import check_destination, folder_for, folder_on_trial, write_files
-        from panfocus.io.find import find_inputs
+        from panfocus.io.atomic_files import check_destination, folder_for, folder_on_trial, write_files
+        from panfocus.io.encode import encode_json
         from panfocus.io.headers import fitting_headers, read_headers
-        from panfocus.io.stack_checks import BadFrames
-        from panfocus.io.write import encode_json
-        from panfocus.job.align import (
+        from panfocus.io.input_files import find_inputs
+        from panfocus.job.alignment import (
             aligned_stack,
             alignment_report,
             check_align,
             find_reference,
             reference_left,
         )
+        from panfocus.preprocess.frame_checks import BadFrames
 
         with usage_errors():
             if model == "off":
@@ -106,7 +106,7 @@ def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad:
     import numpy as np
 
     from panfocus._checks import blank
-    from panfocus.io.read import read_into
+    from panfocus.io.read_stack import read_into
     from panfocus.io.scratch import scratch_frames
 
     first = headers[0].frame.image
@@ -143,8 +143,8 @@ def _left(
 
 def _later(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
     """Encode a frame, with metadata of its own, when its file is written, so that one at a time is held."""
+    from panfocus.io.encode import encode_image
     from panfocus.io.headers import read_metadata
-    from panfocus.io.write import encode_image
 
     def write(file: BinaryIO) -> object:
         own = replace(stack, metadata=read_metadata(header), icc_profile=header.frame.icc_profile)

@@ -26,7 +26,7 @@ from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 
 if TYPE_CHECKING:
-    from panfocus.batch.find import Found
+    from panfocus.batch.find_stacks import Found
 
 MOST_NAMED = 3  # of things that are left alone
 
@@ -110,7 +110,7 @@ def batch(
     Started again, it goes on where it was. A stack that cannot be fused is told of; the others go on.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.batch.run import (
+        from panfocus.batch.batch_run import (
             batch_folder,
             check_folder,
             finished_before,
@@ -119,9 +119,9 @@ def batch(
             results_of_others,
             run_batch,
         )
-        from panfocus.batch.work import Outcome
-        from panfocus.cluster import check_dask, connected
+        from panfocus.batch.stack_task import Outcome
         from panfocus.job.options import checked_options
+        from panfocus.parallel import check_dask, connected
 
         like = Request(
             inputs=(),
@@ -211,7 +211,7 @@ def _wanted_maps(typed: str | None) -> list[str]:
 
 
 def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool) -> "Found":
-    from panfocus.batch import find
+    from panfocus.batch import find_stacks
 
     if sum((pattern is not None, table is not None, files)) > 1:
         raise InputError("--pattern, --csv and --files are ways of telling stacks apart; choose one of them")
@@ -219,10 +219,10 @@ def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, 
         raise InputError(f"-o {output}: the folder of the stacks; choose another one for the results")
     folder = folder.absolute()
     if pattern is not None:
-        return find.by_pattern(folder, pattern, without=output)
+        return find_stacks.by_pattern(folder, pattern, without=output)
     if table is not None:
-        return find.by_table(folder, table)
-    return (find.by_files if files else find.by_folders)(folder, without=output)
+        return find_stacks.by_table(folder, table)
+    return (find_stacks.by_files if files else find_stacks.by_folders)(folder, without=output)
 
 
 def _tell(terminal: Console, found: "Found") -> None:

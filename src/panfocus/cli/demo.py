@@ -20,10 +20,10 @@ def demo(
     with console(quiet=quiet, debug=debug) as terminal:
         from importlib.resources import as_file, files
 
-        from panfocus.io.files import make_folder
+        from panfocus.io.atomic_files import make_folder
         from panfocus.job.outputs import Outputs
         from panfocus.job.request import Request
-        from panfocus.job.run import run
+        from panfocus.job.runner import run
 
         make_folder(folder)
         fused, depth = folder / "fused.png", folder / "depth.png"

@@ -21,8 +21,8 @@ def dictionary(
     """Show the atoms of a dictionary as a picture."""
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.dictionary import CoupledDictionary, atoms_picture
-        from panfocus.io.files import check_destination, check_suffix
-        from panfocus.io.write import IMAGE_SUFFIXES, write_image
+        from panfocus.io.atomic_files import check_destination, check_suffix
+        from panfocus.io.encode import IMAGE_SUFFIXES, write_image
 
         with usage_errors():
             check_suffix(output, IMAGE_SUFFIXES)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from panfocus.cli._console import Console, Debug, console
-from panfocus.errors import PanfocusError, how_to_get
+from panfocus.errors import PanfocusError
 
 if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
@@ -54,7 +54,7 @@ def _report_packages(terminal: Console) -> None:
         raise PanfocusError(f"missing: {', '.join(missing)}; install panfocus again")
     for extra, purpose in EXTRAS.items():
         lacks = [package for package in _required(extra) if not _version(package)]
-        state = f"without {', '.join(lacks)}: {how_to_get(extra)}" if lacks else "installed"
+        state = f"without {', '.join(lacks)}: pip install 'panfocus[{extra}]'" if lacks else "installed"
         terminal.say(f"extra {extra} ({purpose}): {state}")
 
 
@@ -102,10 +102,10 @@ def _patches_per_second(dictionary: "CoupledDictionary") -> float:
     """Time the coding step of the method `coupled` on a piece of the sample."""
     from importlib.resources import as_file, files
 
-    from panfocus.gray import to_gray
-    from panfocus.io.find import find_inputs
-    from panfocus.io.read import read_image
-    from panfocus.patches import centred_patches, patch_origins
+    from panfocus.decide.gray import to_gray
+    from panfocus.decide.patches import centred_patches, patch_origins
+    from panfocus.io.input_files import find_inputs
+    from panfocus.io.read_stack import read_image
     from panfocus.sparse import Pursuit
 
     with as_file(files("panfocus") / "data" / "sample") as sample:

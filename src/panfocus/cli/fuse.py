@@ -129,11 +129,11 @@ def fuse(
     The frames are focused at different depths, and aligned first. Nothing is overwritten without --force.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus.cli._store import fuse_store, is_store, is_tiff_to_tiff
-        from panfocus.job.allocator import keep_freed_memory
+        from panfocus._malloc import keep_freed_memory
+        from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
         from panfocus.job.options import without_effect
-        from panfocus.job.report import redone
-        from panfocus.job.run import run
+        from panfocus.job.run_report import redone
+        from panfocus.job.runner import run
 
         keep_freed_memory()
         outputs = Outputs(

@@ -8,11 +8,11 @@ import typer
 
 from panfocus.cli._console import Debug, Force, Output, Quiet, Threads, console
 from panfocus.errors import FileError, InputError, usage_errors
-from panfocus.job.learn import HELP, check_holds_patch, cut_regions, said_course
+from panfocus.job.training_data import HELP, check_holds_patch, cut_regions, said_course
 
 if TYPE_CHECKING:
-    from panfocus._float import FloatArray
-    from panfocus.job.learn import Levels
+    from panfocus._intensity import FloatArray
+    from panfocus.job.training_data import Levels
 
 
 def learn(
@@ -66,8 +66,8 @@ def learn(
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
         from panfocus.dictionary import CoupledDictionary
+        from panfocus.io.atomic_files import check_destination, check_suffix
         from panfocus.io.dictionary_file import check_total_atoms
-        from panfocus.io.files import check_destination, check_suffix
 
         with usage_errors():
             _check_sources(focused or [], blurred or [], regions, images or [], levels)
@@ -139,7 +139,7 @@ def _sharp(
 ) -> "tuple[Levels, str]":
     import numpy as np
 
-    from panfocus.io.find import find_inputs
+    from panfocus.io.input_files import find_inputs
     from panfocus.simulate import simulate_training
 
     paths = find_inputs(images, warn=warn)
@@ -152,8 +152,8 @@ def _sharp(
 
 
 def _read_gray(path: Path, patch_size: int) -> "FloatArray":
-    from panfocus.gray import to_gray
-    from panfocus.io.read import read_image
+    from panfocus.decide.gray import to_gray
+    from panfocus.io.read_stack import read_image
 
     image = to_gray(read_image(path))
     check_holds_patch(image, str(path), patch_size)

@@ -42,7 +42,7 @@ def score(
             check_range,
             score_pictures,
         )
-        from panfocus.io.read import read_single
+        from panfocus.io.read_stack import read_single
 
         with usage_errors():
             check_data_range(data_range)
@@ -85,7 +85,7 @@ def _sources(
     inputs: Sequence[str], fused: Path, reference: Path | None, warn: Callable[[str], None]
 ) -> list[Path]:
     """Find the sources; what they are scored with is often in the same folder, and is none of them."""
-    from panfocus.io.find import find_inputs
+    from panfocus.io.input_files import find_inputs
 
     paths = find_inputs(inputs, warn=warn)
     if len(paths) < 2:

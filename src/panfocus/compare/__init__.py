@@ -6,6 +6,8 @@ makes every picture, in `processes`, and has it scored by `scoring`, `statistics
 """
 
 from panfocus.compare.checks import ConditionsError
+from panfocus.compare.comparison import Conditions, Job, Outcome, plan, run_jobs
+from panfocus.compare.comparison_report import Comparison, report_folder, write_report
 from panfocus.compare.entries import (
     Entry,
     FusionEntry,
@@ -14,8 +16,6 @@ from panfocus.compare.entries import (
     parse_methods,
     parse_results,
 )
-from panfocus.compare.report import Comparison, report_folder, write_report
-from panfocus.compare.run import Conditions, Job, Outcome, plan, run_jobs
 from panfocus.compare.scenes import Group, Scene, find_groups
 
 __all__ = [

@@ -12,12 +12,12 @@ from panfocus import _checks
 from panfocus._threads import map_blocks
 from panfocus.compare.scoring import check_alike, check_crop, check_range
 from panfocus.errors import FileError, InputError, PanfocusError
-from panfocus.io.read import read_single
-from panfocus.io.write import why_no_jpeg
+from panfocus.io.encode import why_no_jpeg
+from panfocus.io.read_stack import read_single
 
 if TYPE_CHECKING:
     from panfocus._progress import Progress
-    from panfocus.compare.run import Conditions, Job
+    from panfocus.compare.comparison import Conditions, Job
 
 _SHOWN = 3  # mistakes that are told in full
 

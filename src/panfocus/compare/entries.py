@@ -13,9 +13,9 @@ from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import RESULT_OVERSHOOT, at_depth_of, check_alike, check_range
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
-from panfocus.io.files import digest
-from panfocus.io.find import find_inputs
-from panfocus.io.read import read_single
+from panfocus.io.atomic_files import digest
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_single
 from panfocus.methods import FusionResult, get_method, parse_settings
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack

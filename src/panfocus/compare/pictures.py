@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus.compare.scoring import scale_of
-from panfocus.io.raster import encode_webp
+from panfocus.io.jpeg_webp import encode_webp
 from panfocus.metrics import matlab_gray
 
 Pixels = NDArray[np.uint8]

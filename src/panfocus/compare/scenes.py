@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.find import find_inputs
+from panfocus.io.input_files import find_inputs
 from panfocus.metrics.catalogue import source_letters, source_number
 
 _STEM = re.compile(r"(?P<scene>.+)-(?P<part>[A-Z]+|ref)")

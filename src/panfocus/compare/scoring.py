@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import IntensityScale
+from panfocus._intensity import IntensityScale
 from panfocus.errors import FileError, InputError
 from panfocus.metrics import matlab_gray, score
 

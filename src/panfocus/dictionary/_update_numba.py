@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._compile import REGROUPED, compiled
+from panfocus._numba import REGROUPED, compiled
 
 Array = NDArray[Any]
 

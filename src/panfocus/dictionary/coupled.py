@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray, IntensityScale
+from panfocus._intensity import FloatArray, IntensityScale
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.ksvd import learn_ksvd
 from panfocus.dictionary.learning import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 
 

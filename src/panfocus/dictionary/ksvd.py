@@ -7,7 +7,7 @@ after, does as well in a fraction of the time. That step is coupled learning wit
 
 import numpy as np
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.learning import Learning, Round, learn_coupled
 

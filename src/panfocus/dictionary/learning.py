@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from panfocus._checks import one_of, whole_number
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._progress import Progress, silent
 from panfocus.dictionary.dct import overcomplete_dct
 from panfocus.errors import InputError

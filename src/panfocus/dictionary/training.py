@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from panfocus._checks import real_number, whole_number
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
 
 # One level of 255: in patches whose standard deviation is below there is little but noise and rounding,

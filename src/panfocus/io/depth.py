@@ -11,10 +11,10 @@ import tifffile
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from panfocus._float import FloatArray
-from panfocus.io.files import Content
+from panfocus._intensity import FloatArray
+from panfocus.io.atomic_files import Content
 from panfocus.io.png import encode_png
-from panfocus.io.ramp import coloured, ramp
+from panfocus.show.colormap import coloured, ramp
 
 DEPTH_SUFFIXES = (".tif", ".tiff", ".png")
 

@@ -11,8 +11,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError, InputError
-from panfocus.io._errors import check_regular, errors_that_name
-from panfocus.io.files import check_suffix, write_files
+from panfocus.io._file_errors import check_regular, errors_that_name
+from panfocus.io.atomic_files import check_suffix, write_files
 
 FORMAT_VERSION = 1
 

@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import BinaryIO
 
 from panfocus.errors import FileError
-from panfocus.io._directory import (
+from panfocus.io._frame import ORIENTATION_TAG, SIDEWAYS
+from panfocus.io._tiff_ifd import (
     BIGTIFF_ONLY,
     IFD8,
     LONG,
@@ -26,7 +27,6 @@ from panfocus.io._directory import (
     text,
     whole,
 )
-from panfocus.io._frame import ORIENTATION_TAG, SIDEWAYS
 
 SOFTWARE = "panfocus"
 X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT = 0x011A, 0x011B, 0x0128

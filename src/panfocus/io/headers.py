@@ -8,14 +8,14 @@ from pathlib import Path
 
 from panfocus import _checks
 from panfocus.errors import FileError, InputError
-from panfocus.io._errors import check_regular, errors_that_name
+from panfocus.io._file_errors import check_regular, errors_that_name
 from panfocus.io._frame import Frame, check_plausible
-from panfocus.io.find import kind_of
+from panfocus.io.input_files import kind_of
+from panfocus.io.jpeg_webp import jpeg_header, webp_header
 from panfocus.io.png import png_header
-from panfocus.io.raster import jpeg_header, webp_header
 from panfocus.io.raw import RAW_SUFFIXES, raw_header
-from panfocus.io.stack_checks import BadFrames
 from panfocus.io.tiff import tiff_headers, tiff_metadata
+from panfocus.preprocess.frame_checks import BadFrames
 from panfocus.stack import NO_METADATA, Metadata
 
 _HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}

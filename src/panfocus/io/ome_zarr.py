@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.errors import MissingExtraError, needs_extra
-from panfocus.io._errors import errors_that_name
+from panfocus.errors import missing_extra
+from panfocus.io._file_errors import errors_that_name
 from panfocus.io.ome import acquired
 from panfocus.io.units import of_ome
 from panfocus.stack import Acquisition, LazyFrames, last_is_alpha, n_beside
@@ -207,7 +207,7 @@ def import_zarr() -> Any:
     try:
         import zarr
     except ImportError as error:
-        raise MissingExtraError(needs_extra("OME-Zarr", "zarr 3", "ome")) from error
+        raise missing_extra("OME-Zarr", "zarr 3", "ome") from error
     return zarr
 
 

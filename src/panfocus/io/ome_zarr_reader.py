@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
-from panfocus.io._errors import errors_that_name
+from panfocus.io._file_errors import errors_that_name
 from panfocus.io.ome_zarr import KINDS, ZARR_SUFFIXES, Axis, ZarrImage, open_array
 
 _TRANSFORMS = "coordinateTransformations"

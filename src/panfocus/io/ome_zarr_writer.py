@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.io._errors import errors_that_name
+from panfocus.io._file_errors import errors_that_name
 from panfocus.io.ome_zarr import Axis, import_zarr, open_array
 
 _VERSION = "0.5"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from panfocus._checks import blank
-from panfocus.errors import FileError, needs_extra
+from panfocus.errors import FileError, missing_extra
+from panfocus.io._capture_stderr import lines_about
 from panfocus.io._frame import Frame, check_pixel_count
-from panfocus.io._native_lines import lines_about
 from panfocus.io.exif import exif_of_tiff, read_exif
 from panfocus.io.metadata import gather
 
@@ -86,8 +86,6 @@ def _open(path: Path) -> "Iterator[rawpy.RawPy]":
     try:
         import rawpy
     except ImportError:
-        raise FileError(
-            needs_extra("a RAW file", "rawpy", "raw") + ", or develop it to a 16-bit TIFF"
-        ) from None
+        raise missing_extra("A RAW file", "rawpy", "raw") from None
     with rawpy.imread(str(path)) as raw:
         yield raw

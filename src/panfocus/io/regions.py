@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError
-from panfocus.io.files import read_text
-from panfocus.io.read import read_image
+from panfocus.io.atomic_files import read_text
+from panfocus.io.read_stack import read_image
 
 
 @dataclass(frozen=True)

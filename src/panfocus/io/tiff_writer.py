@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.io._directory import (
+from panfocus.io._tiff_ifd import (
     LONG,
     RATIONAL,
     SHORT,

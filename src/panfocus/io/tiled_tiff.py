@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from panfocus._threads import thread_count
 from panfocus.errors import FileError
-from panfocus.io._errors import errors_that_name
+from panfocus.io._file_errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
-from panfocus.io.files import Content
+from panfocus.io.atomic_files import Content
 from panfocus.io.ome import Layout
 from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage
 from panfocus.io.ome_zarr_reader import read_ome_zarr

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import Watch, silent, unwatched
-from panfocus.job.align import aligned_stack, alignment_report, reference_left
-from panfocus.job.contents import said_of_picture
+from panfocus.job.alignment import aligned_stack, alignment_report, reference_left
+from panfocus.job.inputs import Source
 from panfocus.job.listener import Listener
 from panfocus.job.prepare import Job
-from panfocus.job.report import input_digests
 from panfocus.job.request import Request
 from panfocus.job.retouch import check_size, retouched
-from panfocus.job.source import Source
+from panfocus.job.run_report import input_digests
+from panfocus.job.write_outputs import said_of_picture
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from panfocus.io.stack_checks import BadFrames
     from panfocus.methods import FusionResult
+    from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.registration import Alignment
     from panfocus.stack import Frames, Stack
 
@@ -106,7 +106,7 @@ def read_source(
     """
     import numpy as np
 
-    from panfocus.io.read import read_into
+    from panfocus.io.read_stack import read_into
 
     like = source.like_frames
     return read_into(

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError
-from panfocus.job.align import check_align
-from panfocus.job.bits import check_bits
-from panfocus.job.lengths import DepthScale
+from panfocus.job.alignment import check_align
+from panfocus.job.bit_depth import check_bits
+from panfocus.job.byte_size import parse_size
+from panfocus.job.depth_scale import DepthScale
 from panfocus.job.request import Request
 from panfocus.job.retouch import check_retouch
-from panfocus.job.sizes import parse_size
 
 if TYPE_CHECKING:
-    from panfocus.io.raster import JpegSettings
+    from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import FusionMethod
 
 
@@ -37,7 +37,7 @@ class Options:
 def checked_options(request: Request) -> Options:
     """Refuse what is wrong for any frames."""
     from panfocus._checks import one_of, whole_number
-    from panfocus.io.raster import jpeg_settings
+    from panfocus.io.jpeg_webp import jpeg_settings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 

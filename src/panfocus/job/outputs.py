@@ -69,9 +69,9 @@ class Outputs:
     def check_names(self, n_slabs: int = 0) -> None:
         """Refuse names that do not say a format which can hold the result, and names given twice."""
         from panfocus.io.animation import ANIMATION_SUFFIXES
+        from panfocus.io.atomic_files import check_suffix
         from panfocus.io.depth import DEPTH_SUFFIXES
-        from panfocus.io.files import check_suffix
-        from panfocus.io.write import CONFIDENCE_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES, MASK_SUFFIXES
+        from panfocus.io.encode import CONFIDENCE_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES, MASK_SUFFIXES
 
         suffixes = {
             "labels": LABEL_SUFFIXES,
@@ -107,7 +107,7 @@ class Outputs:
 
         Inputs and other outputs in it might have the name of a step, and be replaced.
         """
-        from panfocus.io.files import folder_on_trial
+        from panfocus.io.atomic_files import folder_on_trial
 
         if self.steps is None:
             return

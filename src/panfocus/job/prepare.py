@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError, usage_errors
-from panfocus.job.align import find_reference
-from panfocus.job.bits import written_dtype
-from panfocus.job.contents import Writing
-from panfocus.job.lengths import DepthScale
+from panfocus.job.alignment import find_reference
+from panfocus.job.bit_depth import written_dtype
+from panfocus.job.depth_scale import DepthScale
+from panfocus.job.inputs import Source, check_alike, check_chosen, find_source
+from panfocus.job.memory_plan import ENCODED, Plan, make_plan
 from panfocus.job.options import Options, checked_options
-from panfocus.job.plan import ENCODED, Plan, make_plan
 from panfocus.job.request import Request
 from panfocus.job.retouch import read_strokes
-from panfocus.job.source import Source, check_alike, check_chosen, find_source
+from panfocus.job.write_outputs import Writing
 
 if TYPE_CHECKING:
-    from panfocus.io.raster import JpegSettings
-    from panfocus.io.stack_checks import BadFrames
+    from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import FusionMethod
+    from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.retouch import Strokes
 
 
@@ -59,10 +59,10 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
 
     With `every_map` the job gives all maps that its method has, and its votes, wanted in files or not.
     """
-    from panfocus.execute import layers_of
     from panfocus.io.headers import read_metadata
-    from panfocus.io.stack_checks import BadFrames
+    from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.slabs import slab_spans
+    from panfocus.tiling import layers_of
 
     with usage_errors():
         options = checked_options(request)
@@ -103,7 +103,7 @@ def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every
 
 def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: int, *, force: bool) -> None:
     """Refuse files that cannot be written, or would replace something to be kept."""
-    from panfocus.io.files import check_destination
+    from panfocus.io.atomic_files import check_destination
 
     inputs = [path for source in sources for path in source.paths]
     inputs += filter(None, (request.dictionary, request.retouch))
@@ -115,8 +115,8 @@ def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: in
 def _check_formats(request: Request, sources: Sequence[Source], reference: int) -> None:
     """Refuse formats that cannot hold the pictures."""
     from panfocus._checks import blank
+    from panfocus.io.encode import check_format
     from panfocus.io.headers import read_metadata
-    from panfocus.io.write import check_format
 
     pictures = (request.outputs.picture, *request.outputs.applied)
     for path, source in zip(pictures, sources, strict=True):

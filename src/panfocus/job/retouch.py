@@ -30,7 +30,7 @@ def check_retouch(request: Request) -> None:
 
 def read_strokes(request: Request, frames: "Frames") -> "Strokes | None":
     """Read the strokes that were asked for; refuse those that cannot fit such frames, blank ones will do."""
-    from panfocus.io.files import read_json
+    from panfocus.io.atomic_files import read_json
     from panfocus.retouch import parse_strokes
     from panfocus.stack import colours
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import one_of
-from panfocus._float import FloatArray, IntArray, IntensityScale
-from panfocus.compose import by_votes, sum_in_any_order
+from panfocus._intensity import FloatArray, IntArray, IntensityScale
+from panfocus.decide import majority
+from panfocus.decide.compose import by_votes, sum_in_any_order
+from panfocus.decide.patches import add_patches, centred_patches, patch_means
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import Choice, choose_frames, in_blocks
 from panfocus.methods._sparse import SparseMethod
 from panfocus.methods._tile import Tile
-from panfocus.patches import add_patches, centred_patches, patch_means
-from panfocus.select import majority
 from panfocus.sparse import Pursuit
 
 Reconstruct = Literal["pixels", "codes"]

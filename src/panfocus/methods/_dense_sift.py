@@ -14,7 +14,7 @@ import numpy as np
 from scipy.ndimage import correlate1d, gaussian_filter
 
 from panfocus._filters import Filter, filtered
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus.methods._kernel_dense_sift import (
     N_CELLS,
     N_ORIENTATIONS,

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._filters import Filter, filtered, gaussian, reach
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.gray import to_gray
 from panfocus.methods._patchwise import patch_grid, row_blocks
 from panfocus.methods._tile import Tile
-from panfocus.patches import centred_patches
 from panfocus.sparse import Pursuit
 from panfocus.stack import Frames
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import may_end_here
-from panfocus.compose import by_votes
-from panfocus.gray import to_gray
+from panfocus.decide import majority, vote_shares
+from panfocus.decide.compose import by_votes
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import patch_origins, spread_each
 from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
-from panfocus.patches import patch_origins, spread_each
-from panfocus.select import majority, vote_shares
 
 PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from panfocus._checks import real_number, whole_number
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
+from panfocus.decide.patches import check_stride
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods._tile import Tile
-from panfocus.patches import check_stride
 from panfocus.sparse import Pursuit
 
 

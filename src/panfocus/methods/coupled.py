@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import one_of, real_number
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
+from panfocus.decide import level_weights, weighted_activity
+from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, in_blocks
 from panfocus.methods._sparse import SparseMethod, check_dictionary
 from panfocus.methods._tile import Tile
-from panfocus.patches import centred_patches
-from panfocus.select import level_weights, weighted_activity
 
 Contrast = Literal["restored", "normalised"]
 

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import one_of, whole_number
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
-from panfocus.compose import by_votes
+from panfocus.decide import majority, vote_shares, without_small_regions
+from panfocus.decide.compose import by_votes
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import spread_each
 from panfocus.errors import InputError
-from panfocus.gray import to_gray
 from panfocus.methods import _dense_sift
 from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import patch_grid
 from panfocus.methods._tile import Tile, cover
-from panfocus.patches import spread_each
-from panfocus.select import majority, vote_shares, without_small_regions
 
 Refinement = Literal["matching", "sharpness", "none"]
 

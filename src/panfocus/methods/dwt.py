@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import correlate, maximum_filter
 
 from panfocus._checks import one_of, whole_number
-from panfocus._float import FloatArray, IntensityScale
-from panfocus.compose import sum_in_any_order
+from panfocus._intensity import FloatArray, IntensityScale
+from panfocus.decide.compose import sum_in_any_order
+from panfocus.decide.gray import to_gray
 from panfocus.errors import InputError
-from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
 

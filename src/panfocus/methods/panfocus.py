@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from panfocus._checks import one_of, real_number
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
-from panfocus._float import FloatArray, IntArray, IntensityScale
+from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus._threads import for_all, map_blocks, thread_count
-from panfocus.compose import as_votes, by_labels, by_votes
+from panfocus.decide import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
+from panfocus.decide.compose import as_votes, by_labels, by_votes
+from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._never_in_focus import largest_scale, never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
-from panfocus.select import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 from panfocus.stack import Frames, colours, part_of, sampled_strips
 
 Composition = Literal["blend", "labels"]

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray
-from panfocus.compose import by_weights
-from panfocus.gray import to_gray
+from panfocus._intensity import FloatArray
+from panfocus.decide.compose import by_weights
+from panfocus.decide.gray import to_gray
 from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from panfocus._checks import whole_number
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
 from panfocus.methods._choose_max import ChooseMax
 

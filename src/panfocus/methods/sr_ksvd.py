@@ -7,7 +7,7 @@ Transactions on Signal Processing 54(11), 2006.
 
 from dataclasses import dataclass, field
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods._choose_max import ChooseMax
 from panfocus.methods._sparse import check_dictionary

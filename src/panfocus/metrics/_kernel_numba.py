@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._compile import compiled
+from panfocus._numba import compiled
 
 Array = NDArray[Any]
 Sigmoid = tuple[float, float, float]  # ceiling Gamma, slope kappa, middle sigma

@@ -7,8 +7,8 @@ def sample_stack() -> list[tuple[Any, dict[str, Any], str]]:
     """Return the sample's frames (n, h, w, 3) as an image layer."""
     from importlib.resources import as_file, files
 
-    from panfocus.io.find import find_inputs
-    from panfocus.io.read import read_stack
+    from panfocus.io.input_files import find_inputs
+    from panfocus.io.read_stack import read_stack
 
     with as_file(files("panfocus") / "data" / "sample") as folder:
         frames = read_stack(find_inputs([folder])).frames

@@ -11,11 +11,11 @@ from qtpy.QtWidgets import QLabel, QSizePolicy
 
 from panfocus.errors import InputError, PanfocusError
 from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
-from panfocus.napari_plugin.form import as_tooltip, method_fields, method_help, option_fields
-from panfocus.napari_plugin.results import LayerData, layers_of, numbered
-from panfocus.napari_plugin.scrolled import Scrolled
-from panfocus.napari_plugin.source import Source, axis_name, from_list, from_stacks, in_one_line
-from panfocus.napari_plugin.work import Cancelled, Outcome, fuse_source
+from panfocus.napari_plugin.fusion_worker import Cancelled, Outcome, fuse_source
+from panfocus.napari_plugin.layer_frames import Source, axis_name, from_list, from_stacks, in_one_line
+from panfocus.napari_plugin.result_layers import LayerData, layers_of, numbered
+from panfocus.napari_plugin.scroll_area import Scrolled
+from panfocus.napari_plugin.settings_form import as_tooltip, method_fields, method_help, option_fields
 
 if TYPE_CHECKING:
     import napari
@@ -120,7 +120,7 @@ class FusionWidget(Container[Any]):
             self._compiling = under_way
 
         def work() -> Made | str | None:
-            from panfocus._compile import compiling_watched  # here: it loads the compiler
+            from panfocus._numba import compiling_watched  # here: it loads the compiler
 
             try:
                 with compiling_watched(compiling):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panfocus._checks import real_number
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
 from panfocus.refine._operators import (

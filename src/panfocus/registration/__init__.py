@@ -11,7 +11,7 @@ from panfocus.registration.alignment import (
     missed,
 )
 from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
-from panfocus.registration.blank import find_blank
+from panfocus.registration.blank_frames import find_blank
 from panfocus.registration.memory import alignment_bytes
 
 __all__ = [

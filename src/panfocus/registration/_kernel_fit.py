@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from panfocus._compile import REGROUPED, compiled
+from panfocus._numba import REGROUPED, compiled
 
 Array = NDArray[Any]
 

@@ -12,9 +12,11 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
 from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
-from panfocus.registration.area import common_area
-from panfocus.registration.blank import find_blank
-from panfocus.registration.chain import (
+from panfocus.registration.blank_frames import find_blank
+from panfocus.registration.common_area import common_area
+from panfocus.registration.models import MODELS, movement
+from panfocus.registration.pair_alignment import Registration
+from panfocus.registration.stack_alignment import (
     LEAST_SCORE,
     Explanation,
     Pair,
@@ -25,8 +27,6 @@ from panfocus.registration.chain import (
     linked,
     register_neighbours,
 )
-from panfocus.registration.models import MODELS, movement
-from panfocus.registration.register import Registration
 from panfocus.stack import Frames
 
 CHOICES = ("auto", *MODELS)
@@ -228,7 +228,7 @@ def check_aligned(found: Alignment, frames: Frames, names: Sequence[str] | None 
         blank = find_blank(frames, lost)
         named = ", ".join(f"{names[k]} ({_seen(found, k, blank)})" for k in lost)
         why = "another scene, or too blurred" if set(lost) - blank else "nothing is seen in it"
-        raise AlignmentError(f"cannot align {named} with {missed(found, lost[0], names)}: {why}", lost)
+        raise AlignmentError(f"cannot align {named} with {missed(found, lost[0], names)}: {why}", frames=lost)
 
 
 def _seen(found: Alignment, k: int, blank: Container[int]) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
-from panfocus.registration.area import is_worth_cropping, shown
+from panfocus.registration.common_area import is_worth_cropping, shown
 from panfocus.registration.resample import resample
 from panfocus.stack import Frames
 

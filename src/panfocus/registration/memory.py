@@ -2,10 +2,10 @@
 
 from panfocus._threads import thread_count
 from panfocus.registration._kernel_resample import MARGIN
-from panfocus.registration.chain import REACH
+from panfocus.registration.pair_alignment import SIDE, SMALL_SIDE
 from panfocus.registration.pyramid import READ_ROWS, finest_level
-from panfocus.registration.register import SIDE, SMALL_SIDE
 from panfocus.registration.resample import TILE_COLS, TILE_ROWS
+from panfocus.registration.stack_alignment import REACH
 from panfocus.stack import Frames
 
 ALL_LEVELS = 4 / 3  # of the finest: each has a quarter of the one before

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus._threads import for_all
 from panfocus.registration._kernel_blocks import add_gray, halve
 from panfocus.stack import Frames

@@ -5,8 +5,8 @@
 """
 
 from panfocus.reproduce.claims import Verdict
-from panfocus.reproduce.plan import PAPER, Plan
-from panfocus.reproduce.report import check_report, cost, write_report
-from panfocus.reproduce.run import Reproduction, reproduce
+from panfocus.reproduce.reproduction import Reproduction, reproduce
+from panfocus.reproduce.reproduction_report import check_report, cost, write_report
+from panfocus.reproduce.settings import PAPER, Plan
 
 __all__ = ["PAPER", "Plan", "Reproduction", "Verdict", "check_report", "cost", "reproduce", "write_report"]

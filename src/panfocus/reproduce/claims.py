@@ -15,10 +15,10 @@ from panfocus.reproduce.equations import SHARES, Findings
 from panfocus.reproduce.masks import Masks
 from panfocus.reproduce.paper import MEASURES, best_three
 from panfocus.reproduce.parameters import BEST_EPS, BEST_W, Curve, Curves
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.reconstruction import Reconstructions
 from panfocus.reproduce.rivals import PROPOSED, RIVAL
 from panfocus.reproduce.sets import GREY_SETS
+from panfocus.reproduce.settings import Plan
 from panfocus.reproduce.sweep import Sweep
 from panfocus.reproduce.tables import DIGITS, SYMBOLS, Results, signed
 from panfocus.reproduce.variants import Variant

@@ -10,14 +10,14 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
-from panfocus.compose import by_votes
+from panfocus.decide import vote_shares
+from panfocus.decide.compose import by_votes
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import centred_patches, patch_origins, spread_each
 from panfocus.dictionary import CoupledDictionary
-from panfocus.gray import to_gray
 from panfocus.methods.coupled import Contrast, patch_activity
-from panfocus.patches import centred_patches, patch_origins, spread_each
-from panfocus.select import vote_shares
 from panfocus.sparse import Pursuit
 
 READINGS: tuple[Contrast, ...] = get_args(

@@ -9,8 +9,8 @@ from panfocus.reproduce.dictionaries import KINDS
 from panfocus.reproduce.elements import Section, drawing, figure, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.paper import MEASURES
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.plots import bars
+from panfocus.reproduce.settings import Plan
 from panfocus.reproduce.sweep import Setting, Sweep
 from panfocus.reproduce.tables import SYMBOLS, signed
 

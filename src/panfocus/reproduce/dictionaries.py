@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._progress import Progress
+from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary, atoms_picture
-from panfocus.gray import to_gray
 from panfocus.methods.sr_fm import SrFm
 from panfocus.reproduce.elements import Section, figure, gallery, paragraph, plain_table, shown
 from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.plan import Plan
+from panfocus.reproduce.settings import Plan
 
 PART = "dictionaries"
 STAGE = "learn dictionaries"

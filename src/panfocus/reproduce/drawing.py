@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from panfocus._float import IntensityScale
-from panfocus.gray import to_gray
+from panfocus._intensity import IntensityScale
+from panfocus.decide.gray import to_gray
 
 Colour = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.compare.pictures import Picture, photograph
-from panfocus.io.raster import encode_webp
+from panfocus.io.jpeg_webp import encode_webp
 from panfocus.reproduce.drawing import GREEN, RED, Box, as_rgb, outlined
 from panfocus.reproduce.numbers import Number
 

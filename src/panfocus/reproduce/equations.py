@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus._progress import Progress
+from panfocus.decide.gray import to_gray
+from panfocus.decide.patches import extract_patches, patch_origins
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.gray import to_gray
-from panfocus.patches import extract_patches, patch_origins
 from panfocus.reproduce.dictionaries import KINDS, Dictionaries
 from panfocus.reproduce.elements import Section, paragraph, plain_table
 from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.sets import Pictures
+from panfocus.reproduce.settings import Plan
 from panfocus.reproduce.tables import signed
 from panfocus.sparse import Pursuit
 

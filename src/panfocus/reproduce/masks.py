@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label
 
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._progress import Progress
 from panfocus.compare.pictures import decision_map
 from panfocus.methods import FusionMethod

@@ -9,8 +9,8 @@ from panfocus.reproduce.coding import READINGS
 from panfocus.reproduce.elements import Section, drawing, figure, paragraph, plain_table, tag, text
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.paper import MEASURES
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.plots import curves
+from panfocus.reproduce.settings import Plan
 from panfocus.reproduce.sweep import Setting, Sweep
 from panfocus.reproduce.tables import SYMBOLS
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from panfocus.errors import MissingExtraError, needs_extra
+from panfocus.errors import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ Series = Mapping[str, Sequence[float]]
 def check_matplotlib() -> None:
     """Say at once if the plots could not be drawn."""
     if find_spec("matplotlib") is None:
-        raise MissingExtraError(needs_extra("panfocus reproduce", "matplotlib", "reproduce"))
+        raise missing_extra("The reproduction", "matplotlib", "reproduce")
 
 
 def curves(

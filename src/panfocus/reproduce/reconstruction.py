@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import IntensityScale
+from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress
 from panfocus.refine import PAPER_STRENGTH, refine_tv
 from panfocus.reproduce.drawing import most_different

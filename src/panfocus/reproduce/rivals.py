@@ -2,7 +2,7 @@
 
 from panfocus.methods import FusionMethod, get_method
 from panfocus.reproduce.dictionaries import Dictionaries
-from panfocus.reproduce.plan import Plan
+from panfocus.reproduce.settings import Plan
 
 RIVAL, PROPOSED = "SR-KSVD", "Proposed"  # the two of Table 2
 

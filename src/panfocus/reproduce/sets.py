@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from panfocus.compare import Scene, find_groups
 from panfocus.compare.scoring import check_alike, score_pictures
 from panfocus.errors import FileError
-from panfocus.io.read import read_single
+from panfocus.io.read_stack import read_single
 
 HOW_TO = "docs/reproduction.md says where to get them"
 NO_SOURCE = "no public source"

@@ -10,8 +10,8 @@ from panfocus._progress import Progress
 from panfocus.reproduce.coding import READINGS, CodedScene
 from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.paper import MEASURES
-from panfocus.reproduce.plan import Plan
 from panfocus.reproduce.sets import Pictures
+from panfocus.reproduce.settings import Plan
 
 STAGE = "settings of the proposed method"
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from importlib.resources import as_file, files
 
-from panfocus.io.files import read_text
+from panfocus.io.atomic_files import read_text
 
 
 def open_page(package: str, *, script: str = "", pictures: str = "data:") -> str:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from panfocus.focus import REACH, laplacian_energy
-from panfocus.gray import to_gray
+from panfocus.decide.focus_measure import REACH, laplacian_energy
+from panfocus.decide.gray import to_gray
 
 if TYPE_CHECKING:
     from panfocus.stack import Frames

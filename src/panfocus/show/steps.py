@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._reduce import reduced, reduction
-from panfocus.show.picture import shown
+from panfocus._downscale import reduced, reduction
+from panfocus.show.thumbnail import shown
 
 if TYPE_CHECKING:
     from panfocus.methods import FusionResult
@@ -23,8 +23,8 @@ def step_pictures(
     frames: "Frames", result: "FusionResult", slabs: "Frames | None"
 ) -> Iterator[tuple[str, Picture]]:
     """Yield names and pictures of what was read, decided and composed, as far as the method tells."""
-    from panfocus.gray import to_gray
-    from panfocus.io.ramp import coloured
+    from panfocus.decide.gray import to_gray
+    from panfocus.show.colormap import coloured
 
     digits = max(2, len(str(len(frames))))
 

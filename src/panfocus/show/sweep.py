@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._float import FloatArray
-from panfocus._reduce import reduced, reduction
-from panfocus.show.picture import shown
+from panfocus._downscale import reduced, reduction
+from panfocus._intensity import FloatArray
+from panfocus.show.thumbnail import shown
 
 LARGEST_SIDE, MILLISECONDS = 800, 80
 FEWEST, MOST = 24, 60  # pictures

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.signal import oaconvolve
 
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 
 SUBPIXELS = 16  # the disk's rim is sampled this finely: its area is right to 1 % at a radius of 1 pixel

@@ -25,7 +25,7 @@ from scipy.ndimage import distance_transform_edt, uniform_filter
 from scipy.signal import oaconvolve
 
 from panfocus import _checks
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
 from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, defocused, disk
 

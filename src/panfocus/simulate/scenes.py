@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panfocus import _checks
-from panfocus._float import FloatArray
+from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 from panfocus.simulate.layers import Layer
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._compile import compiled
+from panfocus._numba import compiled
 from panfocus.sparse._kernel_vectors import PANEL, TILE, advance, correlate_tile, measure, strongest
 from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus._float import FloatArray, IntArray
+from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
 from panfocus.sparse import _kernel_numba, _kernel_pooling, _limits

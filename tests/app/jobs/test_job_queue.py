@@ -8,7 +8,7 @@ import time
 import pytest
 from job_steps import job_of, seen, serving, stack_of, wait, wait_until_under_way
 
-from panfocus.app import jobs, store
+from panfocus.app import jobs, work_folder
 from panfocus.errors import FileError
 
 
@@ -122,7 +122,7 @@ def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
         raise FileError("no space left on device")
 
     with monkeypatch.context() as full_disk:
-        full_disk.setattr(store, "write_files", refuse)
+        full_disk.setattr(work_folder, "write_files", refuse)
         answer = client.post(f"/api/jobs/{queued['id']}/cancel")
         assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
         assert seen(client, queued)["state"] == "queued"

@@ -12,12 +12,12 @@ from scipy.ndimage import gaussian_filter
 
 from panfocus.app import exports
 from panfocus.app.retouching import one_at_a_time
-from panfocus.app.store import Store
+from panfocus.app.work_folder import Store
 from panfocus.cli import main
 from panfocus.errors import FileError
-from panfocus.io.kept_arrays import KeptArrays
-from panfocus.io.read import read_image
-from panfocus.io.write import write_image
+from panfocus.io.encode import write_image
+from panfocus.io.npy_store import KeptArrays
+from panfocus.io.read_stack import read_image
 from panfocus.retouch import Stroke, Strokes
 
 HEIGHT, WIDTH = 90, 120

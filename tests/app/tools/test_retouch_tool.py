@@ -282,7 +282,7 @@ def test_a_frame_that_is_picked_late_is_not_that_of_another_result(page, context
         page.mouse.click(*point(page, 45, 60))  # where frame 2 is sharp
     other = job | {"id": "fedcba9876543210", "created": job["created"] + 1}  # which the server does not know
     page.evaluate("(job) => panfocus.accept({ kind: 'job', job })", other)
-    page.evaluate("({ stack, id }) => panfocus.select(stack, id)", other)
+    page.evaluate("({ stack, id }) => panfocus.decide(stack, id)", other)
     page.wait_for_function("(id) => panfocus.viewer.job().id === id", arg=other["id"])
     with page.expect_response("**/place?*"):
         held.pop().continue_()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from viewer_screen import box, chooser, screen
 
-from panfocus.io.ramp import ramp
+from panfocus.show.colormap import ramp
 
 WITH_ALL_MAPS = """(depth) => {
     const [first] = app.jobs;

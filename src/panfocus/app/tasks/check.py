@@ -8,8 +8,8 @@ from typing import Any
 from panfocus._checks import check_kind
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, read_headers, time_against_order
-from panfocus.io.read import read_image
-from panfocus.io.stack_checks import Look, find_blank, find_strangers, look_at
+from panfocus.io.read_stack import read_image
+from panfocus.preprocess.frame_checks import Look, find_blank, find_strangers, look_at
 
 _MOST_NAMED = 3  # copies
 

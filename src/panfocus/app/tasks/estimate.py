@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.tasks.telling import Tell
+from panfocus.app.tasks.progress_events import Tell
 
 if TYPE_CHECKING:
     from panfocus.job.request import Request
@@ -14,8 +14,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Check and plan what `request` asks for; what keeps it from being done is `error`, in one line."""
     from panfocus._threads import limit_threads
     from panfocus.errors import PanfocusError
-    from panfocus.job.plain import restored
     from panfocus.job.prepare import prepare
+    from panfocus.job.serialization import restored
 
     request = restored(task["request"])
     warnings: list[str] = []
@@ -48,9 +48,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 def _is_compiled(request: "Request") -> bool:
     """Tell whether an earlier run has left the compiled code of what takes longest to compile."""
-    import panfocus.registration
-    import panfocus.select  # noqa: F401
-    from panfocus._compile import any_kept
+    from panfocus._numba import any_kept
     from panfocus.methods import DEFAULT_METHOD
 
     parts = ["registration"] if request.align != "off" else []

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.app.tasks.fuse import ARRAYS, KEPT, REPORT
-from panfocus.app.tasks.telling import Tell, Teller
+from panfocus.app.tasks.progress_events import Tell, Teller
 
 if TYPE_CHECKING:
-    from panfocus.io.kept_arrays import KeptArrays
+    from panfocus.io.npy_store import KeptArrays
     from panfocus.job.request import Request
     from panfocus.methods import FusionResult
     from panfocus.stack import Frames
@@ -21,14 +21,14 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     The request's outputs are the files; `shown` is the same request with the names that a user would type.
     """
     from panfocus._threads import limit_threads
-    from panfocus.io.files import read_json
-    from panfocus.io.kept_arrays import KeptArrays
-    from panfocus.io.write import encode_json
-    from panfocus.job.contents import contents_of, said_of_picture
-    from panfocus.job.kept import Kept
-    from panfocus.job.plain import restored
-    from panfocus.job.report import versions
-    from panfocus.job.run import write_results
+    from panfocus.app.saved_result import Kept
+    from panfocus.io.atomic_files import read_json
+    from panfocus.io.encode import encode_json
+    from panfocus.io.npy_store import KeptArrays
+    from panfocus.job.run_report import versions
+    from panfocus.job.runner import write_results
+    from panfocus.job.serialization import restored
+    from panfocus.job.write_outputs import contents_of, said_of_picture
 
     folder, request = Path(task["folder"]), restored(task["request"])
     kept: Kept = restored(read_json(folder / KEPT), Kept)

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.sources import Stamp, stamps_of
-from panfocus.app.tasks.telling import LiveMap, Tell, Teller, compiling_told
+from panfocus.app.file_stamps import Stamp, stamps_of
+from panfocus.app.tasks.progress_events import LiveMap, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
     from panfocus.job.fusion import Fusion
@@ -17,14 +17,14 @@ MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Do the fusion that `request` asks for, and keep its results in `folder`."""
+    from panfocus._malloc import keep_freed_memory
     from panfocus._threads import limit_threads
-    from panfocus.app.layers import check_room
-    from panfocus.io.kept_arrays import KeptArrays
-    from panfocus.job.allocator import keep_freed_memory
+    from panfocus.app.result_layers import check_room
+    from panfocus.io.npy_store import KeptArrays
     from panfocus.job.fusion import carried_out
-    from panfocus.job.plain import restored
+    from panfocus.job.messages import summarise
     from panfocus.job.prepare import prepare
-    from panfocus.job.said import summarise
+    from panfocus.job.serialization import restored
 
     keep_freed_memory()
     request, folder = restored(task["request"]), Path(task["folder"])
@@ -45,13 +45,13 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
 def _keep(
     job: "Job", fusion: "Fusion", folder: Path, teller: Teller, stamps: dict[str, Stamp]
 ) -> dict[str, Any]:
-    from panfocus.app.layers import keep_display, keep_layer, layers_of
-    from panfocus.io.files import write_files
-    from panfocus.io.kept_arrays import KeptArrays
-    from panfocus.io.write import encode_json
-    from panfocus.job.kept import Kept
-    from panfocus.job.plain import plain
-    from panfocus.job.report import report_of
+    from panfocus.app.result_layers import keep_display, keep_layer, layers_of
+    from panfocus.app.saved_result import Kept
+    from panfocus.io.atomic_files import write_files
+    from panfocus.io.encode import encode_json
+    from panfocus.io.npy_store import KeptArrays
+    from panfocus.job.run_report import report_of
+    from panfocus.job.serialization import plain
     from panfocus.show.pyramid import TILE
 
     arrays = KeptArrays(folder / ARRAYS)

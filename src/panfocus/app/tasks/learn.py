@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.app.tasks.fuse import ARRAYS
-from panfocus.app.tasks.telling import SECONDS_BETWEEN_PICTURES, Tell, Teller, compiling_told
+from panfocus.app.tasks.progress_events import SECONDS_BETWEEN_PICTURES, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
-    from panfocus._float import FloatArray
+    from panfocus._intensity import FloatArray
     from panfocus.dictionary.learning import Round
 
 ATOMS = "atoms.png"
@@ -21,10 +21,10 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     aligned frames, which are written beside the file; else they are paths.
     """
     from panfocus.dictionary import CoupledDictionary
+    from panfocus.io.atomic_files import check_destination, write_files
     from panfocus.io.dictionary_file import check_total_atoms
-    from panfocus.io.files import check_destination, write_files
     from panfocus.io.regions import encode_regions
-    from panfocus.job.learn import cut_regions, said_course
+    from panfocus.job.training_data import cut_regions, said_course
 
     teller, settings = Teller(tell), task["settings"]
     path, output = Path(task["file"]), Path(task["output"])
@@ -78,7 +78,7 @@ class _Shown:
     def draw(self, atoms: "FloatArray") -> None:
         from panfocus.dictionary import CoupledDictionary
         from panfocus.dictionary.picture import atoms_picture
-        from panfocus.io.files import write_files
+        from panfocus.io.atomic_files import write_files
         from panfocus.io.png import encode_png
 
         write_files({self._path: encode_png(atoms_picture(CoupledDictionary(atoms)))}, force=True)
@@ -90,8 +90,8 @@ class _Shown:
 def _with_files(regions: list[dict[str, Any]], arrays: Path, folder: Path) -> list[dict[str, Any]]:
     """Write the frames that regions are of as files, and name those in their place."""
     from panfocus.errors import InputError
-    from panfocus.io.kept_arrays import KeptArrays
-    from panfocus.io.write import write_image
+    from panfocus.io.encode import write_image
+    from panfocus.io.npy_store import KeptArrays
 
     kept = KeptArrays(arrays)
     if "frames" not in kept:

@@ -1,6 +1,0 @@
-"""Work on the machines of a Dask cluster: the little that is needed of it, loaded when it is used."""
-
-from panfocus.cluster.connection import Cluster, check_dask, connect, connected
-from panfocus.cluster.on_worker import LeftToLargerError, memory_of_task
-
-__all__ = ["Cluster", "LeftToLargerError", "check_dask", "connect", "connected", "memory_of_task"]

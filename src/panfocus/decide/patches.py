@@ -1,0 +1,150 @@
+"""Patches: where they lie, how they are taken out of an image and put back.
+
+A patch is a column of `size**2` values; a matrix of patches (size**2, n) is stored so that each column
+is contiguous.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._intensity import FloatArray, IntArray
+from panfocus._numba import compiled
+from panfocus.errors import InputError
+
+# A patch whose contrast is below this many roundings of its brightness is flat: it holds nothing else.
+FLAT_ROUNDINGS = 8
+
+
+def patch_origins(length: int, size: int, stride: int) -> IntArray:
+    """Origins 0, stride, 2 stride, ... and one flush with the far edge: every pixel is covered."""
+    if size > length:
+        raise InputError(
+            f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels"
+        )
+    check_stride(stride, size)
+    starts = np.arange(0, length - size + 1, stride)
+    return starts if starts[-1] == length - size else np.append(starts, length - size)
+
+
+def check_stride(stride: int, size: int) -> None:
+    """Refuse a stride that leaves pixels between the patches."""
+    if not 1 <= stride <= size:
+        raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
+
+
+def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: int) -> NDArray[Any]:
+    """Return the patches with origins rows x cols, row by row, as columns (size**2, rows * cols)."""
+    windows = np.lib.stride_tricks.sliding_window_view(image, (size, size))
+    return np.asarray(windows[np.ix_(rows, cols)].reshape(len(rows) * len(cols), size * size).T)
+
+
+def add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: IntArray, size: int) -> None:
+    """Add patches to an image, in place, where they came from: the adjoint of `extract_patches`.
+
+    Divided by how many patches cover each pixel it is their mean. A pixel's patches are added in the order
+    of their origins, row by row: the sum has the same bits however the rows are cut into blocks.
+    """
+    _add_patches(image, np.ascontiguousarray(patches.T), rows, cols, size)
+
+
+def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> IntArray:
+    """Give every pixel the sum of the marks (rows, cols) of the patches that cover it.
+
+    This is `add_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
+    are whole numbers, so that the sums, in int64, are exact in any order.
+    """
+    along_columns = np.zeros((len(rows), shape[1]), np.int64)
+    for j in range(size):
+        along_columns[:, cols + j] += marks
+    image = np.zeros(shape, np.int64)
+    for i in range(size):
+        image[rows + i] += along_columns
+    return image
+
+
+def spread_each(
+    marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
+) -> IntArray:
+    """Spread marks (n, rows, cols) of several frames, each for itself: (n, h, w)."""
+    return np.stack([spread(of_frame, shape, rows, cols, size) for of_frame in marks])
+
+
+def centred_patches(
+    image: FloatArray, rows: IntArray, cols: IntArray, size: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return float32 patches less their means, and their energies ||x||^2 (n,).
+
+    A flat patch (see FLAT_ROUNDINGS) has no direction: it comes back as zeros, with energy zero.
+    """
+    patches = np.empty((len(rows) * len(cols), size * size), np.float32)
+    energies = np.empty(len(patches))
+    flat_contrast = FLAT_ROUNDINGS * float(np.finfo(image.dtype).eps)
+    _gather_centred(image, rows, cols, size, flat_contrast, patches, energies)
+    return patches.T, energies
+
+
+def patch_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int) -> FloatArray:
+    """Return the means that `centred_patches` subtracts (n,), in float64."""
+    means = np.empty(len(rows) * len(cols))
+    _gather_means(image, rows, cols, size, means)
+    return means
+
+
+@compiled()
+def _add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: IntArray, size: int) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            for i in range(size):
+                for j in range(size):
+                    image[row + i, col + j] += patches[n, i * size + j]
+            n += 1
+
+
+@compiled()
+def _mean_at(image: FloatArray, row: int, col: int, size: int) -> float:
+    # In double: a float32 mean of 64 values would be off by as much as a flat patch's contrast.
+    total = 0.0
+    for i in range(size):
+        for j in range(size):
+            total += image[row + i, col + j]
+    return total / (size * size)
+
+
+@compiled()
+def _gather_means(image: FloatArray, rows: IntArray, cols: IntArray, size: int, means: FloatArray) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            means[n] = _mean_at(image, row, col, size)
+            n += 1
+
+
+@compiled()
+def _gather_centred(
+    image: FloatArray,
+    rows: IntArray,
+    cols: IntArray,
+    size: int,
+    flat_contrast: float,
+    patches: FloatArray,
+    energies: FloatArray,
+) -> None:
+    n = 0
+    for row in rows:
+        for col in cols:
+            mean = _mean_at(image, row, col, size)
+            energy = 0.0
+            for i in range(size):
+                for j in range(size):
+                    value = image[row + i, col + j] - mean
+                    patches[n, i * size + j] = value
+                    energy += value * value
+            brightness = size * size * mean * mean
+            if energy <= flat_contrast * flat_contrast * (brightness + energy):
+                patches[n, :] = 0.0
+                energy = 0.0
+            energies[n] = energy
+            n += 1

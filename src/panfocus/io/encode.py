@@ -1,0 +1,129 @@
+"""From results to the bytes of an image file, and what each format can hold."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._intensity import FloatArray, IntArray, IntensityScale
+from panfocus.errors import InputError
+from panfocus.io.atomic_files import Content, check_suffix, write_files
+from panfocus.io.jpeg_webp import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
+from panfocus.io.metadata import losses
+from panfocus.io.png import encode_png
+from panfocus.io.tiff_writer import encode_tiff
+from panfocus.stack import NO_METADATA, Metadata, Stack
+
+_ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None, Metadata], Content]] = {
+    ".png": encode_png,
+    ".tif": encode_tiff,
+    ".tiff": encode_tiff,
+    ".jpg": encode_jpeg,
+    ".jpeg": encode_jpeg,
+    ".webp": encode_webp,
+}
+IMAGE_SUFFIXES = tuple(_ENCODERS)
+LABEL_SUFFIXES = (".png",)
+CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
+MASK_SUFFIXES = (".png",)
+
+
+def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADATA) -> None:
+    """Refuse a format that cannot hold every value of an image like this one."""
+    suffix = path.suffix.lower()
+    acquisition = metadata.acquisition
+    if acquisition and len(acquisition.channels) > 1 and suffix not in (".tif", ".tiff"):
+        raise InputError(
+            f"{path}: the frames have {len(acquisition.channels)} channels of a microscope, which only "
+            "a TIFF holds; use .tif, or choose one by --channel N"
+        )
+    if suffix in (".jpg", ".jpeg") and (reason := why_no_jpeg(image)):
+        raise InputError(f"{path}: {reason}; {_remedy(image)}")
+    if suffix == ".webp" and (reason := _why_no_webp(image)):
+        raise InputError(f"{path}: {reason}; {_remedy(image)}")
+    if suffix == ".png" and image.dtype.kind == "f":
+        raise InputError(f"{path}: PNG holds no {image.dtype.name} values; {_remedy(image)}")
+
+
+def why_no_jpeg(image: NDArray[Any]) -> str | None:
+    """Say what keeps an image from being a JPEG, if anything does."""
+    if image.dtype != np.uint8:
+        return f"JPEG holds 8 bits, the frames are {image.dtype.name}"
+    if image.ndim == 3 and image.shape[2] in (2, 4):
+        return "JPEG has no alpha channel, the frames have one"
+    if max(image.shape[:2]) > MAX_JPEG_SIDE:
+        return f"JPEG ends at {MAX_JPEG_SIDE} pixels a side"
+    return None
+
+
+def _why_no_webp(image: NDArray[Any]) -> str | None:
+    if image.dtype != np.uint8:
+        return f"WebP holds 8 bits, the frames are {image.dtype.name}"
+    if image.ndim == 2 or image.shape[2] not in (3, 4):
+        return "WebP holds colours, the frames are grey"
+    if max(image.shape[:2]) > MAX_WEBP_SIDE:
+        return f"WebP ends at {MAX_WEBP_SIDE} pixels a side"
+    return None
+
+
+def encode_image(
+    path: Path, image: NDArray[Any], *, like: Stack | None = None, jpeg: JpegSettings | None = None
+) -> Content:
+    """Encode an image in the format of the name, with profile and metadata of the stack it comes from."""
+    check_suffix(path, IMAGE_SUFFIXES)
+    metadata = like.metadata if like else NO_METADATA
+    check_format(path, image, metadata)
+    if metadata.acquisition and (n_channels := len(metadata.acquisition.channels)) > 1:
+        image = image[..., :n_channels]  # without the blank one that kept the last from being alpha
+    # Encoders want rows that lie in memory one after the other; a turned or cropped view does not.
+    image, profile = np.ascontiguousarray(image), like.icc_profile if like else None
+    suffix = path.suffix.lower()
+    if jpeg and suffix in (".jpg", ".jpeg"):
+        return encode_jpeg(image, profile, metadata, quality=jpeg.quality, subsampling=jpeg.subsampling)
+    return _ENCODERS[suffix](image, profile, metadata)
+
+
+def said_losses(path: Path, like: Stack) -> list[str]:
+    """Say in a sentence what of a stack's metadata a file of this name will not have."""
+    height, width = like.frames.shape[1:3]
+    lost = losses(like.metadata, path.suffix.lower(), width, height)
+    return [f"Not carried over from the frames: {', '.join(lost)}."] if lost else []
+
+
+def encode_labels(labels: IntArray, n_frames: int) -> bytes:
+    """Encode which frame is sharpest at each pixel, as a PNG: 8 bits for up to 255 frames, 16 for more."""
+    return encode_png(labels.astype(np.uint8 if n_frames <= 255 else np.uint16))
+
+
+def encode_confidence(path: Path, confidence: FloatArray) -> Content:
+    """Encode values of 0 to 1: as float32 in a TIFF, as 16-bit grey in a PNG."""
+    values = confidence.astype(np.float32)
+    if path.suffix.lower() == ".png":
+        return encode_png(IntensityScale.of(np.dtype(np.uint16)).from_unit(values))
+    return encode_tiff(values)
+
+
+def encode_mask(mask: NDArray[np.bool_]) -> bytes:
+    """Encode where something is true as an 8-bit PNG: 255 there, 0 elsewhere."""
+    return encode_png(np.where(mask, np.uint8(255), np.uint8(0)))
+
+
+def encode_json(content: Mapping[str, Any], *, indent: int | None = 2) -> bytes:
+    """Encode plain data for people and programs to read; without `indent` in one line, and at once."""
+    text = json.dumps(content, indent=indent, ensure_ascii=False) + "\n"
+    # What a file's name may hold and UTF-8 may not (a lone surrogate) is escaped, by chance just as in JSON.
+    return text.encode(errors="backslashreplace")
+
+
+def write_image(
+    path: str | Path, image: NDArray[Any], *, like: Stack | None = None, force: bool = False
+) -> None:
+    """Write one image in the format of its name; see `write_files`."""
+    write_files({Path(path): encode_image(Path(path), image, like=like)}, force=force)
+
+
+def _remedy(image: NDArray[Any]) -> str:
+    return "use .tif" if image.dtype.kind == "f" else "use .png or .tif"

@@ -1,0 +1,65 @@
+"""What a report says of the maps of a result, added up tile by tile."""
+
+from typing import Any
+
+import numpy as np
+
+from panfocus._intensity import IntArray
+from panfocus.methods import FusionResult
+
+CONFIDENCE_STEPS = 1 << 24  # confidence is counted in these: sums of whole numbers know no order
+
+
+class Shares:
+    """How much of the picture is sharpest in each frame, how surely, and how much is never in focus.
+
+    Exact sums: neither the tiles nor their order change a digit.
+    """
+
+    def __init__(self, n_frames: int) -> None:
+        self._frames: IntArray = np.zeros(n_frames, np.int64)
+        self._confidence = 0
+        self._never_in_focus = 0
+        self._pixels = 0
+        self._known: set[str] = set()
+
+    def add(self, part: FusionResult) -> None:
+        """Count the pixels of a tile."""
+        self._pixels += part.image.shape[0] * part.image.shape[1]
+        if part.labels is not None:
+            self._known.add("frame_shares")
+            self._frames += np.bincount(part.labels.ravel(), minlength=len(self._frames))
+        if part.confidence is not None:
+            self._known.add("mean_confidence")
+            steps = np.rint(part.confidence * np.float32(CONFIDENCE_STEPS))
+            self._confidence += int(steps.sum(dtype=np.int64))
+        if part.never_in_focus is not None:
+            self._known.add("never_in_focus_share")
+            self._never_in_focus += int(np.count_nonzero(part.never_in_focus))
+
+    def counts(self) -> dict[str, Any]:
+        """Return all that was counted, as plain data."""
+        return {
+            "frames": self._frames.tolist(),
+            "confidence": self._confidence,
+            "never_in_focus": self._never_in_focus,
+            "pixels": self._pixels,
+            "known": sorted(self._known),
+        }
+
+    def add_counts(self, counted: dict[str, Any]) -> None:
+        """Add what was counted elsewhere."""
+        self._frames += np.array(counted["frames"], np.int64)
+        self._confidence += counted["confidence"]
+        self._never_in_focus += counted["never_in_focus"]
+        self._pixels += counted["pixels"]
+        self._known.update(counted["known"])
+
+    def report(self) -> dict[str, Any]:
+        """Return those that the method knows."""
+        shares = {
+            "frame_shares": [round(int(count) / self._pixels, 6) for count in self._frames],
+            "mean_confidence": round(self._confidence / CONFIDENCE_STEPS / self._pixels, 6),
+            "never_in_focus_share": round(self._never_in_focus / self._pixels, 6),
+        }
+        return {name: share for name, share in shares.items() if name in self._known}

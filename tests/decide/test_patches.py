@@ -1,0 +1,196 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panfocus.decide.patches import (
+    add_patches,
+    centred_patches,
+    extract_patches,
+    patch_means,
+    patch_origins,
+    spread,
+)
+from panfocus.errors import InputError
+
+SHAPE = (13, 17)
+
+
+@st.composite
+def grids(draw):
+    """Length, patch size and stride that go together."""
+    length = draw(st.integers(1, 60))
+    size = draw(st.integers(1, length))
+    return length, size, draw(st.integers(1, size))
+
+
+def origins(size, stride, shape=SHAPE):
+    return patch_origins(shape[0], size, stride), patch_origins(shape[1], size, stride)
+
+
+def cut_out(image, rows, cols, size):
+    """Patches as columns, one slice at a time."""
+    return np.stack([image[r : r + size, c : c + size].ravel() for r in rows for c in cols], axis=1)
+
+
+@given(grids())
+def test_every_pixel_is_covered_and_no_patch_sticks_out(grid):
+    length, size, stride = grid
+    starts = patch_origins(length, size, stride)
+    covered = np.zeros(length, int)
+    for start in starts:
+        covered[start : start + size] += 1
+    assert covered.min() >= 1
+    assert starts[0] == 0
+    assert starts[-1] == length - size
+
+
+@given(grids())
+def test_origins_are_a_stride_apart_but_for_the_last(grid):
+    length, size, stride = grid
+    steps = np.diff(patch_origins(length, size, stride))
+    assert (steps[:-1] == stride).all()
+    assert ((steps >= 1) & (steps <= stride)).all()
+
+
+def test_stride_one_visits_every_place():
+    np.testing.assert_array_equal(patch_origins(13, 8, 1), np.arange(6))
+
+
+def test_a_patch_larger_than_the_image_is_refused():
+    with pytest.raises(InputError, match="patches of 8 x 8 pixels do not fit into an image side of 7 pixels"):
+        patch_origins(7, 8, 1)
+
+
+@pytest.mark.parametrize("stride", [-1, 0, 9])
+def test_a_stride_that_would_leave_gaps_is_refused(stride):
+    words = f"stride must be between 1 and the patch size 8, got {stride}"
+    with pytest.raises(InputError, match=re.escape(words)):
+        patch_origins(20, 8, stride)
+
+
+@pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
+def test_patches_are_the_image_cut_out_row_by_row(rng, size, stride):
+    image = rng.random(SHAPE)
+    rows, cols = origins(size, stride)
+    patches = extract_patches(image, rows, cols, size)
+    np.testing.assert_array_equal(patches, cut_out(image, rows, cols, size))
+    assert patches.T.flags.c_contiguous
+
+
+def added(patches, rows, cols, size):
+    image = np.zeros(SHAPE)
+    add_patches(image, patches, rows, cols, size)
+    return image
+
+
+@pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
+def test_adding_is_the_adjoint_of_extracting(rng, size, stride):
+    rows, cols = origins(size, stride)
+    image = rng.standard_normal(SHAPE)
+    patches = rng.standard_normal((size**2, len(rows) * len(cols)))
+    inner = np.vdot(extract_patches(image, rows, cols, size), patches)
+    assert np.isclose(inner, np.vdot(image, added(patches, rows, cols, size)), rtol=1e-12)
+
+
+@given(st.integers(1, 13).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))))
+def test_added_patches_divided_by_their_number_give_the_image_back(size_and_stride):
+    size, stride = size_and_stride
+    rows, cols = origins(size, stride)
+    image = np.random.default_rng(1).random(SHAPE)
+    patches = extract_patches(image, rows, cols, size)
+    cover = added(np.ones_like(patches), rows, cols, size)
+    np.testing.assert_allclose(added(patches, rows, cols, size) / cover, image, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
+def test_spread_adds_constant_patches(rng, size, stride):
+    rows, cols = origins(size, stride)
+    marks = rng.integers(0, 5, (len(rows), len(cols)))
+    constant = np.broadcast_to(marks.ravel().astype(float), (size**2, marks.size))
+    np.testing.assert_array_equal(spread(marks, SHAPE, rows, cols, size), added(constant, rows, cols, size))
+
+
+@pytest.mark.parametrize("step", [1, 3, 100])
+def test_blocks_of_rows_add_up_to_the_same_bits(rng, step):
+    rows, cols = origins(4, 1)
+    patches = rng.random((16, len(rows), len(cols)))
+    image = np.zeros(SHAPE)
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        add_patches(image, patches[:, block].reshape(16, -1), rows[block], cols, 4)
+    np.testing.assert_array_equal(image, added(patches.reshape(16, -1), rows, cols, 4))
+
+
+def test_means_are_what_centring_subtracts(rng):
+    image = rng.random(SHAPE)
+    rows, cols = origins(5, 2)
+    means = patch_means(image, rows, cols, 5)
+    patches = extract_patches(image, rows, cols, 5)
+    np.testing.assert_allclose(means, patches.mean(axis=0), rtol=1e-14)
+    centred, _ = centred_patches(image, rows, cols, 5)
+    np.testing.assert_allclose(centred + means, patches, atol=1e-7)
+
+
+def test_sums_of_marks_have_room_beyond_the_type_of_the_marks():
+    rows, cols = origins(8, 1)
+    votes = spread(np.full((len(rows), len(cols)), 65535, np.uint16), SHAPE, rows, cols, 8)
+    cover = spread(np.ones((len(rows), len(cols)), np.uint16), SHAPE, rows, cols, 8)
+    np.testing.assert_array_equal(votes, 65535 * cover)
+    assert cover.max() == 6 * 8  # 13 rows have 6 places for a patch, all of them over the middle row
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("brightness", [0.0, 0.5, 100.0])
+def test_centred_patches_are_those_of_double_precision(rng, dtype, brightness):
+    image = (brightness + rng.random(SHAPE)).astype(dtype)
+    rows, cols = origins(5, 2)
+    patches, energies = centred_patches(image, rows, cols, 5)
+    exact = cut_out(image.astype(np.float64), rows, cols, 5)
+    exact -= exact.mean(axis=0)
+    assert patches.dtype == np.float32
+    np.testing.assert_allclose(patches, exact, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(energies, (exact**2).sum(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0])
+def test_patches_without_contrast_are_zeros_with_energy_zero(value):
+    rows, cols = origins(8, 1)
+    patches, energies = centred_patches(np.full(SHAPE, value, np.float32), rows, cols, 8)
+    assert not patches.any()
+    assert not energies.any()
+
+
+def test_contrast_below_the_rounding_of_the_images_type_counts_as_none(rng):
+    faint = 0.9 + 1e-7 * rng.standard_normal(SHAPE)
+    rows, cols = origins(8, 1)
+    assert not centred_patches(faint.astype(np.float32), rows, cols, 8)[1].any()
+    assert centred_patches(faint, rows, cols, 8)[1].all()
+
+
+@pytest.mark.parametrize(("dtype", "white"), [(np.uint8, 255), (np.uint16, 65535)])
+def test_a_single_level_at_white_is_contrast(dtype, white):
+    image = np.full((8, 8), white, dtype)
+    image[3, 4] -= 1
+    patches, energies = centred_patches((image / white).astype(np.float32), *origins(8, 1, (8, 8)), 8)
+    assert energies[0] > 0
+    assert np.argmin(patches[:, 0]) == 3 * 8 + 4
+
+
+def test_flat_and_textured_patches_of_one_image_are_told_apart(rng):
+    image = np.full(SHAPE, 0.3)
+    image[:, 9:] += rng.random((13, 8)) / 10
+    rows, cols = origins(4, 1)
+    energies = centred_patches(image, rows, cols, 4)[1].reshape(len(rows), len(cols))
+    np.testing.assert_array_equal(energies > 0, np.broadcast_to(cols + 4 > 9, energies.shape))
+
+
+def test_frames_that_are_views_are_read_right(rng):
+    image = rng.random((17, 26)).astype(np.float32)
+    view = image.T[::2]
+    rows, cols = origins(3, 1)
+    np.testing.assert_array_equal(
+        centred_patches(view, rows, cols, 3)[0], centred_patches(view.copy(), rows, cols, 3)[0]
+    )

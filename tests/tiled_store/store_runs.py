@@ -1,0 +1,81 @@
+"""How the tests of giant images run them, and look at what was written."""
+
+import subprocess
+import sys
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from panfocus.job.outputs import Outputs
+from panfocus.job.request import Request
+from panfocus.parallel import connected
+from panfocus.tiled_store.prepare import prepare
+from panfocus.tiled_store.store_run import run
+
+
+def render(height, width, n=3, seed=3):
+    """Slices (n, h, w) in 16 bit, sharp in bands that cross each other; hot pixels, and a brighter slice."""
+    rng = np.random.default_rng(seed)
+    sharp = gaussian_filter(rng.random((height, width)), 0.8)
+    sharp = 0.1 + 0.7 * (sharp - sharp.min()) / np.ptp(sharp)
+    y, x = np.mgrid[:height, :width]
+    depth = (x / width + 0.3 * np.sin(y / 90)) % 1 * n
+    stack = np.stack([np.where(depth.astype(int) == k, sharp, gaussian_filter(sharp, 2.5)) for k in range(n)])
+    stack[-1] *= 1.08
+    stack = np.rint(stack * 40000).astype(np.uint16)
+    stack[:, [40, 255, 256, 300], [17, 256, 299, 512 % width]] = 65535
+    return stack
+
+
+class Quiet:
+    """A listener that keeps what it is told."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, line):
+        self.said.append(line)
+
+    warn = say
+
+    def progress(self, stage, done):
+        pass
+
+    def finish(self):
+        pass
+
+
+class Impatient(Quiet):
+    """One that presses Ctrl-C when a third is fused."""
+
+    def progress(self, stage, done):
+        if stage == "fuse" and done > 0.3:
+            raise KeyboardInterrupt
+
+
+def request_for(store, outputs, **options):
+    return Request(inputs=(str(store),), outputs=Outputs(**outputs), threads=2, **options)
+
+
+def fuse_store(store, outputs, *, decisions="shared", scheduler=None, listener=None, **options):
+    """Fuse a store; return the report."""
+    listener = listener or Quiet()
+    with connected(scheduler, listener.say) as cluster:
+        job = prepare(
+            request_for(store, outputs, **options), decisions=decisions, force=False, cluster=cluster
+        )
+        return run(job, listener, force=False, cluster=cluster)
+
+
+def levels(path):
+    """Return the pixels of all levels of a store."""
+    import zarr
+
+    group = zarr.open_group(path, mode="r")
+    return [np.asarray(group[str(i)]) for i in range(len(group.attrs["ome"]["multiscales"][0]["datasets"]))]
+
+
+def panfocus(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "panfocus", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
