@@ -39,7 +39,7 @@ def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_a
     first, second = asyncio.run(run())
     assert (first["state"], second["state"]) == ("bad", "ready")
     assert first["error"] == "a.png: [Errno 12] Cannot allocate memory"
-    assert tries == ["look", "look", "check"]
+    assert tries == ["scan_frame", "scan_frame", "check"]
 
 
 def test_where_the_disk_is_full_a_frame_says_what_helps(tmp_path):

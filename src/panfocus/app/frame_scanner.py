@@ -48,7 +48,7 @@ class Looker:
         made = self._stacks.picture(stack["id"], key)
         if not await asyncio.to_thread(made.is_file):
             path = self._stacks.path(stack, frame)
-            task = {"task": "picture", "path": str(path), "picture": str(made)}
+            task = {"task": "preview", "path": str(path), "picture": str(made)}
             await self._workers.quick(task, urgent=True, seconds=_seconds(frame))
         return made
 
@@ -78,7 +78,7 @@ class Looker:
         try:
             path = self._stacks.path(stack, frame)
             stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
-            task = {"task": "look", "path": str(path), "thumbnail": str(thumbnail)}
+            task = {"task": "scan_frame", "path": str(path), "thumbnail": str(thumbnail)}
             seen = await self._workers.quick(task, seconds=_seconds(frame)) | {"state": "ready"}
         except (TaskFailed, TaskCancelled, Refusal, OSError) as error:
             text = self._stacks.as_known(stack["id"], str(error))

@@ -18,7 +18,7 @@ from panfocus.errors import PanfocusError
 
 Event = dict[str, Any]
 
-_NAME = re.compile(r"[a-z]+")
+_NAME = re.compile(r"[a-z_]+")
 _SECONDS_TO_CLEAN_UP = 5.0
 _NICENESS = 2  # of long tasks: what somebody waits for goes first
 _LEAST_ROOM = 1 << 30  # bytes that a quick task may take, however little is free

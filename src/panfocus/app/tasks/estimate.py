@@ -53,5 +53,5 @@ def _is_compiled(request: "Request") -> bool:
 
     parts = ["registration"] if request.align != "off" else []
     if request.method in (None, DEFAULT_METHOD):
-        parts.append("select")
+        parts.append("decide")
     return not parts or any_kept(*parts)
