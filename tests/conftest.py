@@ -153,8 +153,10 @@ def command():
     """Start the installed command in a process of its own."""
 
     def command(*arguments, **options):
+        # The parent may ignore SIGINT, as under nohup; here Ctrl-C must work.
+        start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
         return subprocess.Popen(
-            [sys.executable, "-c", "from panfocus.cli import main; main()", *map(str, arguments)],
+            [sys.executable, "-c", f"{start}; from panfocus.cli import main; main()", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             # No bytecode: under a limit on files Python keeps half of it, and later imports fail.
             env=os.environ | {"PYTHONWARNINGS": "default", "PYTHONDONTWRITEBYTECODE": "1"}, **options,

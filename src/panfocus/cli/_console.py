@@ -1,4 +1,4 @@
-"""How every command speaks: plain lines or bars for progress, one line for an error, and the exit code."""
+"""What all commands share: printing, progress, errors as one line, exit codes, and common options."""
 
 import logging
 import signal
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from panfocus._numba_messages import hear_of_compiling
-from panfocus.cli._exit import FAILED, WRONG_USAGE, print_error, print_line
-from panfocus.errors import PanfocusError, UsageError
+from panfocus.cli._exit import FAILED, INTERRUPTED, WRONG_USAGE, print_error, print_line
+from panfocus.cli._wording import COMMAND
+from panfocus.errors import Notice, PanfocusError, UsageError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -52,31 +53,31 @@ ReportFolder = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what schedulers of clusters and systems send
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C; the end of a cluster job or of the system
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
 
 
 class Console:
-    """What a command prints while it works; use it through `console`."""
+    """Prints the progress and results of a command; `console` creates it."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self.unprinted: OSError | None = None  # why a line could not be printed; the work goes on
+        self.printing_error: OSError | None = None  # why a line could not be printed; the work continues
         self._quiet = quiet
         self._stage = ""
-        self._held = ""  # a note that came before any progress
-        self._said_at = 0.0  # when the last line of progress was printed
+        self._pending_note = ""  # a note that came before any progress
+        self._last_line_at = 0.0  # time of the last line of progress
         self._bars: Progress | None = None
         self._task: TaskID | None = None
 
-    def say(self, line: str) -> None:
+    def say(self, line: str | Notice) -> None:
         """Print a line of the result on stdout, unless quiet."""
         self.close()
-        self._print(line)
+        self._print(COMMAND.text(line))
 
     def progress(self, stage: str, done: float, *, of: int | None = None) -> None:
-        """Show where the library stands: a bar on a terminal; elsewhere a line per stage, and now and then.
+        """Show progress: a bar on a terminal, elsewhere a line per stage and one every few seconds.
 
-        `of`: how many things the stage goes through, which a line counts.
+        With `of`, the number of items of the stage, these lines count items instead of percent.
         """
         if self._quiet:
             return
@@ -86,21 +87,21 @@ class Console:
                 self._draw(stage, done)
         elif stage != self._stage:
             self._print(f"{stage} ...")
-            self._said_at = now
-        elif now - self._said_at >= SECONDS_BETWEEN_LINES:
+            self._last_line_at = now
+        elif now - self._last_line_at >= SECONDS_BETWEEN_LINES:
             self._print(f"{stage} {done:.0%}" if of is None else f"{stage} {round(done * of)} of {of}")
-            self._said_at = now
+            self._last_line_at = now
         self._stage = stage
-        if self._held:
-            line, self._held = self._held, ""
+        if self._pending_note:
+            line, self._pending_note = self._pending_note, ""
             self.note(line)
 
     def note(self, line: str) -> None:
-        """Print a line between those of progress, from any thread; before there are any it waits for them."""
+        """Print a line among the lines of progress, from any thread; the first progress releases it."""
         if self._quiet:
             return
         if not self._stage:
-            self._held = line
+            self._pending_note = line
             return
         if bars := self._bars:
             with suppress(OSError):
@@ -108,18 +109,18 @@ class Console:
         else:
             self._print(line)
 
-    def warn(self, line: str) -> None:
-        """Print a line on stderr, even if quiet: something of the user's is left out."""
+    def warn(self, line: str | Notice) -> None:
+        """Print a warning on stderr, even if quiet."""
         self.close()
-        print_error(f"warning: {line}")
+        print_error(f"warning: {COMMAND.text(line)}")
 
     def finish(self) -> None:
-        """Ignore Ctrl-C from here on: files are about to appear, and it would say that none was written."""
+        """Ignore Ctrl-C from here on, while files are put in place: they are written all or none."""
         for number in _INTERRUPTS:
             signal.signal(number, signal.SIG_IGN)
 
     def close(self) -> None:
-        """Take the bars off the terminal."""
+        """Remove the progress bars from the terminal."""
         if self._bars:
             with suppress(OSError):
                 self._bars.stop()
@@ -130,7 +131,7 @@ class Console:
             try:
                 print_line(line)
             except OSError as error:
-                self.unprinted = error
+                self.printing_error = error
 
     def _draw(self, stage: str, done: float) -> None:
         from rich.console import Console as Terminal
@@ -147,8 +148,8 @@ class Console:
 
 @contextmanager
 def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
-    """Give a command its console; end it with one line and the right exit code if something goes wrong."""
-    # Libraries warn about oddities in files; users are told what matters by us, the rest only on request.
+    """Create the console of a command; turn exceptions into one line on stderr and an exit code."""
+    # Libraries warn about oddities in files. Users see them only with --debug.
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.captureWarnings(True)
     terminal = Console(quiet=quiet)
@@ -157,20 +158,21 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield terminal
-        # Whoever closes the pipe has seen enough.
-        if terminal.unprinted and not isinstance(terminal.unprinted, BrokenPipeError):
-            raise PanfocusError(f"done, but it could not be printed here ({terminal.unprinted.strerror})")
-    except (
-        typer.Exit,
-        BrokenPipeError,
-    ):  # the latter from what does not print by `say`: typer ends quietly
+        # A reader that closes the pipe, such as head, has seen enough.
+        if terminal.printing_error and not isinstance(terminal.printing_error, BrokenPipeError):
+            raise PanfocusError(
+                f"Done, but the output could not be printed: {terminal.printing_error.strerror}."
+            )
+    except (typer.Exit, BrokenPipeError):  # typer ends quietly on a broken pipe
         raise
-    except BaseException as error:  # Ctrl-C is one of them
+    except BaseException as error:
         terminal.close()
         if debug:
             with suppress(OSError):
                 traceback.print_exception(error)
         print_error(_message(error))
+        if isinstance(error, KeyboardInterrupt):
+            raise SystemExit(INTERRUPTED) from error  # not typer.Exit: `main` takes its 130 for typer's own
         raise typer.Exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED) from error
     finally:
         end_notes()
@@ -180,13 +182,13 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
 
 
 @contextmanager
-def kept_when_interrupted(folder: Path) -> Iterator[None]:
-    """Say where what is finished is kept, for the next run to go on, should the block be interrupted."""
+def resumable(folder: Path) -> Iterator[None]:
+    """Tell users how to resume when the block is interrupted."""
     try:
         yield
     except KeyboardInterrupt as error:
-        raise PanfocusError(
-            f"interrupted; what is finished is kept in {folder}, the same command goes on from there"
+        raise KeyboardInterrupt(
+            f"Interrupted; finished results are in {folder}. Run the same command again to resume."
         ) from error
 
 
@@ -196,11 +198,11 @@ def _interrupt(*_: object) -> None:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, PanfocusError):
-        return str(error)
+        return COMMAND.text(error)
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted; nothing was written"
+        return str(error) or "Interrupted; nothing was written."
     if isinstance(error, MemoryError):
-        return "not enough memory; use fewer or smaller frames"
+        return "Out of memory. Use fewer or smaller frames."
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return f"unexpected {type(error).__name__}: {error}; run again with --debug to see where"
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return f"Unexpected {type(error).__name__}: {error}. Run again with --debug to see where."

@@ -1,15 +1,15 @@
-"""Exit codes, and lines on stdout and stderr, which may be closed, full, or read by no one any more."""
+"""Exit codes, and printing to stdout and stderr, which may be closed, full, or a broken pipe."""
 
 import sys
 import unicodedata
 from contextlib import suppress
 from typing import TextIO
 
-FAILED, WRONG_USAGE = 1, 2
+FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
 def print_line(text: str) -> None:
-    """Print on stdout, or raise an OSError and print nothing from then on."""
+    """Print a line on stdout; on failure raise an OSError and print nothing from then on."""
     try:
         _print(text, sys.stdout)
     except OSError:
@@ -18,20 +18,20 @@ def print_line(text: str) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print an error as one line on stderr; if even that is not possible, there is no one to tell."""
+    """Print a message as one line on stderr, and nothing if that fails."""
     with suppress(OSError):
         _print(f"panfocus: {' '.join(message.split())}", sys.stderr)
 
 
 def silence_stdout() -> None:
-    """Drop what stdout could not take, which Python would try to print again at its end."""
+    """Drop the text that stdout could not take; otherwise Python prints it again at exit."""
     with suppress(OSError):
         sys.stdout.close()
     sys.stdout = None
 
 
 def printable(text: str) -> str:
-    r"""Show control characters, as \x1b, in place of sending them to a terminal, which would obey them."""
+    r"""Escape control characters, such as \x1b, so that a terminal does not obey them."""
     return "".join(char if _is_harmless(char) else repr(char)[1:-1] for char in text)
 
 
@@ -40,6 +40,6 @@ def _is_harmless(char: str) -> bool:
 
 
 def _print(text: str, stream: TextIO | None) -> None:
-    if stream is not None:  # None: closed when the program began
+    if stream is not None:  # None: closed when the program started
         stream.write(f"{printable(text)}\n")
         stream.flush()

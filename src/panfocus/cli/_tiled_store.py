@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import PanfocusError
 from panfocus.job.request import Request
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def fuse_store(
         except KeyboardInterrupt as stopped:
             if not (left := run_in(job.folder)):
                 raise
-            raise PanfocusError(f"interrupted; {left.said_kept}") from stopped
+            raise KeyboardInterrupt(f"Interrupted; {left.said_kept}") from stopped
     terminal.say(f"fused {of} in {report['seconds']:.1f} s")
     for unit in report["units"]:
         terminal.say(_said(unit, several=len(report["units"]) > 1))

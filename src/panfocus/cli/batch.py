@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from panfocus.cli._align import Align, Borders
-from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console, kept_when_interrupted
+from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console, resumable
 from panfocus.cli._fusion import (
     Bits,
     Channel,
@@ -171,7 +171,7 @@ def batch(
         with (
             connected(scheduler, terminal.say) as cluster,
             batch_folder(output, found.stacks),
-            kept_when_interrupted(output),
+            resumable(output),
         ):
             known = finished_before(tasks, force=force)
             known += [Outcome(name=name, error=reason) for name, reason in found.failed.items()]

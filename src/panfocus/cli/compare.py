@@ -15,7 +15,7 @@ from panfocus.cli._console import (
     Quiet,
     ReportFolder,
     console,
-    kept_when_interrupted,
+    resumable,
 )
 from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
 from panfocus.errors import InputError, UsageError, usage_errors
@@ -90,7 +90,7 @@ def compare(
         with (
             report_folder(output, force=force) as results_folder,
             _wrong_conditions(),
-            kept_when_interrupted(output),
+            resumable(output),
         ):
             _announce(terminal, groups, entries)
             jobs = plan(groups, entries, conditions, results_folder)

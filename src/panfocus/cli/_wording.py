@@ -1,0 +1,52 @@
+"""How the command names settings and words hints; see `panfocus.errors.Wording`."""
+
+from functools import cache
+
+from panfocus.errors import Wording
+
+# Names of Python that the parameters of the commands do not have.
+_OTHER_NAMES = {
+    "applied": "--apply-output",
+    "image": "-o",
+    "inputs": "INPUT",
+    "n_atoms": "--atoms",
+    "n_levels": "--levels",
+    "n_samples": "--samples",
+    "output": "-o",
+    "outputs": "-o",
+    "rng": "--seed",
+    "steps": "--save-steps",
+}
+
+
+def _setting(name: str) -> str:
+    """Return the flag of a setting; settings of methods have none and keep their names."""
+    return _OTHER_NAMES.get(name) or _flags().get(name, name)
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """Return the flag, or the placeholder, of each parameter of the commands."""
+    from typer.main import get_command
+
+    from panfocus.cli._commands import commands
+
+    group = get_command(commands)
+    parameters = [each for command in group.commands.values() for each in command.params]  # type: ignore[attr-defined]
+    return {
+        each.name: max(each.opts, key=len) if each.param_type_name == "option" else each.metavar or each.name
+        for each in parameters
+    }
+
+
+COMMAND = Wording(
+    setting=_setting,
+    hints={
+        "align_off": "Leave the frame out, use --skip-bad, or fuse with --align off.",
+        "choose_reference": "Choose another frame with --reference.",
+        "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
+        "more_memory": "Increase --max-memory, or use fewer or smaller frames.",
+        "overwrite": "Choose another name, or use --force to overwrite.",
+        "skip_bad": "Leave the frame out, or use --skip-bad.",
+    },
+)
