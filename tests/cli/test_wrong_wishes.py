@@ -27,7 +27,7 @@ from panfocus.io.encode import write_image
         (["--channel", "2"], 2, ["--channel 2", "white/z0.png is no file of a microscope"]),
         (["--time", "1"], 2, ["--time 1", "white/z0.png is no file of a microscope"]),
         (["--method", ""], 2, ["unknown method ''"]),
-        (["--set", "noise=1", "--set", "noise=2"], 2, ["--set noise=2", "set twice"]),
+        (["--set", "noise=1", "--set", "noise=2"], 2, ["noise", "twice"]),
         ([""], 2, ["the name of an input is empty"]),
         (["--sweep", "s.mp4"], 2, ["s.mp4", ".webp"]),
         (["--sweep", "s.gif", "--method", "coupled"], 2, ["no depth", "--sweep"]),

@@ -26,7 +26,8 @@ def test_methods_are_separated_by_commas_and_their_settings_by_colons():
     [
         ("magic", "unknown method 'magic'"),
         ("coupled,", "unknown method ''"),
-        ("coupled:w", "METHOD:NAME=VALUE"),
+        ("coupled:w", "NAME=VALUE"),
+        ("coupled:w=0.5:w=0.6", "w"),
         ("coupled:omega=1", "no setting 'omega'"),
         ("coupled:w=high", "w=high"),
         ("coupled:w=1.5", "1.5"),

@@ -14,6 +14,7 @@ from panfocus.methods import (
     get_method,
     method_class,
     method_names,
+    parse_assignments,
     parse_settings,
     setting_names,
 )
@@ -73,6 +74,20 @@ def test_settings_typed_as_text_get_the_types_of_their_fields():
 def test_text_of_the_wrong_kind_is_refused(setting, text, kind):
     with pytest.raises(InputError, match=f"setting {setting}={text}: not a {kind}"):
         parse_settings("coupled", {setting: text})
+
+
+def test_assignments_are_split_at_the_first_equals_sign():
+    assert parse_assignments(["w=0.6", "dictionary=a=b.npz"]) == {"w": "0.6", "dictionary": "a=b.npz"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "setting"), [(["w"], "settings"), (["=1"], "settings"), (["w=1", "w=1"], "w")]
+)
+def test_a_setting_without_a_value_or_given_twice_is_rejected(texts, setting):
+    with pytest.raises(InputError) as caught:
+        parse_assignments(texts)
+    assert caught.value.facts["setting"] == setting
+    assert caught.value.facts["got"] == texts[-1]
 
 
 def test_a_dictionary_is_typed_by_its_name_or_its_file(tmp_path):

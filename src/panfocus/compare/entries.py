@@ -16,7 +16,7 @@ from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import digest
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_single
-from panfocus.methods import FusionResult, get_method, parse_settings
+from panfocus.methods import FusionResult, get_method, parse_assignments, parse_settings
 from panfocus.pipeline import fuse
 from panfocus.stack import Stack
 
@@ -140,13 +140,7 @@ def check_names(entries: Sequence[Entry]) -> None:
 
 def _parse_method(typed: str) -> FusionEntry:
     method, *settings = typed.split(":")
-    texts = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise InputError(f"--methods {typed}: settings are written METHOD:NAME=VALUE:NAME=VALUE")
-        texts[name] = value
-    entry = FusionEntry(typed, method, parse_settings(method, texts))
+    entry = FusionEntry(typed, method, parse_settings(method, parse_assignments(settings)))
     get_method(method, **entry.settings)  # a wrong setting is refused now, not in a worker
     return entry
 

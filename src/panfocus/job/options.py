@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError
@@ -43,7 +42,7 @@ def checked_options(request: Request) -> Options:
 
     request.outputs.check_names()
     name = DEFAULT_METHOD if request.method is None else request.method
-    settings = _method_options(name, request.settings, request.dictionary)
+    settings = _method_options(name, request)
     method = get_method(name, **settings)
     request.outputs.check_maps(name, method.maps)
     refinement = _refine_options(request.refine, request.refine_strength)
@@ -115,22 +114,27 @@ def _slab_size(request: Request) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _method_options(method: str, typed: Sequence[str], dictionary: Path | None) -> dict[str, Any]:
-    """Return the settings that were typed, in the types of the method."""
+def parse_method_texts(request: Request) -> dict[str, str]:
+    """Return the typed settings of the method, by name. The dictionary is one of them."""
+    from panfocus.methods import parse_assignments
+
+    texts = parse_assignments(request.settings)
+    if "dictionary" in texts:
+        raise InputError("Choose the dictionary by `dictionary`, not by `settings`.", setting="dictionary")
+    if request.dictionary:
+        texts["dictionary"] = str(request.dictionary)
+    return texts
+
+
+def _method_options(method: str, request: Request) -> dict[str, Any]:
+    """Return the settings of the method in their types."""
     from panfocus.methods import parse_settings, setting_names
 
-    texts = {}
-    for setting in typed:
-        name, equals, value = setting.partition("=")
-        if not equals or name == "dictionary":
-            raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
-        if name in texts:
-            raise InputError(f"--set {setting}: {name} is set twice; leave one of them out")
-        texts[name] = value
-    if dictionary:
-        if "dictionary" not in setting_names(method):
-            raise InputError(f"--dictionary {dictionary}: the method {method} takes none")
-        texts["dictionary"] = str(dictionary)
+    texts = parse_method_texts(request)
+    if request.dictionary and "dictionary" not in setting_names(method):
+        raise InputError(
+            f"The method {method} takes no `dictionary`.", setting="dictionary", got=str(request.dictionary)
+        )
     return parse_settings(method, texts)
 
 

@@ -9,6 +9,7 @@ from panfocus.methods._method import (
     get_method,
     method_class,
     method_names,
+    parse_assignments,
     parse_settings,
     setting_names,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "largest",
     "method_class",
     "method_names",
+    "parse_assignments",
     "parse_settings",
     "setting_names",
     "within",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -165,6 +165,21 @@ def get_method(name: str, /, **settings: Any) -> FusionMethod:
                 f"method {name!r} has no setting {setting!r}; known: {', '.join(known) or 'none'}"
             )
     return cls(**settings)
+
+
+def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
+    """Split settings typed as `NAME=VALUE` into names and texts. No setting may be given twice."""
+    assigned: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError(
+                f"A setting must be written NAME=VALUE, got {text!r}.", setting="settings", got=text
+            )
+        if name in assigned:
+            raise InputError(f"The setting {name} is given twice.", setting=name, got=text)
+        assigned[name] = value
+    return assigned
 
 
 def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from panfocus.errors import FileError, InputError, usage_errors
 from panfocus.job.byte_size import format_size, parse_size
 from panfocus.job.depth_scale import DepthScale
+from panfocus.job.options import parse_method_texts
 from panfocus.job.request import Request
 from panfocus.tiled_store.checkpoint import run_in
 from panfocus.tiled_store.commit import placed
@@ -244,16 +245,10 @@ def _check_options(request: Request, decisions: str) -> None:
 
 
 def _settings(request: Request) -> dict[str, str]:
-    """Return the settings that were typed, by name; a dictionary is one of them."""
-    texts = {}
-    for setting in request.settings:
-        name, equals, value = setting.partition("=")
-        if not equals or name == "dictionary":
-            raise InputError(f"--set {setting}: needed is NAME=VALUE; a dictionary is given by --dictionary")
-        texts[name] = value
-    if request.dictionary:
-        found = request.dictionary
-        texts["dictionary"] = str(found.absolute() if found.exists() else found)
+    """Return the typed settings of the method, with the absolute path of the dictionary."""
+    texts = parse_method_texts(request)
+    if request.dictionary and request.dictionary.exists():
+        texts["dictionary"] = str(request.dictionary.absolute())
     return texts
 
 
