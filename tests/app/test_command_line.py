@@ -50,7 +50,7 @@ def as_typed(line, monkeypatch) -> Request:
             hot_pixels="on",
             align="shift",
             reference="b c.jpg",
-            borders="mark",
+            borders="crop",
             exposure="off",
             refine=True,
             refine_strength=0.1 + 0.2,

@@ -27,7 +27,7 @@ def shifted(tmp_path, monkeypatch):
 
 
 def test_aligned_frames_are_written_under_their_names_with_a_report(shifted, run):
-    ran = run("align", "a.tif", "b.tif", "-o", "out")
+    ran = run("align", "a.tif", "b.tif", "-o", "out", "--borders", "crop")
     assert (ran.code, ran.err) == (0, "")
     assert "aligned by shift to a.tif: corners moved by up to" in ran.out
     report = json.loads((shifted / "out" / "alignment.json").read_text())
@@ -43,7 +43,8 @@ def test_aligned_frames_are_written_under_their_names_with_a_report(shifted, run
 
 
 def test_fuse_aligns_and_reports_it(shifted, run):
-    ran = run("fuse", "a.tif", "b.tif", "-o", "fused.tif", "--report", "report.json", "--reference", "b.tif")
+    options = ("--report", "report.json", "--reference", "b.tif", "--borders", "crop")
+    ran = run("fuse", "a.tif", "b.tif", "-o", "fused.tif", *options)
     assert (ran.code, ran.err) == (0, "")
     assert "aligned by shift to b.tif: " in ran.out
     report = json.loads((shifted / "report.json").read_text())
@@ -198,7 +199,7 @@ def test_a_reference_is_found_again_from_a_report_elsewhere(shifted, run, monkey
     (shifted / "frames").mkdir()
     for name in ("a.tif", "b.tif"):
         (shifted / name).rename(shifted / "frames" / name)
-    arguments = ("--reference", typed, "--report", "report.json", "--borders", "mark")
+    arguments = ("--reference", typed, "--report", "report.json", "--borders", "crop")
     assert run("fuse", "frames", "-o", "fused.tif", *arguments).code == 0
     monkeypatch.chdir(shifted / "frames")
     ran = run("fuse", "--from-report", "../report.json", "-o", "../again.tif")

@@ -298,7 +298,7 @@ def test_if_one_output_cannot_be_had_none_is_written(folder, run, dictionary, op
     ("arguments", "code", "words"),
     [
         (["--align", "rigid"], 2, ["--align must be one of off, auto, shift", "'rigid'"]),
-        (["--borders", "black"], 2, ["--borders must be one of crop, mark"]),
+        (["--borders", "black"], 2, ["--borders must be one of full, crop"]),
         (["--reference", "c.png"], 2, ["--reference c.png", "0 to 1"]),
         (["--method", "magic"], 2, ["magic", DEFAULT_METHOD]),
         (["--set", "w"], 2, ["NAME=VALUE", "w"]),

@@ -139,7 +139,8 @@ def test_a_file_that_is_not_there_and_one_to_be_overwritten(strokes_file, fuse):
 
 def test_a_crop_that_turns_out_otherwise_is_told_before_the_fusion(folder, run, textured_pair):
     Path("strokes.json").write_text(json.dumps(Strokes(90, 90, 2).plain()), "utf-8")
-    ran = run("fuse", *textured_pair, "-o", "fused.png", "--align", "shift", "--retouch", "strokes.json")
+    options = ("--align", "shift", "--borders", "crop", "--retouch", "strokes.json")
+    ran = run("fuse", *textured_pair, "-o", "fused.png", *options)
     assert (ran.code, "90 x 90" in ran.err, "fuse ..." in ran.err) == (1, True, False), ran
     assert not Path("fused.png").exists()
 

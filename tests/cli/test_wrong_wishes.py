@@ -57,7 +57,7 @@ def test_a_wrong_wish_is_one_line_and_leaves_nothing(lights, run, stack, argumen
         (["--step", "5um"], "--step 5um has no effect: it is the unit of depth, which is not written"),
         (["--jpeg-quality", "50"], "--jpeg-quality 50 has no effect: no JPEG is written"),
         (["--jpeg-subsampling", "420"], "--jpeg-subsampling 420 has no effect: no JPEG is written"),
-        (["--borders", "mark", "--align", "off"], "--borders mark has no effect: with --align off no frame"),
+        (["--borders", "crop", "--align", "off"], "--borders crop has no effect: with --align off no frame"),
     ],
 )
 def test_a_wish_without_effect_is_told(lights, run, arguments, line):

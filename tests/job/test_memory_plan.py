@@ -157,11 +157,11 @@ def test_alignment_takes_no_more_than_is_counted(rng, shape, dtype):
     with limit_threads(2):
         allowed = alignment_bytes(frames)
         small = frames[:, :200, :200].copy()  # compiled before anything is counted
-        apply_alignment(find_alignment(small, "shift"), small, small, borders="mark")
+        apply_alignment(find_alignment(small, "shift"), small, small, borders="full")
         tracemalloc.start()
         try:
             found = find_alignment(frames, "shift")
-            apply_alignment(found, frames, frames, borders="mark")
+            apply_alignment(found, frames, frames, borders="full")
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

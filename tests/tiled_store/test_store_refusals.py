@@ -35,7 +35,7 @@ ALIGNED_FIRST = "--align affine: slices of a store are fused as they lie"
         ({"refine": True}, "--refine: stores are fused tile by tile"),
         ({"align": "affine"}, ALIGNED_FIRST),
         ({"reference": "0"}, "--reference: slices are fused as they lie on each other; leave it out"),
-        ({"borders": "mark"}, "--borders: slices are fused as they lie on each other; leave it out"),
+        ({"borders": "crop"}, "--borders: slices are fused as they lie on each other; leave it out"),
         ({"bits": 8}, "--bits: the picture has the type of its slices; leave it out"),
         ({"skip_bad": True}, "--skip-bad: no slice is left out, and one that cannot be read ends the run"),
         ({"jpeg_quality": 80}, "--jpeg-quality: no JPEG is written; leave it out"),

@@ -34,7 +34,7 @@ def align(
         typer.Option(help="auto (the simplest that fits), shift, similarity, affine or homography."),
     ] = "auto",
     reference: Reference = None,
-    borders: Borders = "crop",
+    borders: Borders = "full",
     skip_bad: SkipBad = False,
     threads: Threads = None,
     force: Force = False,

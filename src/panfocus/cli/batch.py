@@ -81,7 +81,7 @@ def batch(
     dictionary: Dictionary = None,
     hot_pixels: HotPixels = "auto",
     align: Align = "auto",
-    borders: Borders = "crop",
+    borders: Borders = "full",
     exposure: Exposure = "auto",
     refine: Refine = False,
     step: Step = None,

@@ -39,7 +39,7 @@ def fuse(
     hot_pixels: HotPixels = "auto",
     align: Align = "auto",
     reference: Reference = None,
-    borders: Borders = "crop",
+    borders: Borders = "full",
     exposure: Exposure = "auto",
     refine: Refine = False,
     refine_strength: Annotated[float | None, typer.Option(help=HELP["refine_strength"])] = None,

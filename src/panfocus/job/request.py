@@ -33,7 +33,9 @@ class Request:
         None, "Frame that others are aligned to: its file's name, or number from 0; by default the middle."
     )
     borders: str = _option(
-        "crop", "crop to what all aligned frames show, or mark: keep the size, fill from other frames."
+        "full",
+        "full: the whole reference frame; borders that a frame lacks come from its neighbours. "
+        "crop: only the area that all frames show.",
     )
     exposure: str = _option("auto", "Correct frames of other brightness or colour: auto, off.")
     refine: bool = _option(False, "Smooth the fused image by total variation.")

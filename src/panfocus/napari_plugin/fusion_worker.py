@@ -71,7 +71,7 @@ def fuse_source(
     """
     from panfocus.io.scratch import scratch_frames
     from panfocus.pipeline import fuse, repair_hot_pixels
-    from panfocus.registration import aligned_shape, apply_alignment
+    from panfocus.registration import apply_alignment
 
     with ExitStack() as rooms, ended_by(check):
         frames: Frames = Watched(source.frames, check)
@@ -91,9 +91,9 @@ def fuse_source(
             found, said = _found(frames, align, source, progress)
             done |= {"alignment": alignment_report(found)}
             if found.model != "none":
-                room = rooms.enter_context(scratch_frames(aligned_shape(found, frames.shape), frames.dtype))
+                room = rooms.enter_context(scratch_frames(frames.shape, frames.dtype))
                 apply_alignment(found, frames, room, progress=progress)
-                frames, area = Watched(room, check), found.area
+                frames = Watched(room, check)
         result = fuse(
             frames,
             method,

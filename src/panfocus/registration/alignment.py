@@ -83,7 +83,7 @@ class Alignment:
 class Aligned(Alignment):
     """Aligned frames, in the dtype of those given, and how they were aligned.
 
-    `valid` (h, w) says, for borders="mark", which pixels every frame has of its own.
+    `valid` (h, w) says, for borders="full", which pixels every frame has of its own.
     """
 
     frames: NDArray[Any]
@@ -95,7 +95,7 @@ def align(
     model: str = "auto",
     *,
     reference: int | None = None,
-    borders: str = "crop",
+    borders: str = "full",
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Aligned:
@@ -111,8 +111,8 @@ def align(
     reference : int, optional
         The frame that stays as it is; by default the middle one.
     borders : str
-        "crop" to what all frames show; "mark" keeps the reference's size: where a frame shows nothing it gets
-        the pixel of the next frame towards the reference, and `valid` is false.
+        "full": the whole frame of the reference. Borders that a frame lacks are filled from the neighbouring
+        frame nearer the reference, and `valid` is false there. "crop": only the area that all frames show.
     threads : int, optional
         Most threads to use; by default every core. The result does not depend on it.
     progress : callable, optional
@@ -124,7 +124,7 @@ def align(
         found = find_alignment(stack, model, reference=reference, progress=progress)
         check_aligned(found, stack)
         if found.model == "none":
-            full = np.ones(stack.shape[1:3], np.bool_) if borders == "mark" else None
+            full = np.ones(stack.shape[1:3], np.bool_) if borders == "full" else None
             return Aligned(**vars(found), frames=np.asarray(stack[:]), valid=full)
         size = aligned_shape(found, stack.shape, borders)
         aligned = np.empty(size, stack.dtype)

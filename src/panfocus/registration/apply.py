@@ -14,14 +14,15 @@ from panfocus.stack import Frames
 if TYPE_CHECKING:
     from panfocus.registration.alignment import Alignment
 
-BORDERS = ("crop", "mark")
+BORDERS = ("full", "crop")
 
 
-def aligned_shape(found: "Alignment", shape: tuple[int, ...], borders: str = "crop") -> tuple[int, ...]:
+def aligned_shape(found: "Alignment", shape: tuple[int, ...], borders: str = "full") -> tuple[int, ...]:
     """Return the shape of frames (n, h, w, ...) once they are aligned; next to nothing is refused."""
     if borders == "crop" and not is_worth_cropping(found.area, shape[1:3]):
         raise InputError(
-            "the aligned frames have hardly any area in common; use fewer frames, or 'mark' for borders"
+            "The aligned frames share hardly any area. Use fewer frames, or set `borders` to full.",
+            setting="borders",
         )
     rows, cols = _area(found, shape, borders)
     return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
@@ -32,11 +33,11 @@ def _area(found: "Alignment", shape: tuple[int, ...], borders: str) -> tuple[sli
 
 
 def apply_alignment(
-    found: "Alignment", frames: Frames, out: Any, *, borders: str = "crop", progress: Progress = silent
+    found: "Alignment", frames: Frames, out: Any, *, borders: str = "full", progress: Progress = silent
 ) -> NDArray[np.bool_] | None:
     """Resample frames into `out`, one by one: an array, frames in a scratch file, or where they were.
 
-    Returns, for borders="mark", which pixels all frames have.
+    Returns, for borders="full", which pixels all frames have.
     """
     area = _area(found, frames.shape, borders)
     size = frames.shape[1:3]
