@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.io.scratch import scratch_frames
+from panfocus.io.disk_array import scratch_frames
 from panfocus.methods import FusionResult
 
 

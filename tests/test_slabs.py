@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.io.scratch import scratch_frames
+from panfocus.io.disk_array import scratch_frames
 from panfocus.slabs import slab_spans
 from panfocus.stack import Chosen
 

@@ -101,6 +101,8 @@ PYTHON = Wording(
     hints={
         "align_off": 'Leave the frame out, or fuse with align="off".',
         "choose_reference": "Choose another `reference`.",
+        "free_scratch_space": "Free some space, set TMPDIR to another folder, or increase `max_memory`.",
+        "free_space": "Free some space, or use another folder.",
         "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
         "more_memory": "Increase `max_memory`, or use fewer or smaller frames.",
         "skip_bad": "Leave the frame out.",

@@ -14,13 +14,13 @@ from panfocus.app.result_layers import (
     level_name,
 )
 from panfocus.errors import FileError
-from panfocus.io.npy_store import KeptArrays
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.show.pyramid import halved
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     frames = rng.integers(0, 65536, (2, 1100, 600, 3)).astype(np.uint16)
     with limit_threads(threads):
         keep_layer(kept, "frames", frames)
@@ -39,7 +39,7 @@ def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
 
 
 def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     frames = np.broadcast_to(np.uint16(0), (100, 1 << 20, 1 << 20, 3))
     with pytest.raises(FileError, match="MB are needed there"):
         check_room(kept, frames)
@@ -65,7 +65,7 @@ def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_pa
 
 
 def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     image = rng.integers(0, 256, (600, 700, 3)).astype(np.uint8)
     keep_layer(kept, "retouched", image)
     with changed_layer(kept, "retouched", slice(101, 333), slice(5, 8)) as picture:
@@ -79,7 +79,7 @@ def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):
 
 @pytest.mark.parametrize("profile", [None, b"\0\xff profile"])
 def test_how_a_job_is_shown_is_kept(tmp_path, profile):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     frames = np.full((3, 20, 30), 1000, np.uint16)
     keep_layer(kept, "frames", frames)
     keep_layer(kept, "fused", frames[0])

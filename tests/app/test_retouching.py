@@ -15,7 +15,7 @@ from panfocus.app.responses import HANDLERS
 from panfocus.app.result_layers import keep_layer, level_name
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import FileError
-from panfocus.io.npy_store import KeptArrays
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.retouch import Stroke, Strokes, apply_strokes, parse_strokes
 from panfocus.show.pyramid import halved, n_levels
 
@@ -40,12 +40,12 @@ class Page:
         if not self.store.jobs.all():
             fused = {"id": self.store.jobs.new_id(), "created": now(), "kind": "fuse", "state": "done"}
             self.store.jobs.save(fused)
-            kept = KeptArrays(self.store.jobs.folder(fused["id"]) / "arrays")
+            kept = ArrayFolder(self.store.jobs.folder(fused["id"]) / "arrays")
             keep_layer(kept, "frames", FRAMES)
             keep_layer(kept, "fused", FUSED)
         (self.job,) = (each["id"] for each in self.store.jobs.all())
         self.folder = self.store.jobs.folder(self.job)
-        self.kept = KeptArrays(self.folder / "arrays")
+        self.kept = ArrayFolder(self.folder / "arrays")
         app = Starlette(routes=retouching.routes, exception_handlers=HANDLERS)
         app.state.app = SimpleNamespace(
             store=self.store,

@@ -14,7 +14,7 @@ from panfocus.app.stacks import Stacks
 from panfocus.app.words import MAKE_ROOM, on_page
 from panfocus.app.work_folder import Store
 from panfocus.errors import FileError
-from panfocus.io.npy_store import KeptArrays
+from panfocus.io.disk_array import ArrayFolder
 
 MB = 1_000_000
 
@@ -134,7 +134,7 @@ def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):
     full = shutil.disk_usage(tmp_path)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
     with pytest.raises(FileError) as told:
-        result_layers.keep_layer(KeptArrays(tmp_path), "retouched", small_stacks.frames()[0])
+        result_layers.keep_layer(ArrayFolder(tmp_path), "retouched", small_stacks.frames()[0])
     assert on_page(str(told.value)).endswith(f"0 MB are free; {MAKE_ROOM}")
     with pytest.raises(FileError, match="0 MB are free; delete results or stacks that you no longer need"):
-        result_layers.check_room(KeptArrays(tmp_path), small_stacks.frames())
+        result_layers.check_room(ArrayFolder(tmp_path), small_stacks.frames())

@@ -18,8 +18,8 @@ from panfocus.app.saved_result import Kept
 from panfocus.app.tasks import estimate, export, fuse
 from panfocus.app.tasks.progress_events import LiveMap, Teller
 from panfocus.cli import main
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import write_image
-from panfocus.io.npy_store import KeptArrays
 from panfocus.io.read_stack import read_image
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
@@ -147,7 +147,7 @@ def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_sa
 def test_what_is_kept_is_what_was_fused(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     folder, _, result, events = fused(tmp_path, paths, align="off", exposure="off", hot_pixels="off")
-    arrays = KeptArrays(folder / "arrays")
+    arrays = ArrayFolder(folder / "arrays")
     with arrays.array("frames") as kept, arrays.array("labels") as labels, arrays.array("votes") as votes:
         np.testing.assert_array_equal(kept[...], np.array([read_image(path) for path in paths]))
         assert labels.shape == votes.shape[1:] == (150, 180)

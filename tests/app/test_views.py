@@ -16,7 +16,7 @@ from panfocus.app.responses import HANDLERS
 from panfocus.app.result_layers import keep_display, keep_layer
 from panfocus.app.serve import _listener
 from panfocus.app.work_folder import Store, now
-from panfocus.io.npy_store import KeptArrays
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.show.colormap import ramp
 from panfocus.show.map_colors import MASK_COLOURS
 from panfocus.show.pyramid import halved
@@ -53,7 +53,7 @@ def job(arrays, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("work"))
     name = store.jobs.new_id()
     store.jobs.save({"id": name, "created": now(), "result": {"names": ["a.jpg", "b.jpg", "c.jpg"]}})
-    kept = KeptArrays(store.jobs.folder(name) / "arrays")
+    kept = ArrayFolder(store.jobs.folder(name) / "arrays")
     for layer, values in arrays.items():
         keep_layer(kept, layer, values)
     keep_display(kept, PROFILE)
@@ -140,7 +140,7 @@ def test_a_crop_has_its_place_in_the_middle_and_repeats_the_edge(job, arrays, ro
 @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
 def test_deep_values_are_shown_as_bright_everywhere(job, channels, dtype):
     """A quarter of the range is in use: 2000 of 2000 is white, 1000 is the middle, in tile and crop alike."""
-    kept = KeptArrays(job.folder.parent / job.deep / "arrays")
+    kept = ArrayFolder(job.folder.parent / job.deep / "arrays")
     frames = np.full((2, 600, 520, *channels), 2000, dtype)
     frames[:, 300:] = 1000
     keep_layer(kept, "frames", frames)
@@ -170,7 +170,7 @@ def test_a_place_tells_what_speaks_for_each_frame(job, arrays):
 
 
 def test_a_place_without_maps_says_so(job, arrays):
-    kept = KeptArrays(job.folder.parent / job.bare / "arrays")
+    kept = ArrayFolder(job.folder.parent / job.bare / "arrays")
     keep_layer(kept, "frames", arrays["frames"][:, :40, :50])
     place = job.client.get(f"/api/jobs/{job.bare}/place?row=39&col=49").json()
     assert all(place[name] is None for name in ("label", "depth", "confidence", "never_in_focus"))

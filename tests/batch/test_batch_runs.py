@@ -228,7 +228,7 @@ def test_names_that_a_disk_does_not_tell_apart_are_refused_before_anything_is_wr
     tmp_path, run, monkeypatch
 ):
     write_stacks(tmp_path / "data", ["Well", "well"])
-    monkeypatch.setattr("panfocus.io.atomic_files.ignores_case", lambda _: True)
+    monkeypatch.setattr("panfocus.io.atomic_files.is_case_insensitive", lambda _: True)
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "new" / "out")
     assert ran.code == 1
     assert "the results of the stacks 'Well' and 'well' would go to one folder" in ran.err

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from panfocus.batch.stack_task import fuse_stack
 from panfocus.batch.summary import Summary
-from panfocus.io.lock import locked
+from panfocus.io.lock import lock_folder
 
 SECONDS = 300  # after which nothing is expected any more: machines may be busy
 HAPPENED = "happened"  # a file beside the results, which some stacks wait for
@@ -27,7 +27,7 @@ def held(output, *names):
     with ExitStack() as stack:
         for name in names:
             (output / name).mkdir(parents=True)
-            stack.enter_context(locked(output / name))
+            stack.enter_context(lock_folder(output / name))
         Summary(output, [], run=0).write({})  # else the folder would not be one of a batch
         yield
 

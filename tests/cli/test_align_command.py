@@ -270,7 +270,7 @@ def test_frames_in_memory_stay_there_also_when_hot_pixels_were_repaired(shifted,
         frame = read_image(name) // 8 + 20000  # smooth enough for a hot pixel to stand out
         frame[40::50, 40::50] = 65535  # at the same pixels in both
         write_image(name, frame, force=True)
-    monkeypatch.setattr("panfocus.io.scratch.scratch_frames", lambda *_: pytest.fail("a scratch file"))
+    monkeypatch.setattr("panfocus.io.disk_array.scratch_frames", lambda *_: pytest.fail("a scratch file"))
     ran = run("fuse", "a.tif", "b.tif", "-o", "fused.tif")
     assert (ran.code, ran.err) == (0, "")
     assert "hot pixels repaired" in ran.out

@@ -139,6 +139,6 @@ def test_the_room_that_other_sets_take_on_disk_is_counted(two_lights, run, monke
     usage = namedtuple("usage", "free")
     arguments = (*APPLIED, "--apply-to", "[cd].png", "--apply-output", "applied.png", "--dry-run")
     for free, code in ((size - 1, 1), (size, 0)):
-        monkeypatch.setattr("panfocus.io.scratch.shutil.disk_usage", lambda _, free=free: usage(free))
+        monkeypatch.setattr("panfocus.io.disk_array.shutil.disk_usage", lambda _, free=free: usage(free))
         assert run(*arguments).code == code
     assert run(*arguments, "--align", "auto").code == 1  # which takes a second scratch file

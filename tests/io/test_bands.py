@@ -7,9 +7,9 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError
+from panfocus.io.disk_array import scratch_frames
 from panfocus.io.headers import read_headers
 from panfocus.io.read_stack import read_into, read_stack
-from panfocus.io.scratch import scratch_frames
 from panfocus.io.tiff_bands import in_bands
 
 LAYOUTS = {

@@ -15,7 +15,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms
 
-from panfocus.io.encode import said_losses, write_image
+from panfocus.io.encode import describe_losses, write_image
 from panfocus.io.read_stack import read_image, read_stack
 
 EXIFTOOL = shutil.which("exiftool")
@@ -167,7 +167,7 @@ def test_every_tag_of_a_photograph_survives(tmp_path, photograph):
     for target in targets:
         stack = fused_like(photograph, target)
         assert stack.frames[0].shape == (64, 40, 3)
-        assert said_losses(target, stack) == []
+        assert describe_losses(target, stack) == []
     before, *found = tags(photograph, *targets)
     # Resolutions are exchanged with the sides; the thumbnail (IFD1) shows one frame and is left out.
     turned = {"IFD0:XResolution": before["IFD0:YResolution"], "IFD0:YResolution": before["IFD0:XResolution"]}
@@ -250,7 +250,7 @@ def test_every_tag_of_a_real_photograph_survives(data_dir, tmp_path, name):
     before, *found = tags(source, *targets)
     # Said to be lost: IPTC and Photoshop's data; the thumbnail shows one frame only.
     lost = ("IFD1:", "IPTC:", "Photoshop:")
-    assert bool(said_losses(targets[0], stack)) == any(tag.startswith(lost[1:]) for tag in before)
+    assert bool(describe_losses(targets[0], stack)) == any(tag.startswith(lost[1:]) for tag in before)
     expected = {tag: value for tag, value in before.items() if not tag.startswith(lost)}
     for after in found:
         assert kept(after, besides=OF_JPEG) == kept(expected, besides=OF_JPEG)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.npy_store import KeptArrays
+from panfocus.io.disk_array import ArrayFolder
 
 SHAPES = [(7,), (6, 9), (5, 8, 3), (4, 6, 5), (3, 5, 7, 2)]
 FULL = Path("/dev/full")
@@ -54,7 +54,7 @@ def test_a_part_is_read_and_written_as_of_an_array_in_memory(tmp_path_factory, c
     expected = _fits(values, place)
     if expected is None:
         return
-    kept = KeptArrays(tmp_path_factory.mktemp("kept"))
+    kept = ArrayFolder(tmp_path_factory.mktemp("kept"))
     with kept.create("one", values.shape, values.dtype) as array:
         array[...] = values
     with kept.array("one") as array:
@@ -70,7 +70,7 @@ def test_a_part_is_read_and_written_as_of_an_array_in_memory(tmp_path_factory, c
 
 
 def test_parts_that_are_never_written_are_zero(tmp_path):
-    kept = KeptArrays(tmp_path / "new")
+    kept = ArrayFolder(tmp_path / "new")
     with kept.create("frames", (2, 3, 4), np.uint16) as array:
         array[1, 0:2, 1:3] = [[1, 2], [3, 4]]
     expected = np.zeros((2, 3, 4), np.uint16)
@@ -80,7 +80,7 @@ def test_parts_that_are_never_written_are_zero(tmp_path):
 
 
 def test_an_array_has_its_name_only_when_it_is_complete(tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with kept.create("fused", (2, 2), np.uint8) as array:
         array[...] = 1
         assert kept.names() == [] and "fused" not in kept
@@ -96,7 +96,7 @@ def test_an_array_has_its_name_only_when_it_is_complete(tmp_path):
 
 
 def test_one_that_is_open_stays_as_it_is_when_it_is_replaced(tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     for value in (1, 2):
         with kept.create("fused", (2,), np.uint8) as array:
             array[...] = value
@@ -111,7 +111,7 @@ def test_threads_read_one_array_at_once(tmp_path, monkeypatch, system):
     if system != "this one":
         monkeypatch.delattr(os, "preadv", raising=False)
     values = np.arange(200 * 300).reshape(200, 300).astype(np.uint16)
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with kept.create("plane", values.shape, values.dtype) as array:
         array[...] = values
     wrong = []
@@ -136,7 +136,7 @@ def test_threads_read_one_array_at_once(tmp_path, monkeypatch, system):
 def test_what_the_system_reads_in_parts_is_read_whole(tmp_path, monkeypatch):
     """As Linux does beyond 2 GiB, which no test is to write."""
     values = np.arange(30 * 40).reshape(30, 40).astype(np.uint16)
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with kept.create("plane", values.shape, values.dtype) as array:
         array[...] = values
     whole = os.preadv
@@ -150,7 +150,7 @@ def test_what_the_system_reads_in_parts_is_read_whole(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../out", "a/b", ".hidden", "a\0b", "ä"])
 def test_names_stay_in_the_folder(tmp_path, name):
-    kept = KeptArrays(tmp_path / "arrays")
+    kept = ArrayFolder(tmp_path / "arrays")
     assert name not in kept
     with pytest.raises(InputError, match="no name for an array"):
         kept.array(name)
@@ -160,7 +160,7 @@ def test_names_stay_in_the_folder(tmp_path, name):
 
 
 def test_a_missing_and_a_damaged_file_are_named_in_one_line(tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with pytest.raises(FileError, match=r"fused\.npy: no such file"):
         kept.array("fused")
     (tmp_path / "fused.npy").write_bytes(b"nothing of the kind")
@@ -176,7 +176,7 @@ def test_a_missing_and_a_damaged_file_are_named_in_one_line(tmp_path):
 
 
 def test_an_array_larger_than_the_room_on_disk_is_refused(tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with (
         pytest.raises(FileError, match=r"[\d,]+ MB are needed there, [\d,]+ MB are free; make room"),
         kept.create("big", (1 << 50,), np.uint8),
@@ -187,7 +187,7 @@ def test_an_array_larger_than_the_room_on_disk_is_refused(tmp_path):
 
 @pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
 def test_a_disk_that_becomes_full_is_said_and_leaves_nothing(tmp_path):
-    kept = KeptArrays(tmp_path)
+    kept = ArrayFolder(tmp_path)
     with (
         pytest.raises(FileError, match=r"a\.npy: cannot write there \(No space left on device\); make room"),
         kept.create("a", (50_000,), np.uint8) as array,

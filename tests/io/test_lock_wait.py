@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io.atomic_files import new_temporary, remove_abandoned
-from panfocus.io.lock import locked
+from panfocus.io.atomic_files import open_temporary, remove_abandoned
+from panfocus.io.lock import lock_folder
 
 
 def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
     order, is_in = [], threading.Event()
 
     def first():
-        with locked(tmp_path):
+        with lock_folder(tmp_path):
             is_in.set()
             threading.Event().wait(0.3)
             order.append("first")
@@ -22,9 +22,9 @@ def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
     thread = threading.Thread(target=first)
     thread.start()
     is_in.wait()
-    with pytest.raises(FileError, match="another panfocus is at work"), locked(tmp_path):
+    with pytest.raises(FileError, match="another panfocus is at work"), lock_folder(tmp_path):
         pass
-    with locked(tmp_path, wait=True):
+    with lock_folder(tmp_path, wait=True):
         order.append("second")
     thread.join()
     assert order == ["first", "second"]
@@ -36,7 +36,7 @@ def test_a_temporary_file_is_not_lost_to_who_looks_before_it_is_held_and_removes
 ):
     """Two writers in one folder: what one has just made, and is about to hold, the other finds unheld."""
     fcntl = pytest.importorskip("fcntl")
-    abandoned, file = new_temporary(tmp_path)
+    abandoned, file = open_temporary(tmp_path)
     file.close()
     unlink, locked_then = Path.unlink, []
 
@@ -49,7 +49,7 @@ def test_a_temporary_file_is_not_lost_to_who_looks_before_it_is_held_and_removes
                 locked_then.append(True)
         unlink(path, **options)
 
-    held, open_file = new_temporary(tmp_path)
+    held, open_file = open_temporary(tmp_path)
     monkeypatch.setattr(Path, "unlink", spy)
     remove_abandoned(tmp_path)
     assert locked_then == [True]

@@ -10,7 +10,7 @@ import tifffile
 from PIL import Image
 
 from panfocus.io._tiff_ifd import Value, text, whole
-from panfocus.io.encode import said_losses, write_image
+from panfocus.io.encode import describe_losses, write_image
 from panfocus.io.exif import Exif, parse_exif
 from panfocus.io.headers import read_headers, read_metadata
 from panfocus.io.read_stack import read_image, read_stack
@@ -62,7 +62,9 @@ def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, 
     Image.fromarray(COLOUR).save(path, exif=b"Exif\0\0" + data)
     stack = read_stack([path, path])
     assert stack.frames[0].shape == COLOUR.shape
-    assert said_losses(tmp_path / "b.jpg", stack) == ["Not carried over from the frames: damaged EXIF data."]
+    assert describe_losses(tmp_path / "b.jpg", stack) == [
+        "Not carried over from the frames: damaged EXIF data."
+    ]
 
 
 def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path):
@@ -71,14 +73,14 @@ def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path)
     found = parse_exif(written(tmp_path, "a.jpg", stack).exif)
     assert found.main[MAKE].text() == "a maker"
     assert not found.has_maker_note
-    assert "notes of the camera's maker" in said_losses(tmp_path / "a.jpg", stack)[0]
+    assert "notes of the camera's maker" in describe_losses(tmp_path / "a.jpg", stack)[0]
     assert parse_exif(written(tmp_path, "a.tif", stack).exif).has_maker_note
-    assert said_losses(tmp_path / "a.tif", stack) == []
+    assert describe_losses(tmp_path / "a.tif", stack) == []
     stack = stack_with(exif=exif_with({0x010E: text("x" * 70_000)}).to_bytes(), xmp=b"x" * 70_000)
     found = written(tmp_path, "b.jpg", stack)
     assert (found.exif, found.xmp) == (None, None)
-    assert "EXIF data, which is too long" in said_losses(tmp_path / "b.jpg", stack)[0]
-    assert "XMP data, which is too long" in said_losses(tmp_path / "b.jpg", stack)[0]
+    assert "EXIF data, which is too long" in describe_losses(tmp_path / "b.jpg", stack)[0]
+    assert "XMP data, which is too long" in describe_losses(tmp_path / "b.jpg", stack)[0]
 
 
 def test_notes_far_inside_a_tiff_are_left_out_and_that_is_said(tmp_path):
@@ -95,7 +97,7 @@ def test_notes_far_inside_a_tiff_are_left_out_and_that_is_said(tmp_path):
     data += bytes(100) + struct.pack("<HHHIII", 1, NOTE, 7, 100, note_at, 0)
     path.write_bytes(data)
     stack = read_stack([path, path])
-    assert "the notes of the camera's maker" in said_losses(tmp_path / "b.tif", stack)[0]
+    assert "the notes of the camera's maker" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
 def test_a_tag_that_nobody_knows_is_named(tmp_path):
@@ -103,7 +105,7 @@ def test_a_tag_that_nobody_knows_is_named(tmp_path):
         tmp_path / "a.tif", COLOUR, photometric="rgb", extratags=[(65_001, 3, 1, 7, True)], metadata=None
     )
     stack = read_stack([tmp_path / "a.tif"] * 2)
-    assert "the tags 0xfde9" in said_losses(tmp_path / "b.tif", stack)[0]
+    assert "the tags 0xfde9" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
 def test_a_description_of_the_files_layout_is_not_the_pictures(tmp_path):
@@ -138,8 +140,8 @@ def test_colour_and_significant_bits_of_png_stay_in_png(tmp_path):
     assert chunk(b"sBIT", b"\x0c") in data
     assert chunk(b"gAMA", struct.pack(">I", 100_000)) in data
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), deep)
-    assert said_losses(tmp_path / "b.png", stack) == []
-    assert "the PNG chunk gAMA, the PNG chunk sBIT" in said_losses(tmp_path / "b.tif", stack)[0]
+    assert describe_losses(tmp_path / "b.png", stack) == []
+    assert "the PNG chunk gAMA, the PNG chunk sBIT" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
 def test_a_chunk_whose_check_sum_is_wrong_is_refused(tmp_path):
@@ -157,11 +159,11 @@ def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
     path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(b"<x:xmpmeta/>")), chunk(b"tEXt", b"a\0b")))
     stack = read_stack([path, path])
     assert stack.metadata.xmp == b"<x:xmpmeta/>"
-    assert said_losses(tmp_path / "b.png", stack) == ["Not carried over from the frames: texts."]
+    assert describe_losses(tmp_path / "b.png", stack) == ["Not carried over from the frames: texts."]
     path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(bytes(1 << 26)))))
     stack = read_stack([path, path])
     assert stack.metadata.xmp is None
-    assert said_losses(tmp_path / "b.png", stack) == [
+    assert describe_losses(tmp_path / "b.png", stack) == [
         "Not carried over from the frames: XMP data of more than 4 MB."
     ]
 
@@ -225,7 +227,7 @@ def test_premultiplied_colours_stay_marked(tmp_path, rng):
     with tifffile.TiffFile(tmp_path / "b.tif") as tiff:
         assert tiff.pages[0].extrasamples == (tifffile.EXTRASAMPLE.ASSOCALPHA,)
         np.testing.assert_array_equal(tiff.asarray(), image)
-    assert "multiplied by alpha" in said_losses(tmp_path / "b.png", stack)[0]
+    assert "multiplied by alpha" in describe_losses(tmp_path / "b.png", stack)[0]
 
 
 # --- the camera's clock ------------------------------------------------------------------------------------

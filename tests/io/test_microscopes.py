@@ -5,7 +5,7 @@ import pytest
 import tifffile
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.encode import check_format, said_losses, write_image
+from panfocus.io.encode import check_format, describe_losses, write_image
 from panfocus.io.headers import check_headers, read_headers, read_metadata
 from panfocus.io.ome import read_imagej, read_ome
 from panfocus.io.read_stack import read_image, read_into, read_stack
@@ -103,8 +103,8 @@ def test_sizes_of_imagej_are_kept(tmp_path, rng):
     with tifffile.TiffFile(tmp_path / "fused.tif") as written:
         assert 'PhysicalSizeX="0.25"' in written.ome_metadata
         assert written.pages[0].tags["XResolution"].value == (4, 1)
-    assert said_losses(tmp_path / "fused.tif", stack) == []
-    assert "size of pixels" in said_losses(tmp_path / "fused.png", stack)[0]
+    assert describe_losses(tmp_path / "fused.tif", stack) == []
+    assert "size of pixels" in describe_losses(tmp_path / "fused.png", stack)[0]
 
 
 @pytest.mark.parametrize(("unit", "written"), [("inch", "in"), ("furlong", "reference frame")])
@@ -116,7 +116,7 @@ def test_units_of_imagej_are_written_as_ome_has_them_or_said_to_be_lost(tmp_path
     write_image(tmp_path / "fused.tif", stack.frames[0], like=stack)
     with tifffile.TiffFile(tmp_path / "fused.tif") as tiff:
         assert f'PhysicalSizeX="0.25" PhysicalSizeXUnit="{written}"' in tiff.ome_metadata
-    said = said_losses(tmp_path / "fused.tif", stack)
+    said = describe_losses(tmp_path / "fused.tif", stack)
     assert ["unit of the size of pixels (furlong)" in line for line in said] == [True] * (unit == "furlong")
 
 
@@ -191,7 +191,7 @@ def test_of_several_images_the_only_stack_is_taken_and_the_others_are_said(tmp_p
     stack = read_stack([tmp_path / "slide.ome.tif"])
     np.testing.assert_array_equal(stack.frames, wing)
     assert stack.metadata.acquisition.pixel_width == 5.0
-    assert said_losses(tmp_path / "out.tif", stack) == [f"Not carried over from the frames: {said}."]
+    assert describe_losses(tmp_path / "out.tif", stack) == [f"Not carried over from the frames: {said}."]
     image = read_tiled_tiff(tmp_path / "slide.ome.tif")
     assert (image.name, image.shape, image.notices) == ("wing", (3, 13, 17), (f"not fused: {said}",))
     np.testing.assert_array_equal(image.frames(0, [0])[:], wing)

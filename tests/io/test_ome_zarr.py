@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io.ome_zarr import Axis, ZarrFrames
-from panfocus.io.ome_zarr_reader import is_zarr, read_ome_zarr
+from panfocus.io.ome_zarr import Axis, ZarrFrames, is_zarr, read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
 
 zarr = pytest.importorskip("zarr")

@@ -11,8 +11,8 @@ from PIL import Image, ImageOps
 
 import panfocus as pf
 from panfocus.errors import FileError, InputError
-from panfocus.io._file_errors import errors_that_name
 from panfocus.io.encode import write_image
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.headers import read_headers
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_image, read_stack
@@ -353,7 +353,7 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, name, content):
     ],
 )
 def test_errors_are_told_in_plain_words_not_in_those_of_python(error, said):
-    with pytest.raises(FileError) as told, errors_that_name(Path("a.tif")):
+    with pytest.raises(FileError) as told, add_path_to_errors(Path("a.tif")):
         raise error
     assert str(told.value) == f"a.tif: {said}"
 

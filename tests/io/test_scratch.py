@@ -9,10 +9,10 @@ import pytest
 
 from panfocus._checks import frames_array
 from panfocus.errors import FileError
+from panfocus.io.disk_array import scratch_folder, scratch_frames
 from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
 from panfocus.io.read_stack import read_into, read_stack
-from panfocus.io.scratch import scratch_folder, scratch_frames
 from panfocus.methods import get_method
 from panfocus.tiling import run
 

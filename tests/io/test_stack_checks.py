@@ -7,10 +7,10 @@ import pytest
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import FileError, InputError
+from panfocus.io.disk_array import scratch_frames
 from panfocus.io.encode import write_image
-from panfocus.io.headers import fitting_headers, read_headers
+from panfocus.io.headers import read_headers, select_matching
 from panfocus.io.read_stack import read_image, read_into
-from panfocus.io.scratch import scratch_frames
 from panfocus.preprocess.frame_checks import (
     LEAST_LIKENESS,
     BadFrames,
@@ -198,11 +198,11 @@ def test_the_size_of_most_frames_is_that_of_the_stack(tmp_path):
         write_image(tmp_path / f"{k}.png", texture(1, (height, 90)))
     headers = read_headers(sorted(tmp_path.iterdir()))
     said = []
-    fitting = fitting_headers(headers, BadFrames(skip=True, warn=said.append))
+    fitting = select_matching(headers, BadFrames(skip=True, warn=said.append))
     assert fitting == [headers[k] for k in (1, 2, 4)]
     assert [line.partition(" is ")[0] for line in said] == [f"left out: {headers[k].name}" for k in (0, 3)]
     with pytest.raises(InputError, match=r"1\.png is 90 x 80 pixels, .*0\.png is 90 x 90"):
-        fitting_headers(headers, BadFrames(skip=False, warn=said.append))
+        select_matching(headers, BadFrames(skip=False, warn=said.append))
 
 
 def test_real_scenes_are_told_apart(data_dir, rng):

@@ -8,9 +8,9 @@ import tifffile
 
 from panfocus._threads import limit_threads
 from panfocus.errors import FileError
-from panfocus.io.ome_zarr import Axis, StoreState, missing_chunks, store_state
+from panfocus.io.ome_zarr import Axis, StoreState, count_missing_chunks, store_state
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
-from panfocus.io.tiled_tiff import read_giant, read_tiled_tiff, tiff_of
+from panfocus.io.tiled_tiff import open_large_image, read_tiled_tiff, write_store_as_tiff
 
 pytest.importorskip("zarr")
 
@@ -32,7 +32,7 @@ def test_a_rectangle_is_that_of_the_page(tmp_path, rng, layout, dtype):
     if dtype == np.float32:
         options.pop("predictor", None)
     tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="minisblack", metadata=None, **options)
-    frames = pickle.loads(pickle.dumps(read_giant(tmp_path / "a.tif").frames(0, [0])))
+    frames = pickle.loads(pickle.dumps(open_large_image(tmp_path / "a.tif").frames(0, [0])))
     assert frames.shape == pixels.shape
     np.testing.assert_array_equal(frames[:], pixels)
     np.testing.assert_array_equal(frames[2, 15:33, 30:83], pixels[2, 15:33, 30:83])
@@ -53,7 +53,7 @@ def test_tiles_of_jpeg_are_read_as_tifffile_reads_them(tmp_path, colours):
         photometric="rgb" if colours else "minisblack",
         metadata=None,
     )
-    frames = read_giant(tmp_path / "a.tif").frames(0, range(3 if colours else 1))
+    frames = open_large_image(tmp_path / "a.tif").frames(0, range(3 if colours else 1))
     np.testing.assert_array_equal(frames[:], tifffile.imread(tmp_path / "a.tif"))
 
 
@@ -190,7 +190,7 @@ def test_a_tiff_is_packed_by_as_many_threads_as_may_be_and_has_the_same_pixels(t
     found = []
     for threads in (1, 3):
         with limit_threads(threads), (tmp_path / "a.ome.tif").open("wb") as file:
-            tiff_of(tmp_path / "a.ome.zarr")(file)
+            write_store_as_tiff(tmp_path / "a.ome.zarr")(file)
         with tifffile.TiffFile(tmp_path / "a.ome.tif") as tiff:
             found.append(
                 [
@@ -226,9 +226,9 @@ def test_the_time_between_time_points_is_kept(tmp_path):
 @pytest.mark.parametrize("no_data", [0, 200])
 def test_tiles_without_data_are_read_as_tifffile_reads_them_and_counted(tmp_path, rng, compression, no_data):
     write_sparse(tmp_path / "a.tif", rng, {1, 7, 11}, no_data, tile=(16, 32), compression=compression)
-    image = read_giant(tmp_path / "a.tif")
-    assert missing_chunks(image, store_state(image)) == 3
-    assert image.said_missing(3) == f"3 tiles or strips have no data; they count as {no_data}"
+    image = open_large_image(tmp_path / "a.tif")
+    assert count_missing_chunks(image, store_state(image)) == 3
+    assert image.describe_missing(3) == f"3 tiles or strips have no data; they count as {no_data}"
     with tifffile.TiffFile(tmp_path / "a.tif") as tiff:
         expected = np.stack([page.asarray() for page in tiff.pages])
     assert (expected == no_data).sum() >= 3 * 8 * 18
@@ -238,15 +238,15 @@ def test_tiles_without_data_are_read_as_tifffile_reads_them_and_counted(tmp_path
 
 def test_a_page_without_any_data_is_read_as_0_and_a_file_that_was_cut_is_none(tmp_path, rng):
     write_sparse(tmp_path / "a.tif", rng, {0}, 0, rowsperstrip=40)
-    image = read_giant(tmp_path / "a.tif")
+    image = open_large_image(tmp_path / "a.tif")
     assert not image.frames(0, [0])[0].any()
     assert image.frames(0, [0])[1].any()
     tifffile.imwrite(tmp_path / "b.tif", np.ones((2, 40, 50), np.uint8), compression="zlib", metadata=None)
     whole = (tmp_path / "b.tif").read_bytes()
     (tmp_path / "b.tif").write_bytes(whole[:-20])
-    assert missing_chunks(read_giant(tmp_path / "b.tif"), StoreState(1, "")) == 0
+    assert count_missing_chunks(open_large_image(tmp_path / "b.tif"), StoreState(1, "")) == 0
     with pytest.raises(FileError, match=r"b\.tif, slice 2, .*damaged"):
-        read_giant(tmp_path / "b.tif").frames(0, [0])[:]
+        open_large_image(tmp_path / "b.tif").frames(0, [0])[:]
 
 
 def write_sparse(path, rng, left_out, no_data, **options):

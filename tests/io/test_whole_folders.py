@@ -4,7 +4,7 @@ import pytest
 
 from kills import Killed, killed_at, on_two_disks
 from panfocus.errors import FileError
-from panfocus.io.atomic_directory import put_back, take_place, within_reach
+from panfocus.io.atomic_directory import bring_to_disk, move_into_place, restore_replaced
 
 FILES = ("zarr.json", "b", "c/d")
 
@@ -33,16 +33,16 @@ def test_a_kill_while_a_folder_is_replaced_leaves_one_of_the_two_whole_and_it_go
         make(target, "old")
         if disks == 2:
             on_two_disks(monkeypatch, room / "disk")
-        waiting = within_reach(source, aside)
+        waiting = bring_to_disk(source, aside)
         try:
             with monkeypatch.context() as patch:
                 killed_at(patch, n)
-                take_place(waiting, target, aside, force=True)
+                move_into_place(waiting, target, aside, force=True)
             break
         except Killed:
             assert "new" in (content_of(waiting), content_of(target))
             assert content_of(target) or not target.exists()  # no half folder under the name of a result
-            take_place(waiting, target, aside, force=True)
+            move_into_place(waiting, target, aside, force=True)
             assert content_of(target) == "new"
             assert [path.name for path in target.parent.iterdir()] == ["out"]
     assert 4 < n < 49
@@ -55,14 +55,14 @@ def test_what_was_to_be_replaced_is_put_back_if_it_is_not(tmp_path, monkeypatch)
     for n in range(1, 9):
         make(source, "new")
         make(target, "old")
-        waiting = within_reach(source, aside)
+        waiting = bring_to_disk(source, aside)
         try:
             with monkeypatch.context() as patch:
                 killed_at(patch, n)
-                take_place(waiting, target, aside, force=True)
+                move_into_place(waiting, target, aside, force=True)
         except Killed:
             taken = not waiting.exists()
-        put_back(target, aside)
+        restore_replaced(target, aside)
         assert content_of(target) == ("new" if taken else "old")
         assert not aside.exists()
 
@@ -71,16 +71,16 @@ def test_a_folder_is_not_replaced_unless_by_force(tmp_path):
     source, target, aside = tmp_path / "new", tmp_path / "out", tmp_path / ".aside"
     make(source, "new")
     make(target, "old")
-    waiting = within_reach(source, aside)
+    waiting = bring_to_disk(source, aside)
     with pytest.raises(FileError, match=r"out.*exists already"):
-        take_place(waiting, target, aside, force=False)
+        move_into_place(waiting, target, aside, force=False)
     assert (content_of(target), content_of(source)) == ("old", "new")
 
 
 def test_what_a_late_worker_writes_where_a_folder_has_been_does_not_replace_it(tmp_path):
     source, target, aside = tmp_path / "part" / "new", tmp_path / "out", tmp_path / ".aside"
     make(source, "new")
-    take_place(waiting := within_reach(source, aside), target, aside, force=True)
+    move_into_place(waiting := bring_to_disk(source, aside), target, aside, force=True)
     (waiting / "0" / "c").mkdir(parents=True)
-    take_place(waiting, target, aside, force=True)
+    move_into_place(waiting, target, aside, force=True)
     assert content_of(target) == "new"

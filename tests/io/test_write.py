@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from panfocus.errors import FileError, InputError
-from panfocus.io.atomic_files import check_destination, check_suffix, ignores_case, write_files
+from panfocus.io.atomic_files import check_destination, check_suffix, is_case_insensitive, write_files
 from panfocus.io.encode import (
     check_format,
     encode_confidence,
@@ -18,7 +18,7 @@ from panfocus.io.encode import (
     encode_labels,
     write_image,
 )
-from panfocus.io.png import decode_png, encode_indexed_png
+from panfocus.io.png import add_texts, decode_png, encode_indexed_png, encode_png
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import Stack
 
@@ -297,5 +297,13 @@ def test_an_interrupt_before_the_first_file_appears_leaves_nothing(tmp_path, mom
 
 
 def test_whether_a_disk_tells_names_apart_by_case_is_tried_out(tmp_path):
-    assert not ignores_case(tmp_path)  # on Linux
+    assert not is_case_insensitive(tmp_path)  # on Linux
     assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_in_a_png_do_not_change_pixels(tmp_path, rng):
+    pixels = rng.integers(0, 65536, (9, 11)).astype(np.uint16)
+    (tmp_path / "a.png").write_bytes(add_texts(encode_png(pixels), {"One": "1", "Two": "b c"}))
+    with Image.open(tmp_path / "a.png") as file:
+        assert file.text == {"One": "1", "Two": "b c"}
+    np.testing.assert_array_equal(decode_png((tmp_path / "a.png").read_bytes()).image, pixels)

@@ -7,8 +7,7 @@ from napari.layers import Image
 
 import panfocus as pf
 from panfocus.errors import FileError, InputError
-from panfocus.io.ome_zarr import Axis
-from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr import Axis, read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, write_part
 from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 

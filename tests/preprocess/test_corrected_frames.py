@@ -5,7 +5,7 @@ import pytest
 
 import panfocus as pf
 from panfocus._intensity import IntensityScale
-from panfocus.io.scratch import scratch_frames
+from panfocus.io.disk_array import scratch_frames
 from panfocus.methods import get_method
 from panfocus.preprocess import CorrectedFrames, measure_exposure
 from panfocus.preprocess.tone_curve import Curve

@@ -12,7 +12,7 @@ from store_runs import Quiet, fuse_store, levels, render, request_for
 import panfocus as pf
 from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus.cli._tiled_store import is_store
-from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr import read_ome_zarr
 from panfocus.preprocess import most_defects, standing_alone
 from panfocus.show.pyramid import halved
 from panfocus.tiled_store import survey

@@ -9,8 +9,7 @@ import pytest
 from store_runs import Quiet, fuse_store, levels, request_for
 
 import panfocus as pf
-from panfocus.io.ome_zarr import missing_chunks, store_state
-from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr import count_missing_chunks, read_ome_zarr, store_state
 from panfocus.tiled_store import store_run as whole_run
 from panfocus.tiled_store.checkpoint import RunFolder
 from panfocus.tiled_store.prepare import prepare
@@ -206,4 +205,4 @@ def test_files_that_are_no_chunks_hide_no_missing_one(small):
     (path / "c" / "1" / "0" / ".DS_Store").touch()
     (path / "notes.txt").touch()
     image = read_ome_zarr(path)
-    assert missing_chunks(image, store_state(image)) == 1
+    assert count_missing_chunks(image, store_state(image)) == 1

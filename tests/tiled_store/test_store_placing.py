@@ -100,15 +100,15 @@ def test_a_run_killed_while_outputs_are_put_in_place_goes_on_with_the_same_comma
 
 def stop_when_labels_appear(monkeypatch, request):
     """Have a run killed when the first outputs are in place."""
-    take_place = atomic_directory.take_place
+    move_into_place = atomic_directory.move_into_place
 
     def killed(waiting, target, *given, **options):
-        take_place(waiting, target, *given, **options)
+        move_into_place(waiting, target, *given, **options)
         if target == request.outputs.labels:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_directory, "take_place", killed)
+        patch.setattr(atomic_directory, "move_into_place", killed)
         with pytest.raises(Killed):
             fuse_store(request, Quiet(), force=False, **OPTIONS)
     gc.collect()

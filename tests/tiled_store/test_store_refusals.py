@@ -13,7 +13,7 @@ from store_runs import Impatient, Quiet, fuse_store, levels, panfocus, request_f
 
 import panfocus as pf
 from fake_cluster import fake_cluster
-from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr import read_ome_zarr
 from panfocus.job.outputs import Outputs
 from panfocus.job.request import Request
 from panfocus.job.run_report import redone
@@ -140,7 +140,7 @@ def test_a_missing_chunk_is_its_fill_value_and_said(tmp_path, slices):
     request = request_for(tmp_path / "in.zarr", outputs)
     listener = Quiet()
     command(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
-    assert json.loads((tmp_path / "report.json").read_text())["missing_chunks"] == 1
+    assert json.loads((tmp_path / "report.json").read_text())["count_missing_chunks"] == 1
     assert f"{tmp_path / 'in.zarr'}: 1 chunks have no file; they count as its fill value" in listener.said
     np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from panfocus.app.responses import Answer, Refusal, json_body
-from panfocus.io.input_files import INPUT_SUFFIXES, find_inputs, in_natural_order
+from panfocus.io.input_files import INPUT_SUFFIXES, find_inputs, sort_naturally
 
 _MOST_SHOWN = 300  # characters of a path, in a message
 _MOST_NAMED = 5  # files that are left out
@@ -80,7 +80,7 @@ class Folders:
             folders = [path for path in inside if path.is_dir() and self._is_inside(path.resolve())]
             files = [
                 {"name": path.name, "bytes": path.stat().st_size}
-                for path in in_natural_order(inside)
+                for path in sort_naturally(inside)
                 if is_image_name(path.name) and path.is_file() and self._is_inside(path.resolve())
             ]
         except OSError as error:
@@ -88,7 +88,7 @@ class Folders:
         return {
             "path": str(place),
             "parent": None if place in self.roots else str(place.parent),
-            "folders": [path.name for path in in_natural_order(folders)],
+            "folders": [path.name for path in sort_naturally(folders)],
             "files": files,
         }
 

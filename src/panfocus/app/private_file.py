@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from panfocus.errors import FileError
-from panfocus.io._file_errors import errors_that_name
 from panfocus.io.atomic_files import make_folder
+from panfocus.io.file_errors import add_path_to_errors
 
 _ROOT = 0  # who may do everything anyway
 _READ, _WRITE, _ENTER = 0o044, 0o022, 0o011  # of the group, and of all others
@@ -42,7 +42,7 @@ def check_private(path: Path) -> str | None:
 
 def kept_secret(path: Path) -> str:
     """Return the text in a file; where there is none, or no such text, make a new one."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         if path.is_file() and not path.is_symlink():
             path.chmod(0o600)
             kept = path.read_text("utf-8", errors="replace").strip()
@@ -55,7 +55,7 @@ def kept_secret(path: Path) -> str:
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read, in place of what is there by its name."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         path.unlink(missing_ok=True)  # not written into: it may be a link, or open to others
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from panfocus.errors import PanfocusError
-from panfocus.io.atomic_files import read_if_there
+from panfocus.io.atomic_files import read_if_exists
 from panfocus.job.byte_size import format_size
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ async def small_file(
     path: Path, media_type: str, *, missing: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Answer with a file as it is at this moment: one that is sent by and by may be replaced meanwhile."""
-    data = await asyncio.to_thread(read_if_there, path)
+    data = await asyncio.to_thread(read_if_exists, path)
     if data is None:
         raise Refusal(404, missing)
     return Response(data, media_type=media_type, headers=headers)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from panfocus._threads import for_all
-from panfocus.app.words import MAKE_ROOM
 from panfocus.io.atomic_files import read_json, write_files
+from panfocus.io.disk_array import ArrayFolder, DiskArray
 from panfocus.io.encode import encode_json
-from panfocus.io.npy_store import KeptArray, KeptArrays
 from panfocus.show.pyramid import How, halved_length, n_levels, put, renew, strips
 
 if TYPE_CHECKING:
@@ -49,16 +48,16 @@ def level_name(name: str, e: int) -> str:
     return f"{name}.{e}" if e else name
 
 
-def check_room(kept: KeptArrays, frames: "Frames") -> None:
+def check_room(kept: ArrayFolder, frames: "Frames") -> None:
     """Refuse, before any work is done, frames whose layers the disk has no room for."""
     n, height, width = frames.shape[:3]
     frame = math.prod(frames.shape[1:]) * frames.dtype.itemsize
     # The frames, fused, retouched; and the maps.
     with_pyramids = (n + 2) * frame + _MAP_BYTES * height * width
-    kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width, remedy=MAKE_ROOM)
+    kept.check_room(with_pyramids * 4 // 3 + n * _VOTE_BYTES * height * width)
 
 
-def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:
+def keep_layer(kept: ArrayFolder, name: str, values: "Frames") -> None:
     """Write an array and its pyramid, strip by strip: (h, w, ...), or of frames or votes (n, h, w, ...)."""
     stacked = name in STACKED
     numbers = [(k,) for k in range(len(values))] if stacked else [()]
@@ -66,7 +65,7 @@ def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:
     n = n_levels(height, width) if name in PYRAMIDS else 1
     every_column = slice(0, width)
     with ExitStack() as rooms:
-        levels: list[KeptArray] = []
+        levels: list[DiskArray] = []
         for e in range(n):
             shape = (*before, halved_length(height, e), halved_length(width, e), *channels)
             levels.append(rooms.enter_context(kept.create(level_name(name, e), shape, values.dtype)))
@@ -80,7 +79,7 @@ def keep_layer(kept: KeptArrays, name: str, values: "Frames") -> None:
 
 
 @contextmanager
-def changed_layer(kept: KeptArrays, name: str, rows: slice, cols: slice) -> Iterator[KeptArray]:
+def changed_layer(kept: ArrayFolder, name: str, rows: slice, cols: slice) -> Iterator[DiskArray]:
     """Have a layer (h, w, ...) to change a rectangle of; its pyramid follows when the block ends.
 
     Several may be changed at once if no pixel of the last level is of two of them.
@@ -93,7 +92,7 @@ def changed_layer(kept: KeptArrays, name: str, rows: slice, cols: slice) -> Iter
         renew(levels, rows, cols, PYRAMIDS[name])
 
 
-def layers_of(kept: KeptArrays) -> tuple[list[str], int]:
+def layers_of(kept: ArrayFolder) -> tuple[list[str], int]:
     """Name the layers that can be shown, in the order in which they are offered, and count the levels."""
     with kept.array("fused") as fused:
         levels = n_levels(*fused.shape[:2])
@@ -107,7 +106,7 @@ def layers_of(kept: KeptArrays) -> tuple[list[str], int]:
     return names, levels
 
 
-def keep_display(kept: KeptArrays, icc_profile: bytes | None) -> Display:
+def keep_display(kept: ArrayFolder, icc_profile: bytes | None) -> Display:
     """Settle how pictures are shown, once the fused one and the frames are kept."""
     from panfocus.show.map_colors import white_of
 
@@ -121,7 +120,7 @@ def keep_display(kept: KeptArrays, icc_profile: bytes | None) -> Display:
     return display
 
 
-def display_of(kept: KeptArrays) -> Display:
+def display_of(kept: ArrayFolder) -> Display:
     """Read what `keep_display` settled."""
     content = read_json(kept.folder / _DISPLAY)
     profile = content["icc_profile"]

@@ -22,8 +22,8 @@ from panfocus.app.tasks.fuse import ARRAYS
 from panfocus.app.work_folder import now
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import read_json, write_files
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import encode_json
-from panfocus.io.npy_store import KeptArrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Retouching:
     def __init__(self, folder: Path, version: int) -> None:
         self._folder = folder
         self._version = version  # 0 before the first change
-        self._kept = KeptArrays(folder / ARRAYS)
+        self._kept = ArrayFolder(folder / ARRAYS)
         self._painting = self._kept.folder / _PAINTING
 
     @property

@@ -13,7 +13,7 @@ from panfocus.app.private_file import check_private, make_private_folder, write_
 from panfocus.app.server import App, Server
 from panfocus.app.uploads import Limits
 from panfocus.errors import FileError, PanfocusError
-from panfocus.io.lock import locked
+from panfocus.io.lock import lock_folder
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def serve(
     make_private_folder(work)
     if others := check_private(work):
         logger.warning("%s", others)
-    with locked(work), _listener(port) as listener:
+    with lock_folder(work), _listener(port) as listener:
         app = App(work.resolve(), list(folders), limits)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"
         with _way_in(app.store.work / _WAY_IN, address) if for_browser else nullcontext() as file:

@@ -16,7 +16,7 @@ from panfocus.app.stack_view import frame_view, stack_view
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder
-from panfocus.io.input_files import in_natural_order
+from panfocus.io.input_files import sort_naturally
 
 MOST_FRAMES = 2000  # of a stack
 _SECONDS_BETWEEN_SAVES = 1.0  # of what a look has told: after a kill it is looked again
@@ -88,7 +88,7 @@ class Stacks:
             "frames": [],
             "left_out": list(left_out),
             "warnings": [],
-            "in_natural_order": True,  # until the user orders them
+            "sort_naturally": True,  # until the user orders them
             "next_key": 0,
         }
         for path in files:
@@ -117,8 +117,8 @@ class Stacks:
         """Add a file that has come, and return when that is kept."""
         key = stack["next_key"]
         _add(stack, name, size, None)
-        if stack["in_natural_order"]:
-            names = in_natural_order(Path(frame["name"]) for frame in stack["frames"])
+        if stack["sort_naturally"]:
+            names = sort_naturally(Path(frame["name"]) for frame in stack["frames"])
             place = {path.name: number for number, path in enumerate(names)}
             stack["frames"].sort(key=lambda frame: place[frame["name"]])
         try:
@@ -140,7 +140,7 @@ class Stacks:
         frames = chosen(stack["frames"], wanted)
         if "order" in wanted:
             frames = ordered(frames, wanted["order"])
-            changes["in_natural_order"] = False
+            changes["sort_naturally"] = False
         self.changed(stack, frames=frames, **changes)
 
     async def look_again(self, stack: Stack) -> None:

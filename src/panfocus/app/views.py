@@ -15,7 +15,7 @@ from starlette.routing import Route
 from panfocus.app.responses import Answer, Refusal, path_number, small_file
 from panfocus.app.result_layers import PYRAMIDS, STACKED, Display, display_of, level_name
 from panfocus.app.tasks.fuse import ARRAYS, LIVE
-from panfocus.io.npy_store import KeptArray, KeptArrays
+from panfocus.io.disk_array import ArrayFolder, DiskArray
 from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
 
 DRAWN_AT_ONCE = 3  # tiles and the like; others wait: each takes some megabytes and a core
@@ -156,17 +156,17 @@ def _layer(request: Request) -> Layer:
     return Layer(name)
 
 
-def _kept(request: Request, layer: Layer) -> KeptArrays:
+def _kept(request: Request, layer: Layer) -> ArrayFolder:
     """Return the arrays of a job that has this layer."""
     jobs, job = request.app.state.app.store.jobs, request.path_params["job"]
     jobs.get(job)
-    kept = KeptArrays(jobs.folder(job) / ARRAYS)
+    kept = ArrayFolder(jobs.folder(job) / ARRAYS)
     if layer.name not in kept:
         raise Refusal(404, f"this job has no layer {layer.name}")
     return kept
 
 
-def _level(kept: KeptArrays, layer: Layer, level: int) -> KeptArray:
+def _level(kept: ArrayFolder, layer: Layer, level: int) -> DiskArray:
     if level_name(layer.name, level) not in kept:
         raise Refusal(404, f"{layer.name} has no level {level}")
     array = kept.array(level_name(layer.name, level))
@@ -176,7 +176,7 @@ def _level(kept: KeptArrays, layer: Layer, level: int) -> KeptArray:
     return array
 
 
-def _size(array: KeptArray, layer: Layer) -> tuple[int, int]:
+def _size(array: DiskArray, layer: Layer) -> tuple[int, int]:
     height, width = array.shape[len(layer.frame) :][:2]
     return height, width
 
@@ -207,7 +207,7 @@ def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     return encode_indexed_png(ramp_shades(part, n_frames), ramp())
 
 
-def _value(kept: KeptArrays, name: str, row: int, col: int) -> int | float | bool | None:
+def _value(kept: ArrayFolder, name: str, row: int, col: int) -> int | float | bool | None:
     """Return what a map says of a pixel; None if there is no such map or it does not know."""
     if name not in kept:
         return None

@@ -72,12 +72,12 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 
     Refused are also `names` of stacks that its file system does not tell apart.
     """
-    from panfocus.io.atomic_files import folder_for, ignores_case
-    from panfocus.io.lock import locked
+    from panfocus.io.atomic_files import create_folder, is_case_insensitive
+    from panfocus.io.lock import lock_folder
 
-    with folder_for(output), locked(output):
+    with create_folder(output), lock_folder(output):
         check_folder(output)
-        if ignores_case(output):
+        if is_case_insensitive(output):
             check_distinct(names, without_case)
         yield
 
@@ -85,9 +85,9 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 def check_folder(output: Path) -> None:
     """Refuse a folder for a batch that holds something else."""
     from panfocus.io.atomic_files import read_json
-    from panfocus.io.lock import LOCK
+    from panfocus.io.lock import LOCK_NAME
 
-    others = output.is_dir() and any(path.name != LOCK for path in output.iterdir())
+    others = output.is_dir() and any(path.name != LOCK_NAME for path in output.iterdir())
     if others and not ((output / SUMMARY).exists() and "stacks" in read_json(output / SUMMARY)):
         raise FileError(f"{output} holds files of other origin; choose another folder")
 
@@ -125,7 +125,7 @@ def _other_origin(found: Fingerprint, wanted: Fingerprint) -> str | None:
 
 def results_of_others(output: Path, tasks: Sequence[Task]) -> list[str]:
     """Name the results of stacks that earlier runs have found, and this one has not."""
-    from panfocus.io.input_files import in_natural_order
+    from panfocus.io.input_files import sort_naturally
 
     known = {without_case(task.name) for task in tasks}  # a disk may tell no case, nor accents, apart
     folders = (record.parent for record in output.rglob(RECORD))
@@ -134,7 +134,7 @@ def results_of_others(output: Path, tasks: Sequence[Task]) -> list[str]:
         for folder in folders
         if without_case(folder.relative_to(output).as_posix()) not in known and is_result(folder)
     ]
-    return [folder.relative_to(output).as_posix() for folder in in_natural_order(others)]
+    return [folder.relative_to(output).as_posix() for folder in sort_naturally(others)]
 
 
 def run_batch(

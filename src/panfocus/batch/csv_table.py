@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from panfocus.errors import FileError
+from panfocus.io.file_errors import add_path_to_errors, check_regular
 
 DELIMITERS = ",;\t"  # the second where numbers have a decimal comma
 
@@ -40,10 +42,19 @@ def read_table(path: Path) -> dict[str, list[Path]]:
     }
 
 
-def _rows(path: Path) -> Iterator[_Row]:
-    from panfocus.io.csv_text import read_table_text
+def _read_text(path: Path) -> str:
+    """Return the text of a table in UTF-8, or in UTF-16 with a byte order mark."""
+    with add_path_to_errors(path):
+        check_regular(path)
+        data = path.read_bytes()
+        try:
+            return data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        except UnicodeError as error:
+            raise FileError("The table is not UTF-8. Save it as CSV UTF-8.") from error
 
-    text = read_table_text(path)
+
+def _rows(path: Path) -> Iterator[_Row]:
+    text = _read_text(path)
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     # Read as one text: a cell in quotation marks may hold several lines.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)

@@ -26,7 +26,7 @@ class Found:
 
 def by_folders(folder: Path, *, without: Path) -> Found:
     """Take every folder below that holds two or more images for a stack."""
-    from panfocus.io.input_files import left_out
+    from panfocus.io.input_files import describe_skipped
 
     stacks, left, unread = {}, [], {}
     tree = _tree(folder, without)
@@ -37,7 +37,7 @@ def by_folders(folder: Path, *, without: Path) -> Found:
         name = below.relative_to(folder).as_posix()
         stacks[name] = tuple(images)
         if others:
-            unread[name] = left_out(others, below)
+            unread[name] = describe_skipped(others, below)
     none = f"{folder}: no folder below it holds two or more images of a stack"
     return _checked(Found(stacks, tuple(left), unread, tree.failed, tuple(tree.again)), none)
 
@@ -53,7 +53,7 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
             f"--pattern {pattern}: the part that names the stack is missing; "
             r"write it like (?P<stack>.+)_z\d+\.tif"
         )
-    from panfocus.io.input_files import in_natural_order, left_out
+    from panfocus.io.input_files import describe_skipped, sort_naturally
 
     stacks: defaultdict[str, list[Path]] = defaultdict(list)
     unread: defaultdict[str, list[Path]] = defaultdict(list)
@@ -69,9 +69,9 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
                     left.append(path)
     left += [path for name in unread if name not in stacks for path in unread[name]]
     found = Found(
-        {name: tuple(in_natural_order(paths)) for name, paths in stacks.items()},
+        {name: tuple(sort_naturally(paths)) for name, paths in stacks.items()},
         tuple(left),
-        {name: left_out(unread[name], folder) for name in stacks if name in unread},
+        {name: describe_skipped(unread[name], folder) for name in stacks if name in unread},
         tree.failed,
         tuple(tree.again),
     )
@@ -129,7 +129,7 @@ def _tree(folder: Path, without: Path) -> _Tree:
 
     All folders come before all links, each in natural order: what is there twice has the same name each time.
     """
-    from panfocus.io.input_files import in_natural_order
+    from panfocus.io.input_files import sort_naturally
 
     if not folder.is_dir():
         raise FileError(f"{folder}: there is no such folder")
@@ -144,7 +144,7 @@ def _tree(folder: Path, without: Path) -> _Tree:
     starts = [folder]
     while starts:
         links: list[Path] = []
-        for start in in_natural_order(starts):
+        for start in sort_naturally(starts):
             for place, below, files in os.walk(start, onerror=fail):
                 path, real = Path(place), os.path.realpath(place)
                 if real in seen:
@@ -171,15 +171,15 @@ def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
     Links that lead nowhere count as images: whoever opens them says so. A store is one thing, to be told of:
     batches do not fuse it, and it may have a million files.
     """
-    from panfocus.io.input_files import INPUT_SUFFIXES, in_natural_order, unread_pictures
+    from panfocus.io.input_files import INPUT_SUFFIXES, find_unsupported, sort_naturally
 
-    for path in in_natural_order(tree.places):
-        visible = in_natural_order(path / name for name in tree.places[path])
+    for path in sort_naturally(tree.places):
+        visible = sort_naturally(path / name for name in tree.places[path])
         images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]
-        others = unread_pictures(visible)
+        others = find_unsupported(visible)
         if images or others:
             yield path, images, others
-    for store in in_natural_order(tree.stores):
+    for store in sort_naturally(tree.stores):
         yield store.parent, [], [store]
 
 

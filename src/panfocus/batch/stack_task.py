@@ -126,14 +126,14 @@ def _record_in(folder: Path) -> Record | None:
 def fuse_stack(task: Task) -> Outcome:
     """Fuse a stack, unless its result is there; whatever is wrong with it is told in the outcome."""
     from panfocus.io.atomic_files import make_folder
-    from panfocus.io.lock import locked
+    from panfocus.io.lock import lock_folder
     from panfocus.parallel import LeftToLargerError, memory_of_task
 
     try:
         make_folder(task.folder)
         # Should a cluster have given the stack to two workers, the second finds what the first has made. The
         # folder stays even if nothing came of it: the other may be about to write into it, or below it.
-        with locked(task.folder, wait=True):
+        with lock_folder(task.folder, wait=True):
             found = recorded(task)
             if found and found.fingerprint == task.fingerprint:
                 return found.outcome

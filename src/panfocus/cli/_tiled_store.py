@@ -16,7 +16,7 @@ def is_store(request: Request) -> bool:
     inputs = [Path(given) for given in request.inputs]
     if not any(path.suffix.lower() == ".zarr" or path.is_dir() for path in inputs):
         return False
-    from panfocus.io.ome_zarr_reader import is_zarr
+    from panfocus.io.ome_zarr import is_zarr
 
     return any(map(is_zarr, inputs))
 
@@ -51,7 +51,7 @@ def fuse_store(
         if request.align == "auto":
             terminal.say("slices are fused as they lie on each other: stores are not aligned")
         if job.missing:
-            terminal.say(f"{request.inputs[0]}: {job.image.said_missing(job.missing)}")
+            terminal.say(f"{request.inputs[0]}: {job.image.describe_missing(job.missing)}")
         for notice in job.notices:
             terminal.say(f"{request.inputs[0]}: {notice}")
         memory = f"at most {job.max_memory / 1e6:,.0f} MB for each {'task' if cluster else 'worker'}"

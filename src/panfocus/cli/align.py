@@ -47,9 +47,9 @@ def align(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
-        from panfocus.io.atomic_files import check_destination, folder_for, folder_on_trial, write_files
+        from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
         from panfocus.io.encode import encode_json
-        from panfocus.io.headers import fitting_headers, read_headers
+        from panfocus.io.headers import read_headers, select_matching
         from panfocus.io.input_files import find_inputs
         from panfocus.job.alignment import (
             aligned_stack,
@@ -69,10 +69,10 @@ def align(
             for line in left_out:
                 terminal.warn(line)
             bad = BadFrames(skip=skip_bad, warn=terminal.warn)
-            headers = fitting_headers(read_headers(paths, bad), bad)
+            headers = select_matching(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)
         targets = _targets(output, headers)
-        with folder_on_trial(output):
+        with trial_folder(output):
             for path in (*targets, output / REPORT):
                 check_destination(path, force=force, inputs=paths)
         with limit_threads(threads), ExitStack() as room:
@@ -92,7 +92,7 @@ def align(
                 }
             )
             terminal.finish()
-            with folder_for(output):
+            with create_folder(output):
                 write_files(contents, force=force)
         for notice in stack.notices:
             terminal.say(notice)
@@ -106,8 +106,8 @@ def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad:
     import numpy as np
 
     from panfocus._checks import blank
+    from panfocus.io.disk_array import scratch_frames
     from panfocus.io.read_stack import read_into
-    from panfocus.io.scratch import scratch_frames
 
     first = headers[0].frame.image
     like = blank((len(headers), *first.shape), first.dtype)

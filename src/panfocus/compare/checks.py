@@ -12,7 +12,7 @@ from panfocus import _checks
 from panfocus._threads import map_blocks
 from panfocus.compare.scoring import check_alike, check_crop, check_range
 from panfocus.errors import FileError, InputError, PanfocusError
-from panfocus.io.encode import why_no_jpeg
+from panfocus.io.encode import find_jpeg_problem
 from panfocus.io.read_stack import read_single
 
 if TYPE_CHECKING:
@@ -82,5 +82,5 @@ def _check_conditions(frame: NDArray[Any], name: str, conditions: Conditions) ->
         check_crop(conditions.crop, frame)
     except InputError as error:
         raise ConditionsError(f"{name}: {error}") from error
-    if conditions.jpeg is not None and (reason := why_no_jpeg(frame)):
+    if conditions.jpeg is not None and (reason := find_jpeg_problem(frame)):
         raise ConditionsError(f"--jpeg cannot be used here: {reason} ({name})")

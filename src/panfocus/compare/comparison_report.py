@@ -26,7 +26,7 @@ from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
 from panfocus.io.atomic_files import check_destination, make_folder, remove_temporaries, write_files
 from panfocus.io.encode import encode_json
-from panfocus.io.lock import locked
+from panfocus.io.lock import lock_folder
 from panfocus.io.read_stack import read_image
 from panfocus.metrics import metric_of
 from panfocus.metrics.catalogue import source_letters
@@ -109,7 +109,7 @@ def shown_values(outcome: Outcome) -> dict[str, float]:
 def report_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """Make the folder of a report one's own, or refuse it before any work; yields that of the results."""
     make_folder(folder)
-    with locked(folder):
+    with lock_folder(folder):
         for name in (PAGE, TABLE, DATA):
             check_destination(folder / name, force=force)
         _remove_temporaries(folder)  # of a run that was killed

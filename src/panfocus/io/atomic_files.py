@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from panfocus.errors import FileError, InputError, PanfocusError
-from panfocus.io._file_errors import check_regular, errors_that_name
+from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.lock import hold, remove_unless_held
 
 _TEMPORARY = ".panfocus-"
@@ -79,7 +79,7 @@ def make_folder(path: Path) -> None:
 
 
 @contextmanager
-def folder_for(path: Path) -> Iterator[list[Path]]:
+def create_folder(path: Path) -> Iterator[list[Path]]:
     """Have a folder that files are written into, and a list of what is new: it, and folders above it.
 
     Where the block fails they go again, unless they hold something.
@@ -94,12 +94,12 @@ def folder_for(path: Path) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def folder_on_trial(path: Path) -> Iterator[None]:
+def trial_folder(path: Path) -> Iterator[None]:
     """Have a folder while checks are made: the only sure way to know that it can be made later.
 
     What was not there before goes again.
     """
-    with folder_for(path) as new:
+    with create_folder(path) as new:
         yield
         _remove_empty(new)
 
@@ -138,14 +138,14 @@ def write_files(
         try:
             for target, (path, data) in zip(targets, contents.items(), strict=True):
                 at_work = path
-                temporary, file = new_temporary(target.parent)
+                temporary, file = open_temporary(target.parent)
                 renames[temporary] = target
                 files.callback(_close, file)
                 if callable(data):
                     data(file)
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
-                settle(file)
+                flush_file(file)
                 _put_on_disk(file)
                 if written:
                     written(path, digest(temporary), temporary.stat().st_size)
@@ -164,7 +164,7 @@ def write_files(
                 temporary.unlink(missing_ok=True)
 
 
-def new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
+def open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
     """Open a new file that is locked as long as it is open."""
     while True:
         path = folder / f"{TEMPORARY_HERE}{secrets.token_hex(8)}"
@@ -175,9 +175,9 @@ def new_temporary(folder: Path) -> tuple[Path, BinaryIO]:
         file.close()  # before it was locked, another run took it for abandoned
 
 
-def ignores_case(folder: Path) -> bool:
+def is_case_insensitive(folder: Path) -> bool:
     """Tell whether names that differ only by case are one here, as on most disks of macOS and Windows."""
-    path, file = new_temporary(folder)
+    path, file = open_temporary(folder)
     try:
         return path.with_name(path.name.upper()).exists()
     finally:
@@ -185,7 +185,7 @@ def ignores_case(folder: Path) -> bool:
         path.unlink(missing_ok=True)
 
 
-def settle(file: BinaryIO) -> None:
+def flush_file(file: BinaryIO) -> None:
     """Make sure that what was written is in the file."""
     file.flush()
     os.close(os.dup(file.fileno()))  # on some network disks only a close tells that they are full
@@ -225,7 +225,7 @@ def remove_temporaries(folder: Path, *, below: bool = False) -> None:
         path.unlink(missing_ok=True)
 
 
-def read_if_there(path: Path) -> bytes | None:
+def read_if_exists(path: Path) -> bytes | None:
     """Return what a file holds at this moment; None if there is none."""
     try:
         return path.read_bytes()
@@ -235,19 +235,19 @@ def read_if_there(path: Path) -> bytes | None:
 
 def read_text(path: Path) -> str:
     """Read a text in UTF-8."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         check_regular(path)
         return path.read_text("utf-8")
 
 
 def read_json(path: Path) -> Any:
     """Read plain data, such as `encode_json` writes."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         check_regular(path)
         return json.loads(path.read_bytes())
 
 
 def digest(path: Path) -> str:
     """Return a text that is the same for files of the same content, and for no others."""
-    with errors_that_name(path), path.open("rb") as file:
+    with add_path_to_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

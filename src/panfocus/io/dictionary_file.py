@@ -11,8 +11,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from panfocus.errors import FileError, InputError
-from panfocus.io._file_errors import check_regular, errors_that_name
 from panfocus.io.atomic_files import check_suffix, write_files
+from panfocus.io.file_errors import add_path_to_errors, check_regular
 
 FORMAT_VERSION = 1
 
@@ -71,7 +71,7 @@ def describe_sizes(n_levels: int, n_atoms: int) -> str:
 def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
     """Read the atoms and the header of a dictionary file, or say what is wrong with it."""
     path = Path(path)
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         check_regular(path)
         return _read(path)
 

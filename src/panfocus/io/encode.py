@@ -1,19 +1,22 @@
 """From results to the bytes of an image file, and what each format can hold."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tifffile
 from numpy.typing import NDArray
+from PIL import Image
 
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.errors import InputError
 from panfocus.io.atomic_files import Content, check_suffix, write_files
 from panfocus.io.jpeg_webp import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
 from panfocus.io.metadata import losses
-from panfocus.io.png import encode_png
+from panfocus.io.png import add_texts, encode_png
 from panfocus.io.tiff_writer import encode_tiff
 from panfocus.stack import NO_METADATA, Metadata, Stack
 
@@ -29,6 +32,13 @@ IMAGE_SUFFIXES = tuple(_ENCODERS)
 LABEL_SUFFIXES = (".png",)
 CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
 MASK_SUFFIXES = (".png",)
+DEPTH_SUFFIXES = (".tif", ".tiff", ".png")
+_ANIMATIONS: dict[str, dict[str, Any]] = {
+    ".webp": {"format": "WEBP", "quality": 80, "method": 4},
+    ".gif": {"format": "GIF", "optimize": False, "disposal": 1},
+    ".png": {"format": "PNG"},
+}
+ANIMATION_SUFFIXES = tuple(_ANIMATIONS)
 
 
 def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADATA) -> None:
@@ -40,7 +50,7 @@ def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADA
             f"{path}: the frames have {len(acquisition.channels)} channels of a microscope, which only "
             "a TIFF holds; use .tif, or choose one by --channel N"
         )
-    if suffix in (".jpg", ".jpeg") and (reason := why_no_jpeg(image)):
+    if suffix in (".jpg", ".jpeg") and (reason := find_jpeg_problem(image)):
         raise InputError(f"{path}: {reason}; {_remedy(image)}")
     if suffix == ".webp" and (reason := _why_no_webp(image)):
         raise InputError(f"{path}: {reason}; {_remedy(image)}")
@@ -48,7 +58,7 @@ def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADA
         raise InputError(f"{path}: PNG holds no {image.dtype.name} values; {_remedy(image)}")
 
 
-def why_no_jpeg(image: NDArray[Any]) -> str | None:
+def find_jpeg_problem(image: NDArray[Any]) -> str | None:
     """Say what keeps an image from being a JPEG, if anything does."""
     if image.dtype != np.uint8:
         return f"JPEG holds 8 bits, the frames are {image.dtype.name}"
@@ -86,7 +96,7 @@ def encode_image(
     return _ENCODERS[suffix](image, profile, metadata)
 
 
-def said_losses(path: Path, like: Stack) -> list[str]:
+def describe_losses(path: Path, like: Stack) -> list[str]:
     """Say in a sentence what of a stack's metadata a file of this name will not have."""
     height, width = like.frames.shape[1:3]
     lost = losses(like.metadata, path.suffix.lower(), width, height)
@@ -104,6 +114,37 @@ def encode_confidence(path: Path, confidence: FloatArray) -> Content:
     if path.suffix.lower() == ".png":
         return encode_png(IntensityScale.of(np.dtype(np.uint16)).from_unit(values))
     return encode_tiff(values)
+
+
+def encode_depth(path: Path, depth: FloatArray, *, step: float, unit: str, level: float) -> Content:
+    """Encode depth in frames as distances: float32 in a TIFF, 16 bits in a PNG.
+
+    A file records its unit. In a PNG, a value times `level` is the distance; the texts DepthScale and
+    DepthUnit say so.
+    """
+    if path.suffix.lower() == ".png":
+        values = np.clip(np.rint(depth.astype(np.float64) * (step / level)), 0, 65535)
+        texts = {
+            "Description": f"depth from the first frame; a value times {level:.9g} is {unit}",
+            "DepthScale": f"{level:.9g}",
+            "DepthUnit": unit,
+        }
+        return add_texts(encode_png(values.astype(np.uint16)), texts)
+    return partial(
+        tifffile.imwrite,
+        data=(depth.astype(np.float64) * step).astype(np.float32),
+        photometric="minisblack",
+        description=f"depth from the first frame, in {unit}",
+        software="panfocus",
+        metadata=None,
+    )
+
+
+def encode_animation(path: Path, pictures: Iterable[NDArray[np.uint8]], *, milliseconds: int) -> Content:
+    """Encode pictures (h, w, 3) as an endless animation that shows each for some milliseconds."""
+    first, *others = map(Image.fromarray, pictures)
+    options = {"append_images": others, "duration": milliseconds, **_ANIMATIONS[path.suffix.lower()]}
+    return lambda file: first.save(file, save_all=True, loop=0, **options)
 
 
 def encode_mask(mask: NDArray[np.bool_]) -> bytes:

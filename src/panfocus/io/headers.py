@@ -5,20 +5,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 from panfocus import _checks
-from panfocus.errors import FileError, InputError
-from panfocus.io._file_errors import check_regular, errors_that_name
+from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._frame import Frame, check_plausible
+from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.input_files import kind_of
 from panfocus.io.jpeg_webp import jpeg_header, webp_header
 from panfocus.io.png import png_header
 from panfocus.io.raw import RAW_SUFFIXES, raw_header
 from panfocus.io.tiff import tiff_headers, tiff_metadata
-from panfocus.preprocess.frame_checks import BadFrames
-from panfocus.stack import NO_METADATA, Metadata
+from panfocus.stack import NO_METADATA, Frames, Metadata
 
 _HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
+
+
+class FrameFilter(Protocol):
+    """Decides about frames that do not belong in a stack; `preprocess.frame_checks.BadFrames` is one."""
+
+    @property
+    def skip(self) -> bool:
+        """Whether bad frames are dropped; otherwise they raise."""
+
+    def drop(self, name: str, reason: PanfocusError, /) -> None:
+        """Drop a frame, or raise `reason`."""
+
+    def check_enough_left(self, n_frames: int, /) -> None:
+        """Raise if fewer than two frames remain."""
+
+    def inspect(self, frames: Frames, k: int, /) -> object:
+        """Return a summary of frame k for `select`; several threads may call this at once."""
+
+    def select(
+        self, inspected: Sequence[object], names: Sequence[str], frames: Frames, /
+    ) -> tuple[list[int], list[str]]:
+        """Return the numbers of the frames to keep, and notices.
+
+        `inspected` has the result of `inspect` for each frame, or the error of a frame that cannot be read.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +60,7 @@ class Header:
 
 def read_headers(
     paths: Iterable[Path],
-    bad: BadFrames | None = None,
+    bad: FrameFilter | None = None,
     *,
     channel: int | None = None,
     time: int | None = None,
@@ -58,7 +83,7 @@ def read_headers(
 
 def read_metadata(header: Header) -> Metadata:
     """Read what a frame's file says about its picture."""
-    with errors_that_name(header.path):
+    with add_path_to_errors(header.path):
         kind = kind_of_file(header.path)
         if kind == "TIFF":
             return tiff_metadata(header.path, header.pages[0], channel=header.channel, time=header.time)
@@ -74,7 +99,7 @@ def check_headers(headers: Sequence[Header]) -> None:
         _checks.check_kind(header.frame.image, header.name, first.frame.image, first.name)
 
 
-def fitting_headers(headers: Sequence[Header], bad: BadFrames) -> list[Header]:
+def select_matching(headers: Sequence[Header], bad: FrameFilter) -> list[Header]:
     """Return the frames that make a stack, two or more; others, not of the size and type of most, are `bad`.
 
     Where frames are not skipped, the first that is not like the first of all is refused.
@@ -95,7 +120,7 @@ def fitting_headers(headers: Sequence[Header], bad: BadFrames) -> list[Header]:
     return fitting
 
 
-def time_against_order(headers: Sequence[Header]) -> str | None:
+def check_time_order(headers: Sequence[Header]) -> str | None:
     """Say where the camera's clock and the order of the frames disagree; a sweep may run either way."""
     files = [header for k, header in enumerate(headers) if k == 0 or header.path != headers[k - 1].path]
     timed = [(header.frame.taken, header) for header in files if header.frame.taken]
@@ -112,7 +137,7 @@ def time_against_order(headers: Sequence[Header]) -> str | None:
 
 def headers_of(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Header]:
     """Find out what frames a file holds; it is an error if it cannot be read."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         kind = kind_of_file(path)
         if kind == "TIFF":
             slices = tiff_headers(path, channel=channel, time=time)

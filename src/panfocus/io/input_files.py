@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from panfocus.errors import FileError, InputError
-from panfocus.io._file_errors import errors_that_name
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.jpeg_webp import JPEG_SIGNATURE
 from panfocus.io.png import PNG_SIGNATURE
 from panfocus.io.raw import RAW_SUFFIXES
@@ -50,13 +50,13 @@ def kind_of(head: bytes) -> str | None:
     return None
 
 
-def in_natural_order(paths: Iterable[Path]) -> list[Path]:
+def sort_naturally(paths: Iterable[Path]) -> list[Path]:
     """Sort as people do: file2 before file10."""
     return sorted(paths, key=lambda path: _natural(str(path)))
 
 
 def _expand(given: Path, warn: Callable[[str], None] | None) -> list[Path]:
-    with errors_that_name(given):
+    with add_path_to_errors(given):
         if given.is_dir():
             inside, none = list(given.iterdir()), "no image in this folder (JPEG, PNG, TIFF, WebP or RAW)"
         elif not given.exists() and glob.has_magic(str(given)):
@@ -67,25 +67,25 @@ def _expand(given: Path, warn: Callable[[str], None] | None) -> list[Path]:
             inside, none = [folder / match for match in matches], "no image matches this pattern"
         else:
             return [given]
-        visible = in_natural_order(path for path in inside if not path.name.startswith("."))
+        visible = sort_naturally(path for path in inside if not path.name.startswith("."))
         # Links that lead nowhere and pipes are among them: whoever opens them says so.
         found = [path for path in visible if path.suffix.lower() in INPUT_SUFFIXES and not path.is_dir()]
         if found and not warn:
             return found
-        left = unread_pictures(visible)
+        left = find_unsupported(visible)
         if not found:
             raise FileError(none + (f"; not read: {_named(left)}" if left else ""))
         if left and warn:
-            warn(left_out(left, given))
+            warn(describe_skipped(left, given))
         return found
 
 
-def unread_pictures(paths: Iterable[Path]) -> list[Path]:
+def find_unsupported(paths: Iterable[Path]) -> list[Path]:
     """Return those that are pictures, though of no kind that folders are searched for."""
     return [path for path in paths if _is_other_picture(path)]
 
 
-def left_out(pictures: Sequence[Path], where: Path) -> str:
+def describe_skipped(pictures: Sequence[Path], where: Path) -> str:
     """Say that pictures are not read that are there."""
     count = "1 picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
     return f"left out: {count} in {where} of no kind that panfocus reads there ({_named(pictures)})"

@@ -9,11 +9,11 @@ from typing import BinaryIO, TextIO
 
 from panfocus.errors import FileError
 
-LOCK = ".panfocus.lock"
+LOCK_NAME = ".panfocus.lock"
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def lock_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Keep other runs of panfocus out of a folder while the block lasts; `wait` for one that is there.
 
     The system gives the lock back however this process ends. On Windows, which has none of the kind, nothing
@@ -27,7 +27,7 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         yield
     finally:
         # In this order: once the file is closed, it may be another's.
-        (folder / LOCK).unlink(missing_ok=True)
+        (folder / LOCK_NAME).unlink(missing_ok=True)
         file.close()
 
 
@@ -55,7 +55,7 @@ def remove_unless_held(path: Path) -> None:
 def _take(folder: Path, *, wait: bool) -> TextIO:
     import fcntl
 
-    path = folder / LOCK
+    path = folder / LOCK_NAME
     while True:
         try:
             file = path.open("a")

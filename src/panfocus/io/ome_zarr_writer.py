@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.io._file_errors import errors_that_name
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.ome_zarr import Axis, import_zarr, open_array
 
 _VERSION = "0.5"
@@ -37,7 +37,7 @@ class NewImage:
 def create_ome_zarr(path: Path, image: NewImage) -> None:
     """Make the store and its empty arrays, one a level; `path` must not exist."""
     zarr = import_zarr()
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         group = zarr.create_group(path, zarr_format=3, attributes={"ome": _described(image)})
         for level in range(image.n_levels):
             shape = image.level_shape(level)
@@ -58,7 +58,7 @@ def open_level(path: Path, level: int, *, change: bool = False) -> Any:
 
 def write_part(path: Path, level: int, place: tuple[Any, ...], values: NDArray[Any]) -> None:
     """Write whole chunks of a level; several processes may do so at once."""
-    with errors_that_name(path):
+    with add_path_to_errors(path):
         open_level(path, level, change=True)[place] = values
 
 

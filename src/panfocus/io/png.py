@@ -4,7 +4,7 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, BinaryIO
@@ -99,6 +99,14 @@ def encode_indexed_png(shades: NDArray[np.uint8], colours: NDArray[np.uint8]) ->
     if colours.shape[1] == 4:
         chunks.append((b"tRNS", colours[:, 3].tobytes()))
     return b"".join([PNG_SIGNATURE, *map(_chunk, chunks), data[_END_OF_HEADER:]])
+
+
+def add_texts(png: bytes, texts: Mapping[str, str]) -> bytes:
+    """Return a PNG with texts in Latin-1, by their keys."""
+    chunks = [
+        (b"tEXt", key.encode("latin-1") + b"\0" + text.encode("latin-1")) for key, text in texts.items()
+    ]
+    return b"".join([png[:_END_OF_HEADER], *map(_chunk, chunks), png[_END_OF_HEADER:]])
 
 
 def _chunk(named: tuple[bytes, bytes]) -> bytes:

@@ -1,6 +1,7 @@
 """From files to a stack of frames."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +12,30 @@ from panfocus import _checks
 from panfocus._downscale import reduced
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
-from panfocus.errors import FileError, PanfocusError
-from panfocus.io._file_errors import errors_that_name
+from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io._frame import Frame
+from panfocus.io.disk_array import DiskArray
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.headers import (
+    FrameFilter,
     Header,
     check_headers,
+    check_time_order,
     headers_of,
     kind_of_file,
     read_headers,
     read_metadata,
-    time_against_order,
+    select_matching,
 )
+from panfocus.io.input_files import find_inputs
 from panfocus.io.jpeg_webp import decode_jpeg, decode_webp
 from panfocus.io.metadata import of_reduced
+from panfocus.io.ome_zarr import is_zarr, read_ome_zarr
 from panfocus.io.png import decode_png
 from panfocus.io.raw import decode_raw
-from panfocus.io.scratch import ScratchFrames
 from panfocus.io.tiff import decode_pages
 from panfocus.io.tiff_bands import in_bands
-from panfocus.preprocess.frame_checks import BadFrames, Look, look_at, sampling_step, sound_frames
-from panfocus.stack import Stack
+from panfocus.stack import Metadata, Stack
 
 _DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
@@ -56,56 +60,103 @@ def read_single(path: Path) -> NDArray[Any]:
     return _decode(headers[0]).image
 
 
-def read_stack(paths: Sequence[Path]) -> Stack:
-    """Read two or more frames of one size and type into memory, or say which file does not fit."""
-    headers = read_headers(paths)
+def read_stack(
+    inputs: str | Path | Sequence[str | Path],
+    *,
+    channel: int | None = None,
+    time: int | None = None,
+    bad: FrameFilter | None = None,
+) -> Stack:
+    """Read a stack of two or more frames of one size and type, with its metadata.
+
+    Parameters
+    ----------
+    inputs : path or sequence of paths
+        Files, folders and patterns of photographs, multi-page TIFFs and z-stacks, or one OME-Zarr store.
+    channel, time : int, optional
+        Channel and time point of a microscopy file, counted from 1. Default: all channels, the only time.
+    bad : FrameFilter, optional
+        Decides about frames of another scene, copies and damaged files. Default: damaged files raise.
+
+    Returns
+    -------
+    Stack
+        Frames in memory. Frames of an OME-Zarr store are read when they are indexed.
+    """
+    names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+    if len(names) == 1 and names[0] != "" and is_zarr(Path(names[0])):
+        return _open_zarr(Path(names[0]), channel, time)
+    skipped: list[str] = []
+    headers = read_headers(find_inputs(names, warn=skipped.append), bad, channel=channel, time=time)
+    headers = select_matching(headers, bad) if bad else headers
     check_headers(headers)
     first = headers[0].frame.image
-    return read_into(np.empty((len(headers), *first.shape), first.dtype), headers)
+    stack = read_into(np.empty((len(headers), *first.shape), first.dtype), headers, bad=bad)
+    return replace(stack, notices=(*skipped, *stack.notices))
+
+
+def _open_zarr(path: Path, channel: int | None, time: int | None) -> Stack:
+    """Return the slices of an OME-Zarr image as a stack that is read lazily."""
+    image = read_ome_zarr(path)
+    with add_path_to_errors(path):
+        for setting, number, axis in (("channel", channel, "c"), ("time", time, "t")):
+            if number is not None and not 1 <= number <= image.length(axis):
+                message = f"`{setting}` must be 1 to {image.length(axis)}, got {number}."
+                raise FileError(message, setting=setting, got=number)
+        if time is None and image.length("t") > 1:
+            message = f"The image has {image.length('t')} time points. Choose one with `time`."
+            raise FileError(message, setting="time")
+    channels = range(image.length("c")) if channel is None else [channel - 1]
+    frames = image.frames((time or 1) - 1, channels)
+    if len(frames) < 2:
+        raise InputError(f"{path}: Fusion needs at least two frames, got 1.", file=str(path), frames=1)
+    acquisition = replace(image.acquisition, channels=tuple(image.channel_names[c] for c in channels))
+    return Stack(
+        frames=frames,
+        names=tuple(f"{path}, slice {k + 1}" for k in range(len(frames))),
+        metadata=Metadata(acquisition=acquisition),
+    )
 
 
 def read_into(
-    frames: NDArray[Any] | ScratchFrames,
+    frames: NDArray[Any] | DiskArray,
     headers: Sequence[Header],
     *,
     at_once: int | None = None,
     reduce: int = 1,
     reference: int = 0,
     progress: Progress = silent,
-    bad: BadFrames | None = None,
+    bad: FrameFilter | None = None,
 ) -> Stack:
     """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores).
 
     Frames are made smaller by the factor `reduce`, of both sides; the array is for what comes of them.
     Colour profile and metadata are those of the `reference` frame.
 
-    With `bad`, frames are compared with each other: copies are told, and those that cannot be read or show
-    another scene are refused or left out.
+    `bad` decides about frames of another scene, copies and damaged files; without it, damaged files raise.
     """
 
-    def decode(k: int) -> Look | PanfocusError | None:
+    def decode(k: int) -> object:
         header = headers[k]
         try:
-            if reduce == 1 and isinstance(frames, ScratchFrames) and _copy_in_bands(header, frames, k):
-                step = sampling_step(frames.shape[1:])
-                return look_at(frames[k, ::step, ::step]) if bad else None
-            image = _decode(header, like=headers[0]).image
-            _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
+            in_bands = reduce == 1 and isinstance(frames, DiskArray) and _copy_in_bands(header, frames, k)
+            if not in_bands:
+                image = _decode(header, like=headers[0]).image
+                _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
+                frames[k] = reduced(image, reduce)
         except PanfocusError as error:
             if bad is None or not bad.skip:
                 raise
             return error
-        image = reduced(image, reduce)
-        frames[k] = image
-        return look_at(image) if bad else None
+        return bad.inspect(frames, k) if bad else None
 
-    found = []
-    for k, look in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
-        found.append(look)
+    inspected = []
+    for k, summary in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
+        inspected.append(summary)
         progress("read", (k + 1) / len(headers))
     notices: list[str] = []
     if bad:
-        kept, notices = sound_frames(found, [header.name for header in headers], frames, bad)
+        kept, notices = bad.select(inspected, [header.name for header in headers], frames)
         frames, headers = _to_front(frames, kept), [headers[k] for k in kept]
         reference = kept.index(reference) if reference in kept else 0
     profiles = [header.frame.icc_profile for header in headers]
@@ -114,7 +165,7 @@ def read_into(
             f"The frames' colour profiles differ: that of {headers[reference].name} is kept, "
             "no colour is converted."
         )
-    if disagreement := time_against_order(headers):
+    if disagreement := check_time_order(headers):
         notices.append(disagreement)
     return Stack(
         frames=frames,
@@ -125,12 +176,12 @@ def read_into(
     )
 
 
-def _copy_in_bands(header: Header, frames: ScratchFrames, k: int) -> bool:
+def _copy_in_bands(header: Header, frames: DiskArray, k: int) -> bool:
     """Copy a frame without ever holding all of it, if its file allows that.
 
     Of floats it would be in vain: they are looked through for what is no number, frame by frame.
     """
-    with errors_that_name(header.path):
+    with add_path_to_errors(header.path):
         if kind_of_file(header.path) != "TIFF" or len(header.pages) > 1 or frames.dtype.kind == "f":
             return False
         bands = in_bands(header.path, header.pages[0])
@@ -139,7 +190,7 @@ def _copy_in_bands(header: Header, frames: ScratchFrames, k: int) -> bool:
         return bands is not None
 
 
-def _to_front(frames: NDArray[Any] | ScratchFrames, kept: Sequence[int]) -> NDArray[Any] | ScratchFrames:
+def _to_front(frames: NDArray[Any] | DiskArray, kept: Sequence[int]) -> NDArray[Any] | DiskArray:
     """Move these frames, in their order, to the front, in place: there may be no room for a copy."""
     for place, k in enumerate(kept):
         if place != k:
@@ -149,7 +200,7 @@ def _to_front(frames: NDArray[Any] | ScratchFrames, kept: Sequence[int]) -> NDAr
 
 def _decode(header: Header, *, like: Header | None = None) -> Frame:
     """Decode a frame; RAW files are developed like the first one."""
-    with errors_that_name(header.path):
+    with add_path_to_errors(header.path):
         kind = kind_of_file(header.path)
         if kind == "RAW":
             return decode_raw(header.path, like=like.path if like else header.path)

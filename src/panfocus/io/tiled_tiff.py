@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from panfocus._threads import thread_count
 from panfocus.errors import FileError
-from panfocus.io._file_errors import errors_that_name
 from panfocus.io._frame import ORIENTATION_TAG
 from panfocus.io.atomic_files import Content
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.ome import Layout
-from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage
-from panfocus.io.ome_zarr_reader import read_ome_zarr
+from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage, read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
 from panfocus.io.tiff_lzw import check_lzw
 from panfocus.io.units import is_length_of_ome, is_time, of_ngff, of_ome, written_length
@@ -45,15 +44,15 @@ class TiffImage(ZarrImage):
         """Whether the last channel is the alpha of the pages' colours."""
         return self.samples in (2, 4) and self.length("c") == self.samples
 
-    def n_missing(self, n_files: int) -> int:
+    def count_missing(self, n_files: int) -> int:
         """Return how many tiles or strips the file leaves out."""
         from panfocus.io.tiff import open_tiff, page_of, parts_without_data
 
         used = {index for of_slice in self.pages for index, _ in of_slice}
-        with errors_that_name(self.path), open_tiff(self.path) as (tiff, _):
+        with add_path_to_errors(self.path), open_tiff(self.path) as (tiff, _):
             return sum(parts_without_data(page_of(tiff, index)) for index in used)
 
-    def said_missing(self, n: int) -> str:
+    def describe_missing(self, n: int) -> str:
         """Say what becomes of so many tiles or strips that are missing."""
         return f"{n} tiles or strips have no data; they count as {self.no_data:g}"
 
@@ -95,7 +94,7 @@ def read_tiled_tiff(path: Path) -> TiffImage:
     """Look at a TIFF whose pages are slices, time points and channels; no pixel is read."""
     from panfocus.io.tiff import layout_of, left_out, open_tiff, page_header
 
-    with errors_that_name(path), open_tiff(path) as (tiff, pages):
+    with add_path_to_errors(path), open_tiff(path) as (tiff, pages):
         layout = layout_of(tiff, pages) or Layout(
             len(pages), 1, 1, {(z, 0, 0): z for z in range(len(pages))}, Acquisition()
         )
@@ -159,7 +158,7 @@ def _decoded_at_once(page: Any) -> tuple[int, int]:
     return -(-_ROWS // strip) * strip, page.imagewidth
 
 
-def read_giant(path: Path) -> ZarrImage:
+def open_large_image(path: Path) -> ZarrImage:
     """Look at an image that is larger than memory: a store, or a TIFF of slices."""
     return read_tiled_tiff(path) if path.suffix.lower() in TIFF_SUFFIXES else read_ome_zarr(path)
 
@@ -232,12 +231,12 @@ def _rectangle(page: Any, spans: list[range], samples: slice) -> NDArray[Any]:
     return part
 
 
-def tiff_of(store: Path) -> Content:
+def write_store_as_tiff(store: Path) -> Content:
     """Return what a file is to hold: all levels of a store that panfocus has made."""
     return lambda file: _write(file, read_ome_zarr(store))
 
 
-def lost_in_tiff(image: ZarrImage) -> list[str]:
+def describe_tiff_losses(image: ZarrImage) -> list[str]:
     """Say what OME-TIFF cannot have of an image: units of pixel sizes and time, times without a unit."""
     told = [(axis.name, str(axis.unit)) for axis in image.axes if axis.name in "tyx" and axis.unit]
     units = {unit for name, unit in told if not (is_time if name == "t" else is_length_of_ome)(unit)}

@@ -127,7 +127,7 @@ def as_aligned(
     """
     import numpy as np
 
-    from panfocus.io.scratch import scratch_frames
+    from panfocus.io.disk_array import scratch_frames
     from panfocus.preprocess import RepairedFrames
     from panfocus.registration import aligned_shape, apply_alignment
 

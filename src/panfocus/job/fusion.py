@@ -164,6 +164,6 @@ def _fuse(
 def _scratch(rooms: ExitStack, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
     import numpy as np
 
-    from panfocus.io.scratch import scratch_frames
+    from panfocus.io.disk_array import scratch_frames
 
     return rooms.enter_context(scratch_frames(shape, np.dtype(dtype)))

@@ -52,7 +52,7 @@ def find_source(
 ) -> Source:
     """Find the frames that are meant; those that cannot be used are an error, or what `bad` makes of them."""
     from panfocus._downscale import reduction
-    from panfocus.io.headers import fitting_headers, read_headers
+    from panfocus.io.headers import read_headers, select_matching
     from panfocus.io.input_files import find_inputs
 
     if not inputs:
@@ -63,7 +63,7 @@ def find_source(
         warn(line)
     headers = read_headers(paths, bad, channel=channel, time=request.time)
     if bad and bad.skip:
-        headers = fitting_headers(headers, bad)
+        headers = select_matching(headers, bad)
     size = headers[0].frame.image.shape
     reduce = reduction(size, PREVIEW_SIDE) if request.preview else 1
     return Source(paths, headers, reduce, tuple(left_out))

@@ -17,7 +17,7 @@ LEAST_SAID = 0.005  # of a frame's brightness: what is corrected by less is not 
 
 def describe(listener: Listener, job: Job) -> None:
     """Say what would be done."""
-    from panfocus.io.scratch import scratch_folder
+    from panfocus.io.disk_array import scratch_folder
 
     plan = job.plan
     frames = job.source.like_frames

@@ -68,10 +68,15 @@ class Outputs:
 
     def check_names(self, n_slabs: int = 0) -> None:
         """Refuse names that do not say a format which can hold the result, and names given twice."""
-        from panfocus.io.animation import ANIMATION_SUFFIXES
         from panfocus.io.atomic_files import check_suffix
-        from panfocus.io.depth import DEPTH_SUFFIXES
-        from panfocus.io.encode import CONFIDENCE_SUFFIXES, IMAGE_SUFFIXES, LABEL_SUFFIXES, MASK_SUFFIXES
+        from panfocus.io.encode import (
+            ANIMATION_SUFFIXES,
+            CONFIDENCE_SUFFIXES,
+            DEPTH_SUFFIXES,
+            IMAGE_SUFFIXES,
+            LABEL_SUFFIXES,
+            MASK_SUFFIXES,
+        )
 
         suffixes = {
             "labels": LABEL_SUFFIXES,
@@ -107,7 +112,7 @@ class Outputs:
 
         Inputs and other outputs in it might have the name of a step, and be replaced.
         """
-        from panfocus.io.atomic_files import folder_on_trial
+        from panfocus.io.atomic_files import trial_folder
 
         if self.steps is None:
             return
@@ -121,7 +126,7 @@ class Outputs:
             raise FileError(
                 f"{self.steps} holds files already; choose another folder, or overwrite with --force"
             )
-        with folder_on_trial(self.steps):
+        with trial_folder(self.steps):
             pass
 
     def names(self, n_slabs: int = 0) -> str:

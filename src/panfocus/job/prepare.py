@@ -150,7 +150,7 @@ def _planned(
 
 def _check_room(request: Request, plan: Plan, source: Source, others: Sequence[Source]) -> None:
     """Refuse frames that the disk has no room for while they are worked on."""
-    from panfocus.io.scratch import check_room
+    from panfocus.io.disk_array import check_room
 
     on_disk = 0 if plan.in_memory else source.like_frames.nbytes
     on_disk += max((other.like_frames.nbytes for other in others), default=0)  # one set after the other

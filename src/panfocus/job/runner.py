@@ -31,7 +31,7 @@ def run(
     `beside(job, fusion)` returns files to be written with the results, all or none.
     """
     from panfocus._threads import limit_threads
-    from panfocus.io.atomic_files import folder_for
+    from panfocus.io.atomic_files import create_folder
 
     times: dict[str, float] = {}
     applied: list[Applied] = []
@@ -48,7 +48,7 @@ def run(
                 contents = contents_of(job.writing, result, stack, fusion.slabs)
                 contents |= applied_contents(job, fusion, listener, applied)
                 if request.outputs.steps:
-                    folder.enter_context(folder_for(request.outputs.steps))
+                    folder.enter_context(create_folder(request.outputs.steps))
                     contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
                 if beside:
                     contents |= beside(job, fusion)

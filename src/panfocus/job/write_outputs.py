@@ -39,9 +39,9 @@ def picture_content(path: Path, image: "NDArray[Any]", stack: "Stack", writing: 
 
 def said_of_picture(path: Path, stack: "Stack", bits: int | None) -> list[str]:
     """Say what of the frames the file of the fused picture will not have."""
-    from panfocus.io.encode import said_losses
+    from panfocus.io.encode import describe_losses
 
-    return [*said_losses(path, stack), *said_bits(bits, stack.frames.dtype)]
+    return [*describe_losses(path, stack), *said_bits(bits, stack.frames.dtype)]
 
 
 def contents_of(
@@ -54,9 +54,15 @@ def contents_of(
 def _contents(
     writing: Writing, result: "FusionResult", stack: "Stack", slabs: "Frames | None"
 ) -> "Iterator[tuple[Path | None, Content]]":
-    from panfocus.io.animation import encode_animation
-    from panfocus.io.depth import encode_depth, encode_depth_colours
-    from panfocus.io.encode import encode_confidence, encode_labels, encode_mask
+    from panfocus.io.encode import (
+        encode_animation,
+        encode_confidence,
+        encode_depth,
+        encode_labels,
+        encode_mask,
+    )
+    from panfocus.io.png import encode_png
+    from panfocus.show.depth_picture import colour_depth
     from panfocus.show.sweep import MILLISECONDS, sweep
 
     outputs, scale, n_frames = writing.outputs, writing.depth_scale, len(stack.frames)
@@ -71,7 +77,7 @@ def _contents(
             level = scale.level(n_frames)
             yield outputs.depth, encode_depth(outputs.depth, result.depth, level=level, **unit)
         if outputs.depth_colour:
-            yield outputs.depth_colour, encode_depth_colours(result.depth, largest=n_frames - 1, **unit)
+            yield outputs.depth_colour, encode_png(colour_depth(result.depth, largest=n_frames - 1, **unit))
         if outputs.sweep:
             pictures = sweep(result.image, result.depth, n_frames)
             yield outputs.sweep, encode_animation(outputs.sweep, pictures, milliseconds=MILLISECONDS)

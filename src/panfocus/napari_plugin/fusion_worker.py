@@ -69,7 +69,7 @@ def fuse_source(
     `progress` and `check`, which is called whenever a frame is read and several times a second beside, may
     raise to end the fusion; the other options are those of the command line.
     """
-    from panfocus.io.scratch import scratch_frames
+    from panfocus.io.disk_array import scratch_frames
     from panfocus.pipeline import fuse, repair_hot_pixels
     from panfocus.registration import apply_alignment
 

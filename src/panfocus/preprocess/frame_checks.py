@@ -63,6 +63,20 @@ class BadFrames:
         """Return plain data for a report."""
         return [{"frame": name, "reason": reason} for name, reason in self.dropped]
 
+    def inspect(self, frames: Frames, k: int) -> "Look":
+        """Return the summary of frame k that `select` compares."""
+        step = sampling_step(frames.shape[1:])
+        return look_at(frames[k, ::step, ::step])
+
+    def select(
+        self, inspected: Sequence[object], names: Sequence[str], frames: Frames
+    ) -> tuple[list[int], list[str]]:
+        """Return the numbers of the frames that belong together, and notices about them.
+
+        `inspected` has for each frame what `inspect` returned, or the error for a frame that cannot be read.
+        """
+        return sound_frames(inspected, names, frames, self)
+
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -138,7 +152,7 @@ def _between(places: FloatArray, n: int) -> FloatArray:
 
 
 def sound_frames(
-    found: Sequence[Look | PanfocusError | None], names: Sequence[str], frames: Frames, bad: BadFrames
+    found: Sequence[object], names: Sequence[str], frames: Frames, bad: BadFrames
 ) -> tuple[list[int], list[str]]:
     """Return the numbers of the frames that belong together, two or more, and what is to be said of them.
 

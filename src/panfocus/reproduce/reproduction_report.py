@@ -4,7 +4,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from panfocus.io.atomic_files import check_destination, folder_on_trial, make_folder, write_files
+from panfocus.io.atomic_files import check_destination, make_folder, trial_folder, write_files
 from panfocus.io.encode import encode_json
 from panfocus.reproduce.elements import paragraph, tag, text
 from panfocus.reproduce.numbers import as_csv
@@ -16,7 +16,7 @@ PAGE, TABLE, DATA = "index.html", "numbers.csv", "numbers.json"
 
 def check_report(folder: Path, *, force: bool = False) -> None:
     """Refuse, before any work is done, a folder that cannot be written or holds a report to be kept."""
-    with folder_on_trial(folder):
+    with trial_folder(folder):
         for name in (PAGE, TABLE, DATA):
             check_destination(folder / name, force=force)
 

@@ -92,18 +92,18 @@ class RunFolder:
 
     def _leave(self) -> None:
         """Remove what this run has made in a folder that it has no more."""
-        from panfocus.io.atomic_directory import try_to_remove
+        from panfocus.io.atomic_directory import remove_quietly
 
-        try_to_remove(self.room)
+        remove_quietly(self.room)
         with suppress(OSError):  # another run has it
             self.path.rmdir()
 
     def _is_over(self) -> bool:
         """Whether another run has the folder, or none; a disk that does not answer tells neither."""
-        from panfocus.io.atomic_files import read_if_there
+        from panfocus.io.atomic_files import read_if_exists
 
         try:
-            content = read_if_there(self.path / _PLAN)
+            content = read_if_exists(self.path / _PLAN)
         except OSError:
             return False
         return content is None or json.loads(content).get("run") != self.run
@@ -116,9 +116,9 @@ class RunFolder:
     @cached_property
     def image(self) -> "ZarrImage":
         """The input."""
-        from panfocus.io.tiled_tiff import read_giant
+        from panfocus.io.tiled_tiff import open_large_image
 
-        return read_giant(Path(self.plan["source"]))
+        return open_large_image(Path(self.plan["source"]))
 
     @property
     def units(self) -> list[Unit]:
@@ -189,35 +189,35 @@ class RunFolder:
         path = self.room / f"{name}.json"
         return read_json(path) if path.exists() else None
 
-    def put_back(self) -> None:
+    def restore_replaced(self) -> None:
         """Remove what waits for its place beside that; what it was to replace is there again."""
-        from panfocus.io.atomic_directory import put_back
+        from panfocus.io.atomic_directory import restore_replaced
 
         for target, aside in (self.kept("places") or {}).values():
-            put_back(Path(target), Path(aside))
+            restore_replaced(Path(target), Path(aside))
 
     def remove(self) -> None:
         """Remove the folder, when all has its place; stores first, while the notes still tell that it has."""
-        from panfocus.io.atomic_directory import try_to_remove
+        from panfocus.io.atomic_directory import remove_quietly
 
         for output in self.plan["outputs"]:
-            try_to_remove(self.store(output))
+            remove_quietly(self.store(output))
         _empty(self.path)
         (self.path / _PLAN).unlink()
-        try_to_remove(self.path)
+        remove_quietly(self.path)
 
     def keep_array(self, name: str, array: Any) -> None:
         """Write an array."""
-        from panfocus.io.npy_store import KeptArrays
+        from panfocus.io.disk_array import ArrayFolder
 
-        with KeptArrays(self.room).create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as room:
+        with ArrayFolder(self.room).create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as room:
             room[: len(array)] = array  # and one row more: there are no files of none
 
     def kept_array(self, name: str) -> Any:
         """Read an array again."""
-        from panfocus.io.npy_store import KeptArrays
+        from panfocus.io.disk_array import ArrayFolder
 
-        with KeptArrays(self.room).array(name) as array:
+        with ArrayFolder(self.room).array(name) as array:
             return array[: len(array) - 1]
 
 
@@ -259,12 +259,12 @@ def _surveyed(folder: RunFolder, unit: int) -> tuple["FusionMethod", "Correction
 def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
     """Have the folder of a run to oneself: that of before, if it was for the same plan, or a new one."""
     from panfocus.io.atomic_files import make_folder
-    from panfocus.io.lock import locked
+    from panfocus.io.lock import lock_folder
 
     if path.exists() and not _is_ours(path):
         raise FileError(f"{path} is in the way, where the run keeps what it has done; remove it")
     make_folder(path)
-    with locked(path):
+    with lock_folder(path):
         before = run_in(path)
         if before and before.plan != plan:
             say(f"{path} is of another input, or other settings: begins anew")
@@ -280,10 +280,10 @@ def run_in(path: Path) -> RunFolder | None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a folder is a run's, or empty; a kill may leave only the lock, a late worker only a room."""
-    from panfocus.io.lock import LOCK
+    from panfocus.io.lock import LOCK_NAME
 
     names = [entry.name for entry in path.iterdir()]
-    return not names or any(name in (_PLAN, LOCK) or _RUN.fullmatch(name) for name in names)
+    return not names or any(name in (_PLAN, LOCK_NAME) or _RUN.fullmatch(name) for name in names)
 
 
 def _begun(path: Path, plan: dict[str, Any]) -> RunFolder:
@@ -299,12 +299,12 @@ def _begun(path: Path, plan: dict[str, Any]) -> RunFolder:
 
 def _is_whole(folder: RunFolder) -> bool:
     """Whether all is there that was made: the stores, or what waits for its place or has it."""
-    from panfocus.io.atomic_directory import is_there
+    from panfocus.io.atomic_directory import store_exists
 
     if ready := folder.kept("ready"):
         places = folder.kept("places")
         return all(
-            is_there(Path(waiting)) or Path(places[kind][0]).exists()
+            store_exists(Path(waiting)) or Path(places[kind][0]).exists()
             for kind, waiting in ready["waiting"].items()
         )
     made = [output for output in folder.plan["outputs"] if folder.kept(f"made-{output}") is not None]
@@ -316,15 +316,15 @@ def _empty(path: Path) -> None:
 
     Late workers may be writing into the room of their run: it is gone when they are done, or at the end.
     """
-    from panfocus.io.atomic_directory import try_to_remove
-    from panfocus.io.lock import LOCK
+    from panfocus.io.atomic_directory import remove_quietly
+    from panfocus.io.lock import LOCK_NAME
 
     _note(path, {})
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():
-            RunFolder(path, entry.name, {}).put_back()
-            try_to_remove(entry)
-        elif entry.name not in (_PLAN, LOCK):
+            RunFolder(path, entry.name, {}).restore_replaced()
+            remove_quietly(entry)
+        elif entry.name not in (_PLAN, LOCK_NAME):
             entry.unlink()
 
 

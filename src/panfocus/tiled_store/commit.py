@@ -21,7 +21,7 @@ def make_ready(
     for target in targets.values():
         if target.exists() and not force:
             raise FileError(f"{target} exists already; choose another name, or overwrite it with --force")
-    folder.put_back()  # what a killed run has left
+    folder.restore_replaced()  # what a killed run has left
     asides = {kind: path.with_name(f"{TEMPORARY_HERE}{folder.run}-{kind}") for kind, path in targets.items()}
     folder.keep("places", {kind: [str(targets[kind]), str(asides[kind])] for kind in targets})
     try:
@@ -33,7 +33,7 @@ def make_ready(
         if "report" in targets:
             waiting["report"] = _report(told, targets["report"], asides["report"])
     except BaseException:
-        folder.put_back()
+        folder.restore_replaced()
         raise
     folder.keep("ready", {"waiting": {kind: str(path) for kind, path in waiting.items()}, "report": told})
 
@@ -50,12 +50,12 @@ def check_places(folder: RunFolder, targets: Mapping[str, Path]) -> None:
 
 def put_in_place(folder: RunFolder, targets: Mapping[str, Path], *, force: bool) -> dict[str, Any]:
     """Give the outputs their names, the picture last, remove the folder of the run, and return the report."""
-    from panfocus.io.atomic_directory import take_place
+    from panfocus.io.atomic_directory import move_into_place
 
     ready, places = folder.kept("ready"), folder.kept("places")
     for kind in sorted(places, key=lambda kind: kind == "image"):
         target, aside = map(Path, places[kind])
-        take_place(Path(ready["waiting"][kind]), target, aside, force=force)
+        move_into_place(Path(ready["waiting"][kind]), target, aside, force=force)
     folder.remove()
     report: dict[str, Any] = ready["report"]
     return report
@@ -63,12 +63,12 @@ def put_in_place(folder: RunFolder, targets: Mapping[str, Path], *, force: bool)
 
 def placed(folder: RunFolder, targets: Mapping[str, Path]) -> set[str]:
     """Tell which outputs have their places already, of a run that was killed when not all had."""
-    from panfocus.io.atomic_directory import is_there
+    from panfocus.io.atomic_directory import store_exists
 
     ready = folder.kept("ready")
     if not ready or not _are_same(folder.kept("places"), targets):
         return set()
-    return {kind for kind, path in ready["waiting"].items() if not is_there(Path(path))}
+    return {kind for kind, path in ready["waiting"].items() if not store_exists(Path(path))}
 
 
 def _are_same(places: Mapping[str, list[str]], targets: Mapping[str, Path]) -> bool:
@@ -76,14 +76,14 @@ def _are_same(places: Mapping[str, list[str]], targets: Mapping[str, Path]) -> b
 
 
 def _waiting(folder: RunFolder, kind: str, target: Path, aside: Path) -> Path:
-    from panfocus.io.atomic_directory import within_reach
+    from panfocus.io.atomic_directory import bring_to_disk
     from panfocus.io.atomic_files import make_folder, write_files
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, tiff_of
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, write_store_as_tiff
 
     if target.suffix.lower() not in TIFF_SUFFIXES:
-        return within_reach(folder.store(kind), aside)
+        return bring_to_disk(folder.store(kind), aside)
     make_folder(aside)
-    write_files({aside / target.name: tiff_of(folder.store(kind))})
+    write_files({aside / target.name: write_store_as_tiff(folder.store(kind))})
     return aside / target.name
 
 

@@ -61,10 +61,10 @@ class GiantJob:
     @property
     def notices(self) -> list[str]:
         """What is to be said of the input, and of what a TIFF among the outputs cannot have of it."""
-        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, lost_in_tiff
+        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, describe_tiff_losses
 
         to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
-        return [*self.image.notices, *(lost_in_tiff(self.image) if to_tiff else [])]
+        return [*self.image.notices, *(describe_tiff_losses(self.image) if to_tiff else [])]
 
 
 def part_of(picture: Path) -> Path:
@@ -81,7 +81,7 @@ def targets_of(request: Request, outputs: Mapping[str, Path]) -> dict[str, Path]
 
 def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> GiantJob:
     """Check everything but the pixels, and plan the work, for the workers of a cluster if there is one."""
-    from panfocus.io.ome_zarr import description_digest, missing_chunks, store_state
+    from panfocus.io.ome_zarr import count_missing_chunks, description_digest, store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
@@ -115,7 +115,7 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
         plan = before.plan  # other workers are there now, and for them it would do too
     if before and before.plan != plan:
         _check_places(request, outputs, (), force=force)
-    return GiantJob(request, image, outputs, plan, plan["max_memory"], missing_chunks(image, state))
+    return GiantJob(request, image, outputs, plan, plan["max_memory"], count_missing_chunks(image, state))
 
 
 def _memory(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
@@ -140,14 +140,14 @@ def _differ_by_more_memory(before: Mapping[str, Any], now: Mapping[str, Any]) ->
 
 
 def _image(source: Path) -> "ZarrImage":
-    from panfocus.io.ome_zarr_reader import is_zipped
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, read_giant
+    from panfocus.io.ome_zarr import is_zipped
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, open_large_image
 
     if is_zipped(source):
         raise InputError(f"{source}: zipped stores are not read; unpack it, and give the folder")
     if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
         raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
-    return read_giant(source)
+    return open_large_image(source)
 
 
 def _check_frames(frames: "ZarrFrames") -> None:
@@ -168,7 +168,7 @@ def _check_places(
 
     What is `done`, put in place by an earlier run that was killed then, is this run's own.
     """
-    from panfocus.io.atomic_directory import check_new_folder
+    from panfocus.io.atomic_directory import check_store_destination
     from panfocus.io.atomic_files import check_destination
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
@@ -181,7 +181,7 @@ def _check_places(
                 raise FileError(f"{path} lies in the input; choose another name")
             check_destination(path, force=force, inputs=(source,))
         else:
-            check_new_folder(path, force=force, inputs=(source,))
+            check_store_destination(path, force=force, inputs=(source,))
 
 
 def _origin(request: Request, image: "ZarrImage", settings: dict[str, str]) -> dict[str, Any]:

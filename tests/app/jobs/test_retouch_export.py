@@ -15,8 +15,8 @@ from panfocus.app.retouching import one_at_a_time
 from panfocus.app.work_folder import Store
 from panfocus.cli import main
 from panfocus.errors import FileError
+from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import write_image
-from panfocus.io.npy_store import KeptArrays
 from panfocus.io.read_stack import read_image
 from panfocus.retouch import Stroke, Strokes
 
@@ -103,7 +103,7 @@ def test_painting_that_a_kill_has_cut_short_is_done_before_anyone_looks(photos, 
         tile = client.get(f"{here}/tiles/retouched/0/0_0").content
         arrays = client.app_state.store.jobs.folder(job["id"]) / "arrays"
     (arrays / "painting").touch()  # as the kill leaves it
-    with KeptArrays(arrays).array("retouched", change=True) as layer:
+    with ArrayFolder(arrays).array("retouched", change=True) as layer:
         layer[20:60, 20:60] = 7
     with serving(tmp_path / "work", photos) as client:
         assert client.get(f"{here}/tiles/retouched/0/0_0").content == tile

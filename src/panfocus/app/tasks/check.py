@@ -7,7 +7,7 @@ from typing import Any
 
 from panfocus._checks import check_kind
 from panfocus.errors import FileError, InputError
-from panfocus.io.headers import Header, read_headers, time_against_order
+from panfocus.io.headers import Header, check_time_order, read_headers
 from panfocus.io.read_stack import read_image
 from panfocus.preprocess.frame_checks import Look, find_blank, find_strangers, look_at
 
@@ -42,7 +42,7 @@ def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
             check_kind(kind[0].frame.image, _named(kind), most[0].frame.image, _named(most))
         except InputError as error:
             warnings.append(f"{error}.")
-    disagreement = time_against_order(headers)
+    disagreement = check_time_order(headers)
     return [*warnings, disagreement] if disagreement else warnings
 
 

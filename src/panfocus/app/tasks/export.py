@@ -9,7 +9,7 @@ from panfocus.app.tasks.fuse import ARRAYS, KEPT, REPORT
 from panfocus.app.tasks.progress_events import Tell, Teller
 
 if TYPE_CHECKING:
-    from panfocus.io.npy_store import KeptArrays
+    from panfocus.io.disk_array import ArrayFolder
     from panfocus.job.request import Request
     from panfocus.methods import FusionResult
     from panfocus.stack import Frames
@@ -23,8 +23,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._threads import limit_threads
     from panfocus.app.saved_result import Kept
     from panfocus.io.atomic_files import read_json
+    from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import encode_json
-    from panfocus.io.npy_store import KeptArrays
     from panfocus.job.run_report import versions
     from panfocus.job.runner import write_results
     from panfocus.job.serialization import restored
@@ -32,7 +32,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
     folder, request = Path(task["folder"]), restored(task["request"])
     kept: Kept = restored(read_json(folder / KEPT), Kept)
-    arrays = KeptArrays(folder / ARRAYS)
+    arrays = ArrayFolder(folder / ARRAYS)
     writing = kept.writing(request)
     with limit_threads(request.threads), ExitStack() as rooms:
         stack = kept.stack(rooms.enter_context(arrays.array("frames")))
@@ -72,7 +72,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths], "said": said}
 
 
-def _result(arrays: "KeptArrays", request: "Request", frames: "Frames") -> "FusionResult":
+def _result(arrays: "ArrayFolder", request: "Request", frames: "Frames") -> "FusionResult":
     """Read the picture, retouched if it is, and the maps that are wanted."""
     from panfocus.job.retouch import check_size, read_strokes, retouched
     from panfocus.methods import FusionResult

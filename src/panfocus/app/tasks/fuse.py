@@ -20,7 +20,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._malloc import keep_freed_memory
     from panfocus._threads import limit_threads
     from panfocus.app.result_layers import check_room
-    from panfocus.io.npy_store import KeptArrays
+    from panfocus.io.disk_array import ArrayFolder
     from panfocus.job.fusion import carried_out
     from panfocus.job.messages import summarise
     from panfocus.job.prepare import prepare
@@ -33,7 +33,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     with limit_threads(request.threads), compiling_told(teller):
         teller.progress("check", 0.0)
         job = prepare(request, force=True, warn=teller.warn, every_map=True)
-        check_room(KeptArrays(folder / ARRAYS), job.source.like_frames)
+        check_room(ArrayFolder(folder / ARRAYS), job.source.like_frames)
         live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
         with carried_out(job, teller, watch=live.watch) as fusion:
             live.finish()
@@ -48,13 +48,13 @@ def _keep(
     from panfocus.app.result_layers import keep_display, keep_layer, layers_of
     from panfocus.app.saved_result import Kept
     from panfocus.io.atomic_files import write_files
+    from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import encode_json
-    from panfocus.io.npy_store import KeptArrays
     from panfocus.job.run_report import report_of
     from panfocus.job.serialization import plain
     from panfocus.show.pyramid import TILE
 
-    arrays = KeptArrays(folder / ARRAYS)
+    arrays = ArrayFolder(folder / ARRAYS)
     found = {name: getattr(fusion.result, name) for name in MAPS}
     layers = {"fused": fusion.result.image, "frames": fusion.frames} | {
         name: values for name, values in found.items() if values is not None

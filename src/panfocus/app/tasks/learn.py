@@ -90,10 +90,10 @@ class _Shown:
 def _with_files(regions: list[dict[str, Any]], arrays: Path, folder: Path) -> list[dict[str, Any]]:
     """Write the frames that regions are of as files, and name those in their place."""
     from panfocus.errors import InputError
+    from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import write_image
-    from panfocus.io.npy_store import KeptArrays
 
-    kept = KeptArrays(arrays)
+    kept = ArrayFolder(arrays)
     if "frames" not in kept:
         raise InputError("the result that these rectangles are on was deleted; draw them on another result")
     numbers = sorted({region[which] for region in regions for which in ("focused", "blurred")})
