@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.cli._exit import printable
+from panfocus.cli._console import printable
 from panfocus.io import atomic_files
 
 PANFOCUS = [sys.executable, "-m", "panfocus"]

@@ -1,19 +1,24 @@
-"""The command `panfocus`, one file per command.
+"""The command `panfocus`, one file per command or pair of related commands.
 
-Heavy imports happen inside the commands, so that --help answers at once. This module imports nothing heavy at
-all, so that Ctrl-C prints one line even while the program loads.
+Heavy imports happen inside the commands, so that --help answers at once. `main` imports everything else, so
+that Ctrl-C prints one line even while the program loads.
 """
 
 import gc
 import io
 import sys
 
-from panfocus.cli._exit import FAILED, INTERRUPTED, print_error, silence_stdout
-
 
 def main() -> None:
     """Run the command line; an early end is one line on stderr and an exit code."""
-    sys.exit(_run())
+    try:
+        code = _run()
+    except KeyboardInterrupt:
+        from panfocus.cli._console import INTERRUPTED, print_error
+
+        print_error("Interrupted; nothing was written.")
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def _run() -> int:
@@ -22,23 +27,20 @@ def _run() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # File names may contain bytes that are not text; stderr escapes them by default.
         sys.stdout.reconfigure(errors="backslashreplace")
+    import typer
+
+    from panfocus.cli._commands import commands
+    from panfocus.cli._console import FAILED, INTERRUPTED, print_error, silence_stdout
+
     try:
-        import typer
-
-        from panfocus.cli._commands import commands
-
-        try:
-            code: int | None = commands(prog_name="panfocus", standalone_mode=False)
-        except typer.TyperException as error:
-            print_error(f"{error.format_message()} (see --help)")
-            return error.exit_code
-        if code == INTERRUPTED:  # from typer, while it parsed; a command exits by itself, see `console`
-            raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        print_error("Interrupted; nothing was written.")
-        return INTERRUPTED
+        code: int | None = commands(prog_name="panfocus", standalone_mode=False)
+    except typer.TyperException as error:
+        print_error(f"{error.format_message()} See --help.")
+        return error.exit_code
     except OSError as error:  # for example --help into a full disk
         silence_stdout()
         print_error(f"Cannot print: {error.strerror}.")
         return FAILED
+    if code == INTERRUPTED:  # typer was interrupted while it parsed; see `console` for the rest
+        raise KeyboardInterrupt
     return code or 0

@@ -1,28 +1,28 @@
-"""The commands, put together."""
+"""The table of commands."""
 
 from typing import Annotated
 
 import typer
 
-from panfocus.cli import align, app, batch, compare, demo, dictionary, doctor, fuse, learn, reproduce, score
+from panfocus.cli import align, app, batch, compare, dictionary, doctor, fuse, reproduce, score
 
 commands = typer.Typer(
     name="panfocus",
     context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
-    rich_markup_mode=None,  # the framed help takes twice as long to appear
+    rich_markup_mode=None,  # framed help takes twice as long to appear
     pretty_exceptions_enable=False,
 )
 for command in (
     fuse.fuse,
     batch.batch,
     align.align,
-    learn.learn,
+    dictionary.learn,
     dictionary.dictionary,
     score.score,
     compare.compare,
     reproduce.reproduce,
-    demo.demo,
+    fuse.demo,
     doctor.doctor,
 ):
     commands.command()(command)
@@ -34,7 +34,7 @@ def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """One picture that is sharp everywhere, from frames that are sharp somewhere."""
+    """Fuse a focus stack into one image that is sharp everywhere."""
     if version:
         from panfocus import __version__
 

@@ -1,58 +1,24 @@
-"""What all commands share: printing, progress, errors as one line, exit codes, and common options."""
+"""Printing, progress, errors as one line, and exit codes of all commands."""
 
 import logging
 import signal
 import sys
 import time
 import traceback
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, TextIO
 
 from panfocus._numba_messages import hear_of_compiling
-from panfocus.cli._exit import FAILED, INTERRUPTED, WRONG_USAGE, print_error, print_line
 from panfocus.cli._wording import COMMAND
 from panfocus.errors import Notice, PanfocusError, UsageError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the log, and a traceback with an error.")]
-SkipBad = Annotated[
-    bool,
-    typer.Option(
-        "--skip-bad",
-        help="Leave out, with a warning each, frames that cannot be read or aligned, do not fit, show "
-        "another scene or are there twice.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        help="Most threads to use; by default every core.",
-    ),
-]
-
-
-def _named_folder(typed: str) -> Path:
-    if not typed:  # a variable of the shell that was never set; it would mean the current folder
-        raise typer.BadParameter("the name is empty; a dot means the current folder")
-    return Path(typed)
-
-
-ReportFolder = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="REPORT", help="Folder to write to.", parser=_named_folder),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
-
+FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130  # exit codes
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C; the end of a cluster job or of the system
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
 
@@ -163,7 +129,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
             raise PanfocusError(
                 f"Done, but the output could not be printed: {terminal.printing_error.strerror}."
             )
-    except (typer.Exit, BrokenPipeError):  # typer ends quietly on a broken pipe
+    except BrokenPipeError:  # typer ends quietly
         raise
     except BaseException as error:
         terminal.close()
@@ -171,9 +137,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
             with suppress(OSError):
                 traceback.print_exception(error)
         print_error(_message(error))
-        if isinstance(error, KeyboardInterrupt):
-            raise SystemExit(INTERRUPTED) from error  # not typer.Exit: `main` takes its 130 for typer's own
-        raise typer.Exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED) from error
+        raise SystemExit(_exit_code(error)) from error
     finally:
         end_notes()
         terminal.close()
@@ -192,8 +156,56 @@ def resumable(folder: Path) -> Iterator[None]:
         ) from error
 
 
+def print_line(text: str) -> None:
+    """Print a line on stdout; on failure raise an OSError and print nothing from then on."""
+    try:
+        _print(text, sys.stdout)
+    except OSError:
+        silence_stdout()
+        raise
+
+
+def print_error(message: str) -> None:
+    """Print a message as one line on stderr, and nothing if that fails."""
+    with suppress(OSError):
+        _print(f"panfocus: {' '.join(message.split())}", sys.stderr)
+
+
+def silence_stdout() -> None:
+    """Drop the text that stdout could not take; otherwise Python prints it again at exit."""
+    with suppress(OSError):
+        sys.stdout.close()
+    sys.stdout = None
+
+
+def printable(text: str) -> str:
+    r"""Escape control characters, such as \x1b, so that a terminal does not obey them."""
+    return "".join(char if _is_harmless(char) else repr(char)[1:-1] for char in text)
+
+
+def _is_harmless(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def _print(text: str, stream: TextIO | None) -> None:
+    if stream is not None:  # None: closed when the program started
+        stream.write(f"{printable(text)}\n")
+        stream.flush()
+
+
+def count(number: int, thing: str) -> str:
+    """Return a number with its noun, such as "1 frame" or "3 frames"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
 def _message(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""`panfocus align`: frames in, frames that lie on each other out."""
+"""`panfocus align`: align the frames of a stack and write them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from panfocus._progress import Progress
-from panfocus.cli._align import Borders, Reference
-from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
+from panfocus.cli._console import console, count
+from panfocus.cli._options import (
+    INPUT_HELP,
+    Borders,
+    Debug,
+    Force,
+    OutputFolder,
+    Quiet,
+    Reference,
+    SkipBad,
+    Threads,
+)
 from panfocus.errors import InputError, usage_errors
 
 if TYPE_CHECKING:
@@ -20,18 +30,19 @@ if TYPE_CHECKING:
     from panfocus.stack import Stack
 
 REPORT = "alignment.json"
-_IN_MEMORY = 1_000_000_000  # bytes of frames that are held; more go through a scratch file
+_IN_MEMORY = 1_000_000_000  # bytes; larger stacks go through a scratch file
 
 
 def align(
     *,
-    inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help=INPUT_HELP)],
+    output: OutputFolder,
     model: Annotated[
         str,
-        typer.Option(help="auto (the simplest that fits), shift, similarity, affine or homography."),
+        typer.Option(
+            metavar="MODEL",
+            help="Transform: auto (the simplest that fits), shift, similarity, affine or homography.",
+        ),
     ] = "auto",
     reference: Reference = None,
     borders: Borders = "full",
@@ -41,9 +52,9 @@ def align(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Bring frames of one scene to lie on each other.
+    """Align the frames of a stack.
 
-    Each is written under its own name, as PNG, or as TIFF if it is one or holds floats, in its bit depth.
+    Each frame keeps its name and bit depth. TIFF and float frames are written as TIFF, others as PNG.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._threads import limit_threads
@@ -62,7 +73,11 @@ def align(
 
         with usage_errors():
             if model == "off":
-                raise InputError("model must be auto, shift, similarity, affine or homography")
+                raise InputError(
+                    "`model` must be auto, shift, similarity, affine or homography, got off.",
+                    setting="model",
+                    got=model,
+                )
             check_align(model, borders)
             left_out: list[str] = []
             paths = find_inputs(inputs, warn=left_out.append)
@@ -97,12 +112,12 @@ def align(
         for notice in stack.notices:
             terminal.say(notice)
         if found.model == "none":
-            terminal.say("the frames are aligned already; they are written as they are")
-        terminal.say(f"wrote {len(left)} frames and {REPORT} into {output}")
+            terminal.say("The frames needed no alignment.")
+        terminal.say(f"Wrote {count(len(left), 'frame')} and {REPORT} to {output}")
 
 
 def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad: "BadFrames") -> "Stack":
-    """Decode frames into memory or, if they are too large for it, a scratch file that `room` closes."""
+    """Decode the frames into memory, or into a scratch file that `room` closes."""
     import numpy as np
 
     from panfocus._checks import blank
@@ -118,7 +133,7 @@ def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad:
 
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
-    """Name a file for every frame: as its own, with the page where there are several."""
+    """Return an output file for each frame, with the page number if its file has several."""
     paths = [header.path for header in headers]
     names: list[Path] = []
     for k, header in enumerate(headers):
@@ -129,20 +144,22 @@ def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
         names.append(folder / f"{header.path.stem}{page}{suffix}")
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise InputError(f"two frames would be written to {name}; give the frames different names")
+            raise InputError(
+                f"{name}: two frames have this output name. Rename one of the frames.", file=str(name)
+            )
     return names
 
 
 def _left(
     names: Sequence[str], headers: "Sequence[Header]", targets: Sequence[Path]
 ) -> "list[tuple[Path, Header]]":
-    """Return files and headers of the frames that are left, which are in their order."""
+    """Return the files and headers of the frames that were not skipped."""
     coming = iter(zip(targets, headers, strict=True))
     return [next((path, header) for path, header in coming if header.name == name) for name in names]
 
 
 def _later(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
-    """Encode a frame, with metadata of its own, when its file is written, so that one at a time is held."""
+    """Return a writer that encodes one frame with its own metadata; only one is in memory at a time."""
     from panfocus.io.encode import encode_image
     from panfocus.io.headers import read_metadata
 

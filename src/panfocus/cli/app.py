@@ -1,4 +1,4 @@
-"""`panfocus app`: the page to work with, served on this computer."""
+"""`panfocus app`: the page, served on this computer."""
 
 import logging
 import threading
@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import Console, Debug, console
+from panfocus.cli._console import Console, console
+from panfocus.cli._options import Debug
 from panfocus.errors import missing_extra, usage_errors
 
 
@@ -19,29 +20,29 @@ def page(
         list[Path] | None,
         typer.Argument(
             metavar="FOLDER",
-            help="Folders that the page may open; by default the current one.",
+            help="Folders that the page may open; default: the current folder.",
             show_default=False,
         ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port to listen at; by default 8765, or the next that is free."),
+        typer.Option(min=0, max=65535, help="Port to listen on; default: 8765, or the next free one."),
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to keep stacks and results in; by default the user's data."),
+        typer.Option(metavar="DIR", help="Folder for stacks and results; default: the user's data folder."),
     ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
     max_upload: Annotated[
-        str, typer.Option(metavar="SIZE", help="Largest file that the page may send.")
+        str, typer.Option(metavar="SIZE", help="Maximum size of an uploaded file, such as 500MB.")
     ] = "2GB",
     debug: Debug = False,
 ) -> None:
-    """Open a page to work with: drop a stack, fuse it, check and mend the result.
+    """Open the page: drop a stack, fuse it, inspect and retouch the result.
 
-    The page is served to this computer alone, at an address with a secret in it. Ctrl-C ends it.
+    Only this computer can open the page: its address contains a secret. Ctrl-C stops it.
     """
     with console(debug=debug) as terminal:
         import webbrowser
@@ -49,7 +50,7 @@ def page(
         from panfocus.job.byte_size import parse_size
 
         with usage_errors():
-            largest = parse_size("--max-upload", max_upload)
+            largest = parse_size("`max_upload`", max_upload)
         try:
             from panfocus.app.serve import serve
             from panfocus.app.uploads import Limits
@@ -58,27 +59,29 @@ def page(
                 raise
             raise missing_extra("The page", "Starlette and Uvicorn", "app") from error
 
-        def say(address: str, file: str | None) -> None:
+        def announce(address: str, file: str | None) -> None:
             terminal.say(f"The page is at {address}")
             if file:
-                # Not known: one that is confined, as by snap, may not read the file.
-                terminal.say("The browser opens it; if it does not, open this address there. Ctrl-C ends it.")
-                # In a thread: some wait until the browser is closed.
+                # A confined browser, such as one installed by snap, may be unable to read the file.
+                terminal.say("If your browser does not open it, open this address. Press Ctrl-C to stop.")
+                # In a thread: some commands wait until the browser is closed.
                 threading.Thread(target=webbrowser.open, args=(file,), daemon=True).start()
             else:
-                wanted = "Open this address in the browser. " if browser else ""
-                terminal.say(f"{wanted}Ctrl-C ends it.")
+                request = "Open this address in your browser. " if browser else ""
+                terminal.say(f"{request}Press Ctrl-C to stop.")
 
         limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
-        with nullcontext() if debug else printed_warnings(terminal):  # with --debug the whole log is shown
-            serve(folders or [Path()], work=work, port=port, limits=limits, for_browser=browser, ready=say)
+        with nullcontext() if debug else printed_warnings(terminal):  # --debug prints the whole log
+            serve(
+                folders or [Path()], work=work, port=port, limits=limits, for_browser=browser, ready=announce
+            )
         terminal.say("Stopped.")
 
 
 @contextmanager
 def printed_warnings(terminal: Console) -> Iterator[None]:
-    """Print what goes wrong in the server meanwhile, a line each: the page does not show it all."""
-    handler = _Warnings(terminal)
+    """Print warnings and errors of the server, one line each; the page does not show them all."""
+    handler = _WarningPrinter(terminal)
     loggers = [logging.getLogger(name) for name in ("panfocus", "asyncio")]
     for logger in loggers:
         logger.addHandler(handler)
@@ -89,9 +92,7 @@ def printed_warnings(terminal: Console) -> Iterator[None]:
             logger.removeHandler(handler)
 
 
-class _Warnings(logging.Handler):
-    """Warnings and errors of the log, for the terminal."""
-
+class _WarningPrinter(logging.Handler):
     def __init__(self, terminal: Console) -> None:
         super().__init__(logging.WARNING)
         self._terminal = terminal
@@ -99,5 +100,5 @@ class _Warnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if record.exc_info and (error := record.exc_info[1]):
-            text += f": {type(error).__name__}: {error}; start it with --debug to see where"
+            text += f": {type(error).__name__}: {error}. Start with --debug to see where."
         self._terminal.warn(" ".join(text.split()))

@@ -1,4 +1,4 @@
-"""`panfocus batch`: every stack below a folder, fused with the same settings."""
+"""`panfocus batch`: fuse all stacks in a folder with the same settings."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus.cli._align import Align, Borders
-from panfocus.cli._console import Console, Debug, Quiet, ReportFolder, SkipBad, console, resumable
-from panfocus.cli._fusion import (
+from panfocus.cli._console import Console, console, count, resumable
+from panfocus.cli._options import (
+    Align,
     Bits,
+    Borders,
     Channel,
+    Debug,
     Dictionary,
     Exposure,
     HotPixels,
     Method,
+    OutputFolder,
+    Quiet,
     Refine,
+    Scheduler,
     Settings,
+    SkipBad,
     Step,
     Time,
 )
@@ -28,52 +34,49 @@ from panfocus.job.request import Request
 if TYPE_CHECKING:
     from panfocus.batch.find_stacks import Found
 
-MOST_NAMED = 3  # of things that are left alone
+MAX_NAMES = 3  # in a list of skipped files
 
 
 def batch(
     *,
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Every folder below it with two or more images is a stack.")
+        Path,
+        typer.Argument(metavar="DIR", help="Each folder in it with two or more images is a stack."),
     ],
-    output: ReportFolder,
+    output: OutputFolder,
     pattern: Annotated[
         str | None,
         typer.Option(
             metavar="REGEX",
-            help="Files of one stack are those whose path below DIR fits, with the same part "
-            r"(?P<stack>...), such as '(?P<stack>.+)_z\d+\.tif'.",
+            help="Group files into stacks by the part (?P<stack>...) of their path in DIR, such as "
+            r"'(?P<stack>.+)_z\d+\.tif'.",
         ),
     ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
-            "--csv", metavar="FILE", help="Table with columns stack, file (as seen from DIR), maybe order."
+            "--csv",
+            metavar="FILE",
+            help="Group files into stacks by a table with the columns stack, file (relative to DIR) and, "
+            "optionally, order.",
         ),
     ] = None,
     files: Annotated[
-        bool, typer.Option("--files", help="Every file with several pages below DIR is a stack.")
+        bool, typer.Option("--files", help="Treat each multi-page file in DIR as a stack.")
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes, each at one stack; by default one per core, if memory allows."),
+        typer.Option(min=1, help="Number of processes; default: one per core, fewer if memory is short."),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Work on the Dask cluster of this scheduler, such as tcp://10.0.0.5:8786; "
-            "its workers see DIR and the output by the same names.",
-        ),
-    ] = None,
+    scheduler: Scheduler = None,
     file_format: Annotated[
-        str, typer.Option("--format", help="Of the fused pictures: png, tif, jpg or webp.")
+        str, typer.Option("--format", help="Format of the fused images: png, tif, jpg or webp.")
     ] = "png",
     maps: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,C",
-            help="Write also labels, confidence, depth, depth-colour, never-in-focus of every stack.",
+            help="Maps to write for each stack: labels, confidence, depth, depth-colour, never-in-focus.",
         ),
     ] = None,
     method: Method = None,
@@ -89,25 +92,24 @@ def batch(
     time: Time = None,
     bits: Bits = None,
     max_memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most memory of each worker, such as 2GB.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Maximum memory of each worker, such as 2GB."),
     ] = None,
     skip_bad: SkipBad = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of each worker; by default its share of the cores.")
+        int | None, typer.Option(min=1, help="Threads of each worker; default: an equal share of the cores.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say which stacks there are, fuse none.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the stacks, fuse nothing.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Fuse anew what was fused with other settings or files.")
+        bool, typer.Option("--force", help="Fuse stacks again whose files or settings have changed.")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fuse every stack below a folder.
+    """Fuse all stacks in a folder.
 
-    Each gets a folder of its name in the output, beside index.html, summary.csv and summary.json.
-    Started again, it goes on where it was. A stack that cannot be fused is told of; the others go on.
+    Writes a folder for each stack, and index.html, summary.csv and summary.json. Run the same command again
+    to resume. If a stack fails, the others continue.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.batch.batch_run import (
@@ -143,12 +145,16 @@ def batch(
             threads=threads,
         )
         with usage_errors():
-            wanted = _wanted_maps(maps)
+            wanted = _parse_maps(maps)
             if scheduler and workers:
-                raise InputError("--workers with --scheduler: a cluster has its own; leave one of them out")
+                raise InputError(
+                    "`workers` cannot be combined with `scheduler`: a cluster has its own workers.",
+                    setting="workers",
+                    got=workers,
+                )
             if scheduler:
-                check_dask()  # first: to find the stacks may take long
-            found = _found(folder, output, pattern, table, files=files)
+                check_dask()  # before the search for stacks, which may take long
+            found = _find_stacks(folder, output, pattern, table, files=files)
             checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
         tasks = plan(
             found.stacks,
@@ -160,11 +166,11 @@ def batch(
             unread=found.unread,
         )
         n_stacks = len(found.stacks) + len(found.failed)
-        _tell(terminal, found)
+        _report_stacks(terminal, found)
         if dry_run:
             check_folder(output)
             for task in tasks:
-                terminal.say(f"  {task.name}: {_count(len(task.request.inputs), 'file')}")
+                terminal.say(f"  {task.name}: {count(len(task.request.inputs), 'file')}")
             for name, reason in found.failed.items():
                 terminal.warn(f"{name}: {reason}")
             return
@@ -176,10 +182,9 @@ def batch(
             known = finished_before(tasks, force=force)
             known += [Outcome(name=name, error=reason) for name, reason in found.failed.items()]
             if n_done := sum(outcome.error is None for outcome in known):
-                stay = "is fused already and stays as it is", "are fused already and stay as they are"
-                terminal.say(f"{n_done} of them {stay[n_done > 1]}")
+                terminal.say(f"Skipped {count(n_done, 'finished stack')}.")
             if others := results_of_others(output, tasks):
-                terminal.say(f"results of stacks that are not there, left alone: {_first(others)}")
+                terminal.say(f"Kept results of stacks that no longer exist: {_first_names(others)}")
             outcomes = run_batch(
                 tasks,
                 done=known,
@@ -189,34 +194,40 @@ def batch(
                 processes=workers,
             )
         failed = [outcome for outcome in outcomes if outcome.error is not None]
-        if remarked := sum(bool(outcome.warnings) for outcome in outcomes):
-            terminal.say(f"there are remarks on {_count(remarked, 'stack')}, see {output / 'index.html'}")
-        terminal.say(f"fused {_count(len(outcomes) - len(failed) - n_done, 'stack')}")
-        terminal.say(f"wrote {output / 'index.html'}, summary.csv and summary.json beside it")
+        if n_warned := sum(bool(outcome.warnings) for outcome in outcomes):
+            terminal.say(f"{count(n_warned, 'stack')} with warnings; see {output / 'index.html'}")
+        terminal.say(f"Fused {count(len(outcomes) - len(failed) - n_done, 'stack')}.")
+        terminal.say(f"Wrote {output / 'index.html'}, summary.csv, summary.json")
         if failed:
             raise PanfocusError(
-                f"{len(failed)} of {len(outcomes)} stacks failed, see {output / 'index.html'}; "
-                "mended and started again, only these are fused"
+                f"{len(failed)} of {len(outcomes)} stacks failed; see {output / 'index.html'}. "
+                "Fix these stacks and run the command again; finished stacks are skipped.",
+                file=str(output / "index.html"),
+                failed=[outcome.name for outcome in failed],
             )
 
 
-def _wanted_maps(typed: str | None) -> list[str]:
+def _parse_maps(typed: str | None) -> list[str]:
     from panfocus._checks import one_of
     from panfocus.batch.names import MAPS
 
     wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
     for name in wanted:
-        one_of("--maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
+        one_of("`maps`", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
     return wanted
 
 
-def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool) -> "Found":
+def _find_stacks(
+    folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool
+) -> "Found":
     from panfocus.batch import find_stacks
 
     if sum((pattern is not None, table is not None, files)) > 1:
-        raise InputError("--pattern, --csv and --files are ways of telling stacks apart; choose one of them")
+        raise InputError("Choose one of `pattern`, `table` and `files`.")
     if output.exists() and folder.exists() and output.samefile(folder):
-        raise InputError(f"-o {output}: the folder of the stacks; choose another one for the results")
+        raise InputError(
+            f"{output}: this folder holds the stacks. Choose another `output` folder.", file=str(output)
+        )
     folder = folder.absolute()
     if pattern is not None:
         return find_stacks.by_pattern(folder, pattern, without=output)
@@ -225,20 +236,16 @@ def _found(folder: Path, output: Path, pattern: str | None, table: Path | None, 
     return (find_stacks.by_files if files else find_stacks.by_folders)(folder, without=output)
 
 
-def _tell(terminal: Console, found: "Found") -> None:
+def _report_stacks(terminal: Console, found: "Found") -> None:
     n_files = sum(map(len, found.stacks.values()))
-    cannot = f", and {len(found.failed)} more that cannot be fused" if found.failed else ""
-    terminal.say(f"found {_count(len(found.stacks), 'stack')} of {_count(n_files, 'file')}{cannot}")
+    failed = f", and {len(found.failed)} that cannot be fused" if found.failed else ""
+    terminal.say(f"Found {count(len(found.stacks), 'stack')} of {count(n_files, 'file')}{failed}.")
     if found.left:
-        terminal.say(f"in no stack, and left alone: {_first(found.left)}")
+        terminal.say(f"Skipped files that belong to no stack: {_first_names(found.left)}")
     if found.again:
-        terminal.say(f"links to what is there by another name, passed over: {_first(found.again)}")
+        terminal.say(f"Skipped links to folders already found: {_first_names(found.again)}")
 
 
-def _first(things: Sequence[object]) -> str:
-    more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
-    return ", ".join(map(str, things[:MOST_NAMED])) + more
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+def _first_names(things: Sequence[object]) -> str:
+    more = f" and {len(things) - MAX_NAMES} more" if len(things) > MAX_NAMES else ""
+    return ", ".join(map(str, things[:MAX_NAMES])) + more

@@ -1,24 +1,24 @@
-"""`panfocus compare`: methods and other programs' results, over folders of scenes, as tables and a page."""
+"""`panfocus compare`: methods, and results of other programs, on folders of scenes."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus.cli._console import (
-    Console,
+from panfocus.cli._console import Console, console, count, resumable
+from panfocus.cli._options import (
+    Crop,
+    DataRange,
     Debug,
     Force,
+    Metrics,
+    OutputFolder,
     Quiet,
-    ReportFolder,
-    console,
-    resumable,
+    parse_metrics,
 )
-from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
-from panfocus.errors import InputError, UsageError, usage_errors
+from panfocus.errors import InputError, usage_errors
 
 if TYPE_CHECKING:
     from panfocus.compare import Entry, Group
@@ -30,10 +30,10 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="DIR",
-            help="Folders of scenes: frames NAME-A, NAME-B, ..., reference NAME-GT or NAME-ref.",
+            help="Folders of scenes: frames NAME-A, NAME-B, ...; reference NAME-GT or NAME-ref.",
         ),
     ],
-    output: ReportFolder,
+    output: OutputFolder,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -44,7 +44,8 @@ def compare(
     results: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=DIR", help="Results of another program, files named after the scenes; repeats."
+            metavar="NAME=DIR",
+            help="Results of another program, in files named after the scenes. Can be repeated.",
         ),
     ] = None,
     metrics: Metrics = None,
@@ -52,11 +53,13 @@ def compare(
     data_range: DataRange = None,
     jpeg: Annotated[
         int | None,
-        typer.Option(metavar="Q", min=1, max=100, help="Put every result through JPEG of this quality."),
+        typer.Option(
+            metavar="Q", min=1, max=100, help="Compress each result as JPEG of this quality before scoring."
+        ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes, each with one method on one scene; by default one per core."),
+        typer.Option(min=1, help="Number of processes; default: one per core."),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -64,8 +67,8 @@ def compare(
 ) -> None:
     """Compare methods on folders of scenes.
 
-    Writes index.html, scores.csv, scores.json and the pictures. Stopped, it goes on where it was when started
-    again; so it does over a finished report with --force, as far as nothing has changed.
+    Writes index.html, scores.csv, scores.json and the images. Run the same command again to resume. With
+    --force, a finished report is updated, and unchanged results are reused.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.compare import (
@@ -79,19 +82,14 @@ def compare(
         )
 
         with usage_errors():
-            check_data_range(data_range)
             conditions = Conditions(
-                metrics=chosen_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
+                metrics=parse_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
             )
             groups = find_groups(folders, warn=terminal.warn)
             if metrics is not None:
                 _check_keys(conditions.metrics, groups)
         entries = _entries(methods, results or [], groups)
-        with (
-            report_folder(output, force=force) as results_folder,
-            _wrong_conditions(),
-            resumable(output),
-        ):
+        with report_folder(output, force=force) as results_folder, resumable(output):
             _announce(terminal, groups, entries)
             jobs = plan(groups, entries, conditions, results_folder)
             progress = partial(terminal.progress, of=len(jobs))
@@ -102,8 +100,8 @@ def compare(
             terminal.say(notice)
         if metrics is not None:
             _report_gaps(terminal, [key for key in conditions.metrics if not comparison.has(key)])
-        terminal.say(f"made {_count(len(jobs) - reused, 'result')}, reused {reused} of an earlier run")
-        terminal.say(f"wrote {output / 'index.html'}, scores.csv and scores.json beside it")
+        terminal.say(f"Fused {count(len(jobs) - reused, 'result')}, reused {reused}.")
+        terminal.say(f"Wrote {output / 'index.html'}, scores.csv, scores.json")
 
 
 def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Group]") -> "list[Entry]":
@@ -113,13 +111,13 @@ def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Grou
         entries: list[Entry] = [*(parse_methods(methods) if methods else [])]
         entries += parse_results(results, groups)
         if not entries:
-            raise InputError("nothing to compare; name --methods, or --results that lie in a folder")
+            raise InputError("Nothing to compare. Give `methods`, `results`, or both.")
         check_names(entries)
     return entries
 
 
 def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
-    """Refuse a metric that was typed and can have a value on no scene."""
+    """Raise if a metric is undefined for every scene."""
     from panfocus.metrics import why_undefined
 
     scenes = [scene for group in groups for scene in group.scenes]
@@ -129,37 +127,23 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
             for scene in scenes
         ]
         if all(reasons):
-            raise InputError(f"--metrics: {reasons[0]}, and so it is with every scene")
+            raise InputError(f"`metrics`: {reasons[0]}, for every scene.", setting="metrics", got=key)
 
 
 def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:
-    """Say why metrics that were typed have no value on any scene, which could be told only from pictures."""
+    """Print why metrics have no value on any scene, if only the pixels could tell."""
     from panfocus.metrics import metric_of
 
     for key in keys:
-        lacking = "has result and reference in colour" if metric_of(key).colour else "is large enough"
-        terminal.say(f"no scene {lacking} for {key}")
+        lacking = "a result and a reference in colour" if metric_of(key).colour else "large enough images"
+        terminal.say(f"{key} has no value: no scene has {lacking}.")
 
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:
     for group in groups:
-        terminal.say(f"{group.name}: {_count(len(group.scenes), 'scene')} x {_count(len(entries), 'method')}")
+        terminal.say(f"{group.name}: {count(len(group.scenes), 'scene')} x {count(len(entries), 'method')}")
         if group.ignored:
-            terminal.say(f"  not of a scene: {', '.join(path.name for path in group.ignored)}")
+            terminal.say(f"  Skipped, not part of a scene: {', '.join(path.name for path in group.ignored)}")
         for entry in entries:
             if missing := [scene.name for scene in group.scenes if not entry.has(group.name, scene)]:
                 terminal.say(f"  {entry.name} has no result for {', '.join(missing)}")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-@contextmanager
-def _wrong_conditions() -> Iterator[None]:
-    from panfocus.compare import ConditionsError
-
-    try:
-        yield
-    except ConditionsError as error:
-        raise UsageError(str(error)) from error

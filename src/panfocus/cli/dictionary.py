@@ -1,13 +1,117 @@
-"""`panfocus dictionary`: what is in a dictionary file."""
+"""`panfocus learn` and `panfocus dictionary`: learn a dictionary, and show its atoms."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from panfocus.cli._console import Debug, Force, Output, Quiet, console
-from panfocus.errors import usage_errors
+from panfocus.cli._console import console
+from panfocus.cli._options import Debug, Force, Output, Quiet, Threads
+from panfocus.errors import FileError, InputError, usage_errors
+from panfocus.job.training_data import HELP, check_holds_patch, cut_regions, said_course
+
+if TYPE_CHECKING:
+    from panfocus._intensity import FloatArray
+    from panfocus.job.training_data import Levels
+
+
+def learn(
+    *,
+    output: Output,
+    focused: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Sharp image. Repeat it, with one --blurred each."),
+    ] = None,
+    blurred: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="The same scene out of focus, aligned to --focused."),
+    ] = None,
+    regions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML file of [[region]] tables: focused, blurred (aligned frames, relative to this file), "
+            "top, left, height, width (a rectangle that is sharp in the first and blurred in the second).",
+        ),
+    ] = None,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="INPUT",
+            help="Folder or file of sharp images; defocus is simulated, except with --levels 1. "
+            "Can be repeated.",
+        ),
+    ] = None,
+    patch_size: Annotated[int, typer.Option(min=2, help=HELP["patch_size"])] = 8,
+    atoms: Annotated[int, typer.Option(min=1, help=HELP["atoms"])] = 256,
+    max_atoms: Annotated[int, typer.Option(min=1, help=HELP["max_atoms"])] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help=HELP["rounds"])] = 10,
+    update_cycles: Annotated[
+        int, typer.Option(min=1, help="Passes over the atoms after each coding step.")
+    ] = 1,
+    start: Annotated[
+        Literal["samples", "dct"],
+        typer.Option(help="Initial atoms: training samples, or an overcomplete cosine basis."),
+    ] = "samples",
+    samples: Annotated[int, typer.Option(min=1, help=HELP["samples"])] = 30_000,
+    levels: Annotated[
+        int, typer.Option(min=1, help="Levels of focus; 1 (K-SVD) and more than 2 need --images.")
+    ] = 2,
+    separate: Annotated[
+        bool, typer.Option("--separate", help="Learn each level on its own with K-SVD, for comparison.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help=HELP["seed"])] = 0,
+    threads: Threads = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a coupled dictionary from images.
+
+    Sources: pairs (--focused, --blurred), regions of pairs (--regions), or sharp images (--images).
+    """
+    with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus._threads import limit_threads
+        from panfocus.dictionary import CoupledDictionary
+        from panfocus.io.atomic_files import check_destination, check_suffix
+        from panfocus.io.dictionary_file import check_total_atoms
+
+        with usage_errors():
+            _check_sources(focused or [], blurred or [], regions, images or [], levels)
+            check_suffix(output, (".npz",))
+            check_total_atoms(levels, atoms)
+        check_destination(output, force=force)
+        if images:
+            pictures, origin = _sharp(images, levels, seed, patch_size, terminal.warn)
+        elif regions:
+            pictures, origin = cut_regions(regions, patch_size)
+        else:
+            pictures, origin = _pairs(focused or [], blurred or [], patch_size)
+        with limit_threads(threads):
+            learned = CoupledDictionary.learn(
+                *pictures,
+                patch_size=patch_size,
+                n_atoms=atoms,
+                max_atoms=max_atoms,
+                rounds=rounds,
+                update_cycles=update_cycles,
+                start=start,
+                n_samples=samples,
+                separate=separate,
+                rng=seed,
+                origin=origin,
+                progress=terminal.progress,
+            )
+        terminal.finish()
+        learned.save(output, force=force)
+        terminal.say(f"Learned {learned}")
+        # With --separate the history holds the rounds of each level, one level after the other.
+        for number, first in enumerate(range(0, len(learned.history), rounds), start=1):
+            level = f"Level {number}: " if separate else ""
+            terminal.say(level + said_course(learned.history[first : first + rounds]))
+        terminal.say(f"Wrote {output}")
 
 
 def dictionary(
@@ -18,7 +122,7 @@ def dictionary(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show the atoms of a dictionary as a picture."""
+    """Show the atoms of a dictionary as an image, and print its settings."""
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.dictionary import CoupledDictionary, atoms_picture
         from panfocus.io.atomic_files import check_destination, check_suffix
@@ -40,6 +144,64 @@ def dictionary(
             "settings": loaded.settings,
         }
         for name, value in header.items():
-            # As JSON, which shows a control character instead of sending it to the terminal.
-            terminal.say(f"{name}: {json.dumps(value)}")
-        terminal.say(f"atoms shown in {output}")
+            terminal.say(f"{name}: {json.dumps(value)}")  # JSON escapes control characters
+        terminal.say(f"Wrote {output}")
+
+
+def _check_sources(
+    focused: Sequence[Path], blurred: Sequence[Path], regions: Path | None, images: Sequence[str], levels: int
+) -> None:
+    if sum(map(bool, (focused or blurred, regions, images))) != 1:
+        raise InputError("Give exactly one source: `focused` with `blurred`, `regions`, or `images`.")
+    if len(focused) != len(blurred):
+        raise InputError(
+            f"`focused` and `blurred` must be given equally often, got {len(focused)} and {len(blurred)}.",
+            setting="blurred",
+            got=len(blurred),
+            needed=len(focused),
+        )
+    if levels != 2 and not images:
+        raise InputError(
+            f"Pairs have two levels of focus; `levels` {levels} needs `images`.", setting="levels", got=levels
+        )
+
+
+def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) -> "tuple[Levels, str]":
+    levels: Levels = [[], []]
+    for sharp_path, soft_path in zip(focused, blurred, strict=True):
+        sharp, soft = _read_gray(sharp_path, patch_size), _read_gray(soft_path, patch_size)
+        if sharp.shape != soft.shape:
+            raise FileError(
+                f"{soft_path}: its size differs from {sharp_path}. Pairs must be aligned.",
+                file=str(soft_path),
+            )
+        levels[0].append(sharp)
+        levels[1].append(soft)
+    pairs = ", ".join(f"{a.name} and {b.name}" for a, b in zip(focused, blurred, strict=True))
+    return levels, f"pairs of {pairs}"
+
+
+def _sharp(
+    images: Sequence[str], n_levels: int, seed: int, patch_size: int, warn: Callable[[str], None]
+) -> "tuple[Levels, str]":
+    import numpy as np
+
+    from panfocus.io.input_files import find_inputs
+    from panfocus.simulate import simulate_training
+
+    paths = find_inputs(images, warn=warn)
+    sharp = [_read_gray(path, patch_size) for path in paths]
+    names = ", ".join(path.name for path in paths)
+    if n_levels == 1:
+        return [sharp], f"sharp patches of {names}"
+    levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
+    return levels, f"simulated defocus of {names}"
+
+
+def _read_gray(path: Path, patch_size: int) -> "FloatArray":
+    from panfocus.decide.gray import to_gray
+    from panfocus.io.read_stack import read_image
+
+    image = to_gray(read_image(path))
+    check_holds_patch(image, str(path), patch_size)
+    return image

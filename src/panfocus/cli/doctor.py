@@ -1,4 +1,4 @@
-"""`panfocus doctor`: what is installed, how fast it runs, what is missing."""
+"""`panfocus doctor`: installed packages, speed, and missing parts."""
 
 import os
 import platform
@@ -7,26 +7,27 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from panfocus.cli._console import Console, Debug, console
+from panfocus.cli._console import Console, console
+from panfocus.cli._options import Debug
 from panfocus.errors import PanfocusError
 
 if TYPE_CHECKING:
     from panfocus.dictionary import CoupledDictionary
 
-EXTRAS = {  # what they are for
-    "app": "the page, panfocus app",
-    "dask": "clusters, and lazy arrays",
-    "napari": "the widget of the plugin",
+EXTRAS = {  # name: purpose
+    "app": "the page of panfocus app",
+    "dask": "clusters and lazy arrays",
+    "napari": "the napari plugin",
     "ome": "OME-Zarr",
     "raw": "RAW files",
     "reproduce": "plots of panfocus reproduce",
 }
 
-_SPEED_TEST_SIDE = 200  # pixels: some 37,000 patches, a second or less
+_SPEED_TEST_SIDE = 200  # pixels: about 37,000 patches, at most a second
 
 
 def doctor(debug: Debug = False) -> None:
-    """Say what is installed, how fast it is, what is missing."""
+    """Check the installation: packages, extras, cores, memory, speed."""
     with console(debug=debug) as terminal:
         terminal.say(f"python {platform.python_version()}, {platform.platform()}")
         _report_packages(terminal)
@@ -37,7 +38,7 @@ def doctor(debug: Debug = False) -> None:
         default = CoupledDictionary.default()
         terminal.say(f"default dictionary: {default}")
         terminal.say(f"speed: {_patches_per_second(default):,.0f} patches coded per second")
-        terminal.say("nothing that panfocus cannot do without is missing")
+        terminal.say("All required packages are installed.")
 
 
 def _report_packages(terminal: Console) -> None:
@@ -51,20 +52,22 @@ def _report_packages(terminal: Console) -> None:
         else:
             missing.append(package)
     if missing:
-        raise PanfocusError(f"missing: {', '.join(missing)}; install panfocus again")
+        raise PanfocusError(
+            f"Missing packages: {', '.join(missing)}. Install panfocus again.", packages=missing
+        )
     for extra, purpose in EXTRAS.items():
-        lacks = [package for package in _required(extra) if not _version(package)]
-        state = f"without {', '.join(lacks)}: pip install 'panfocus[{extra}]'" if lacks else "installed"
+        lacking = [package for package in _required(extra) if not _version(package)]
+        state = f"missing {', '.join(lacking)}: pip install 'panfocus[{extra}]'" if lacking else "installed"
         terminal.say(f"extra {extra} ({purpose}): {state}")
 
 
 def _required(extra: str = "") -> list[str]:
-    """Return the packages that the installed panfocus, or one of its extras, asks for."""
+    """Return the packages that the installed panfocus, or one of its extras, requires."""
     from importlib.metadata import requires
 
-    named = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?""")
-    found = filter(None, map(named.fullmatch, requires("panfocus") or ()))
-    return [each["package"] for each in found if (each["extra"] or "") == extra]
+    requirement = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["'])?""")
+    matches = filter(None, map(requirement.fullmatch, requires("panfocus") or ()))
+    return [each["package"] for each in matches if (each["extra"] or "") == extra]
 
 
 def _version(package: str) -> str | None:
@@ -88,18 +91,18 @@ def _report_machine(terminal: Console) -> None:
 def _report_compiled_code(terminal: Console) -> None:
     from panfocus.sparse import _kernel_numba
 
-    place: str | None = _kernel_numba.summarise_block.stats.cache_path
-    if place is None:
+    folder: str | None = _kernel_numba.summarise_block.stats.cache_path
+    if folder is None:
         terminal.say(
-            "compiled code: cannot be kept, every run compiles anew; set NUMBA_CACHE_DIR to a writable folder"
+            "compiled code: not cached, every run compiles it again; set NUMBA_CACHE_DIR to a writable folder"
         )
         return
-    kept = "kept" if any(Path(place).glob("*.nbi")) else "not there yet, the first run takes longer"
-    terminal.say(f"compiled code: {kept}, in {place}")
+    state = "cached" if any(Path(folder).glob("*.nbi")) else "not cached yet; the first run takes longer"
+    terminal.say(f"compiled code: {state}, in {folder}")
 
 
 def _patches_per_second(dictionary: "CoupledDictionary") -> float:
-    """Time the coding step of the method `coupled` on a piece of the sample."""
+    """Time the coding step of the method `coupled` on a part of the sample."""
     from importlib.resources import as_file, files
 
     from panfocus.decide.gray import to_gray
@@ -109,13 +112,13 @@ def _patches_per_second(dictionary: "CoupledDictionary") -> float:
     from panfocus.sparse import Pursuit
 
     with as_file(files("panfocus") / "data" / "sample") as sample:
-        picture = read_image(find_inputs([sample])[0])
-    piece = to_gray(picture[:_SPEED_TEST_SIDE, :_SPEED_TEST_SIDE])
+        image = read_image(find_inputs([sample])[0])
+    part = to_gray(image[:_SPEED_TEST_SIDE, :_SPEED_TEST_SIDE])
     size = dictionary.patch_size
-    rows, cols = (patch_origins(side, size, 1) for side in piece.shape)
-    patches, _ = centred_patches(piece, rows, cols, size)
+    rows, cols = (patch_origins(side, size, 1) for side in part.shape)
+    patches, _ = centred_patches(part, rows, cols, size)
     pursuit = Pursuit(dictionary.matrix, max_atoms=size**2, max_sq_error=0.1)
     pursuit.codes(patches[:, :1])  # load or compile
-    began = time.perf_counter()
+    started = time.perf_counter()
     pursuit.codes(patches)
-    return len(rows) * len(cols) / (time.perf_counter() - began)
+    return len(rows) * len(cols) / (time.perf_counter() - started)

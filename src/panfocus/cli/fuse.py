@@ -1,22 +1,32 @@
-"""`panfocus fuse`: frames in, one sharp picture out."""
+"""`panfocus fuse` and `panfocus demo`: fuse a stack, or the sample that comes with the package."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from panfocus.cli._align import Align, Borders, Reference
-from panfocus.cli._console import Debug, Force, Quiet, SkipBad, Threads, console
-from panfocus.cli._fusion import (
+from panfocus.cli._console import console
+from panfocus.cli._options import (
+    INPUT_HELP,
+    Align,
     Bits,
+    Borders,
     Channel,
+    Debug,
     Dictionary,
     Exposure,
+    Force,
     HotPixels,
+    MaxMemory,
     Method,
+    Quiet,
+    Reference,
     Refine,
+    Scheduler,
     Settings,
+    SkipBad,
     Step,
+    Threads,
     Time,
 )
 from panfocus.errors import UsageError, usage_errors
@@ -28,11 +38,17 @@ def fuse(
     *,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="INPUT", help="Files, folders, patterns, multi-page TIFFs.", show_default=False
+        typer.Argument(metavar="INPUT", help=INPUT_HELP, show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Fused image; default: NAME-fused.EXT in the current folder, named after the input.",
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
     method: Method = None,
     settings: Settings = None,
     dictionary: Dictionary = None,
@@ -42,33 +58,43 @@ def fuse(
     borders: Borders = "full",
     exposure: Exposure = "auto",
     refine: Refine = False,
-    refine_strength: Annotated[float | None, typer.Option(help=HELP["refine_strength"])] = None,
+    refine_strength: Annotated[float | None, typer.Option(metavar="X", help=HELP["refine_strength"])] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Write which frame is sharpest at each pixel, counted from 0 (PNG).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the label map: the sharpest frame at each pixel, from 0 (PNG)."
+        ),
     ] = None,
     confidence: Annotated[
-        Path | None, typer.Option(help="Write how sure that is, 0 to 1 (16-bit PNG or float TIFF).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the confidence map, 0 to 1 (16-bit PNG or float TIFF)."),
     ] = None,
     depth: Annotated[
         Path | None,
-        typer.Option(help="Write where in the stack each pixel is sharpest (float TIFF or 16-bit PNG)."),
+        typer.Option(
+            metavar="FILE", help="Write the depth map, in frames or --step (float TIFF or 16-bit PNG)."
+        ),
     ] = None,
     depth_colour: Annotated[
-        Path | None, typer.Option(help="Write the same in colours, with a legend (PNG).")
+        Path | None, typer.Option(metavar="FILE", help="Write the depth map in colours, with a legend (PNG).")
     ] = None,
     step: Step = None,
     sweep: Annotated[
-        Path | None, typer.Option(help="Write a walk through the depths (animated WebP, GIF or PNG).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write an animation that moves through the depths (WebP, GIF or PNG)."
+        ),
     ] = None,
     never_in_focus: Annotated[
-        Path | None, typer.Option(help="Write what is sharp in no frame, 255 there and 0 elsewhere (PNG).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a mask of places that no frame shows in focus: 255 (PNG)."),
     ] = None,
     apply_to: Annotated[
         list[str] | None,
         typer.Option(
             metavar="INPUT",
-            help="Other frames of the scene, such as another channel or light: file, folder or pattern. "
-            "They are composed by the same decision; repeats, in step with --apply-output.",
+            help="Other frames of the same scene, such as another channel or light. They are composed with "
+            "the same decision. Repeat it, with one --apply-output each.",
         ),
     ] = None,
     apply_output: Annotated[
@@ -76,57 +102,52 @@ def fuse(
     ] = None,
     slabs: Annotated[str | None, typer.Option(metavar="SIZE:OVERLAP", help=HELP["slabs"])] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels a side.")
+        bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels per side.")
     ] = False,
     retouch: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Paint places from chosen frames at the end: strokes (JSON)."),
+        typer.Option(metavar="FILE", help="Apply retouching strokes, as exported by the page (JSON)."),
     ] = None,
     save_steps: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write every stage as a small picture (PNG).")
+        Path | None, typer.Option(metavar="DIR", help="Write a small image of each stage (PNG).")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write what was done, with what, to what (JSON).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write inputs, settings, outputs and times (JSON)."),
     ] = None,
     from_report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Do again what a report tells of; -o gives it another output."),
+        typer.Option(metavar="FILE", help="Repeat the run of a report; -o changes the output."),
     ] = None,
     channel: Channel = None,
     time: Time = None,
-    jpeg_quality: Annotated[
-        int, typer.Option(min=1, max=100, help="Quality of a JPEG that is written, 1 to 100.")
-    ] = 95,
+    jpeg_quality: Annotated[int, typer.Option(min=1, max=100, help="Quality of JPEG output.")] = 95,
     jpeg_subsampling: Annotated[
-        str, typer.Option(help="Colour of a JPEG that is written: full 444, half 422, quarter 420.")
+        str, typer.Option(help="Chroma subsampling of JPEG output: 444 (none), 422 or 420.")
     ] = "444",
     bits: Bits = None,
-    max_memory: Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])] = None,
+    max_memory: MaxMemory = None,
     decisions: Annotated[
         str | None,
         typer.Option(
-            help="Channels of an OME-Zarr: by one decision, shared (the default), or each by its own. "
-            "With it a TIFF is fused to a TIFF tile by tile."
+            metavar="MODE",
+            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. Also fuses a TIFF "
+            "to a TIFF tile by tile.",
         ),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Fuse a store, or a TIFF, by tiles on the Dask cluster of this."
-        ),
-    ] = None,
+    scheduler: Scheduler = None,
     skip_bad: SkipBad = False,
     threads: Threads = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, say what would be done, write nothing.")
+        bool, typer.Option("--dry-run", help="Check everything and print the plan; write nothing.")
     ] = False,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fuse frames of one scene into one sharp picture.
+    """Fuse frames that are focused at different depths into one sharp image.
 
-    The frames are focused at different depths, and aligned first. Nothing is overwritten without --force.
+    Frames are aligned first.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._malloc import keep_freed_memory
@@ -166,7 +187,7 @@ def fuse(
             retouch=retouch,
             step=step,
             skip_bad=skip_bad,
-            apply_to=tuple((given,) for given in apply_to or ()),
+            apply_to=tuple((each,) for each in apply_to or ()),
             channel=channel,
             time=time,
             jpeg_quality=jpeg_quality,
@@ -195,7 +216,31 @@ def fuse(
             return
         if by_tiles:
             raise UsageError(
-                "--scheduler and --decisions are for OME-Zarr stores, and for one TIFF fused to a TIFF; "
-                "leave them out"
+                "`scheduler` and `decisions` need an OME-Zarr store, or one TIFF that is fused to a TIFF."
             )
         run(request, terminal, force=force, dry_run=dry_run)
+
+
+def demo(
+    *,
+    folder: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")] = Path(
+        "panfocus-demo"
+    ),
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fuse the sample that comes with panfocus."""
+    with console(quiet=quiet, debug=debug) as terminal:
+        from importlib.resources import as_file, files
+
+        from panfocus.io.atomic_files import make_folder
+        from panfocus.job.runner import run
+
+        make_folder(folder)
+        fused, depth = folder / "fused.png", folder / "depth.png"
+        with as_file(files("panfocus") / "data" / "sample") as sample:
+            terminal.say(f"Sample frames: {sample}")
+            request = Request(inputs=(str(sample),), outputs=Outputs(image=fused, depth_colour=depth))
+            run(request, terminal, force=True, dry_run=False)  # the demo may run again
+        terminal.say(f"Fused image: {fused.resolve()}")
+        terminal.say(f"Depth map: {depth.resolve()}")

@@ -1,26 +1,28 @@
-"""`panfocus reproduce`: the paper's tables and figures, ours beside the paper's."""
+"""`panfocus reproduce`: the tables and figures of the paper, next to ours."""
 
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from panfocus.cli._console import Debug, Force, Quiet, ReportFolder, console
+from panfocus.cli._console import console
+from panfocus.cli._options import Debug, Force, OutputFolder, Quiet
 
 
 def reproduce(
     *,
     data: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the image sets; docs/reproduction.md says which.")
+        Path,
+        typer.Option(metavar="DIR", help="Folder of the image sets; see docs/reproduction.md."),
     ],
-    output: ReportFolder,
+    output: OutputFolder,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Reproduce the tables and figures of the paper, beside what it prints.
+    """Reproduce the tables and figures of the paper.
 
-    Writes index.html, numbers.csv and numbers.json. Takes some 10 minutes of processor time.
+    Writes index.html, numbers.csv and numbers.json. Takes about 10 minutes of processor time.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import reproduce as reproduction
@@ -32,5 +34,5 @@ def reproduce(
         for verdict in get_args(reproduction.Verdict):
             n = sum(claim.verdict == verdict for claim in made.claims)
             terminal.say(f"{verdict}: {n} of {len(made.claims)} claims")
-        terminal.say(f"took {reproduction.cost(made)}")
-        terminal.say(f"wrote {output / 'index.html'}, numbers.csv and numbers.json beside it")
+        terminal.say(f"Took {reproduction.cost(made)}.")
+        terminal.say(f"Wrote {output / 'index.html'}, numbers.csv, numbers.json")

@@ -1,37 +1,43 @@
-"""`panfocus score`: the metrics of one fused picture."""
+"""`panfocus score`: the metrics of one fused image."""
 
 import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from panfocus.cli._console import Console, Debug, console
-from panfocus.cli._metrics import Crop, DataRange, Metrics, check_data_range, chosen_metrics
+from panfocus.cli._console import Console, console
+from panfocus.cli._options import Crop, DataRange, Debug, Metrics, parse_metrics
 from panfocus.errors import InputError, usage_errors
+
+if TYPE_CHECKING:
+    from panfocus.io.headers import Header
 
 
 def score(
     *,
-    fused: Annotated[Path, typer.Argument(metavar="FUSED", help="The fused picture.")],
+    fused: Annotated[Path, typer.Argument(metavar="FUSED", help="Fused image.")],
     inputs: Annotated[
-        list[str], typer.Argument(metavar="SOURCE SOURCE...", help="The frames: files, folders, patterns.")
+        list[str],
+        typer.Argument(
+            metavar="SOURCE SOURCE...", help="The frames: files, folders, patterns, or a multi-page TIFF."
+        ),
     ],
     reference: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The picture that counts as right.")
+        Path | None, typer.Option(metavar="FILE", help="Ground truth, for SSIM, MSE and PSNR.")
     ] = None,
     metrics: Metrics = None,
     crop: Crop = 0,
     data_range: DataRange = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, score by key; null is infinite.")
+        bool, typer.Option("--json", help="Print one JSON object of scores; null means infinite.")
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Score a fused picture against its frames, and against a reference if there is one."""
+    """Score a fused image against its frames, and against a reference if there is one."""
     with console(debug=debug) as terminal:
         from panfocus.compare.scoring import (
             GREY,
@@ -42,26 +48,27 @@ def score(
             check_range,
             score_pictures,
         )
-        from panfocus.io.read_stack import read_single
+        from panfocus.io.read_stack import read_frame, read_single
 
         with usage_errors():
-            check_data_range(data_range)
-            keys = None if metrics is None else chosen_metrics(metrics)
-            paths = _sources(inputs, fused, reference, terminal.warn)
-        pictures = {path: read_single(path) for path in [fused, *paths, *([reference] if reference else [])]}
-        first = pictures[paths[0]]
-        given = pictures[fused]
-        pictures[fused] = at_depth_of(first, given, str(fused))
-        for path, picture in pictures.items():
-            check_alike(picture, str(path), first, str(paths[0]))
-            overshoot = RESULT_OVERSHOOT if path == fused else 0.0
-            check_range(picture, str(path), data_range, overshoot=overshoot)
+            keys = None if metrics is None else parse_metrics(metrics)
+            headers = _find_sources(inputs, fused, reference, terminal.warn)
+        sources = {header.name: read_frame(header) for header in headers}
+        first_name, first = next(iter(sources.items()))
+        read = read_single(fused)
+        image = at_depth_of(first, read, str(fused))
+        truth = read_single(reference) if reference else None
+        for name, picture in [*sources.items(), (str(fused), image), (str(reference), truth)]:
+            if picture is not None:
+                check_alike(picture, name, first, first_name)
+                overshoot = RESULT_OVERSHOOT if picture is image else 0.0
+                check_range(picture, name, data_range, overshoot=overshoot)
         with usage_errors():
-            check_crop(crop, pictures[fused])
+            check_crop(crop, image)
             scores = score_pictures(
-                [pictures[path] for path in paths],
-                pictures[fused],
-                pictures[reference] if reference else None,
+                list(sources.values()),
+                image,
+                truth,
                 keys=keys,
                 crop=crop,
                 data_range=data_range,
@@ -71,35 +78,44 @@ def score(
             finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}
             for line in json.dumps(finite, indent=2).splitlines():
                 terminal.say(line)
-        else:
-            terminal.say(f"sources: {', '.join(map(str, paths))}")
-            if pictures[fused] is not given:
-                terminal.say(f"{fused} is {given.dtype.name}, and was brought to the depth of the sources")
-            _print_table(terminal, scores)
-            terminal.say(f"grey: {GREY}")
-            if crop:
-                terminal.say(f"without {crop} border pixels")
+            return
+        terminal.say(f"Sources: {', '.join(sources)}")
+        if image is not read:
+            terminal.say(
+                f"{fused} was converted from {read.dtype.name} to {first.dtype.name}, as the sources."
+            )
+        _print_table(terminal, scores)
+        terminal.say(f"Grey: {GREY}")
+        if crop:
+            terminal.say(f"Ignored {crop} pixels at each border.")
 
 
-def _sources(
+def _find_sources(
     inputs: Sequence[str], fused: Path, reference: Path | None, warn: Callable[[str], None]
-) -> list[Path]:
-    """Find the sources; what they are scored with is often in the same folder, and is none of them."""
+) -> "list[Header]":
+    """Return the frames; raise if the fused image or the reference is among them, as in a common folder."""
+    from panfocus.io.headers import read_headers
     from panfocus.io.input_files import find_inputs
 
     paths = find_inputs(inputs, warn=warn)
-    if len(paths) < 2:
-        raise InputError(f"a score needs at least two sources, got only {paths[0]}")
-    for other, what in ((fused, "fused picture"), (reference, "reference")):
+    for other, role in ((fused, "fused image"), (reference, "reference")):
         if other and any(path.exists() and other.exists() and path.samefile(other) for path in paths):
             raise InputError(
-                f"the {what} {other} is among the sources; name the frames one by one, or move it elsewhere"
+                f"{other}: the {role} is among the sources. Name the frames one by one, or move it.",
+                file=str(other),
             )
-    return paths
+    headers = read_headers(paths)
+    if len(headers) < 2:
+        raise InputError(
+            f"A score needs at least two sources, got only {headers[0].name}.",
+            got=len(headers),
+            file=str(paths[0]),
+        )
+    return headers
 
 
 def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:
-    """Print aligned columns, ruled ones on a terminal."""
+    """Print aligned columns; on a terminal with rules."""
     from panfocus.metrics import metric_of
 
     rows = [
@@ -110,7 +126,7 @@ def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:
         from rich.console import Console as Terminal
         from rich.table import Table
 
-        table = Table("metric", "score", "", "what it says")
+        table = Table("metric", "score", "", "meaning")
         for row in rows:
             table.add_row(*row)
         Terminal().print(table)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from panfocus import _checks
 from panfocus._threads import map_blocks
 from panfocus.compare.scoring import check_alike, check_crop, check_range
-from panfocus.errors import FileError, InputError, PanfocusError
+from panfocus.errors import FileError, InputError, PanfocusError, UsageError
 from panfocus.io.encode import find_jpeg_problem
 from panfocus.io.read_stack import read_single
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  # mistakes that are told in full
 
 
-class ConditionsError(InputError):
+class ConditionsError(UsageError):
     """The conditions of a comparison do not suit its pictures."""
 
 

@@ -1,0 +1,129 @@
+"""Options that several commands have, each declared once."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from panfocus.errors import InputError
+from panfocus.job.request import HELP
+
+INPUT_HELP = "Files, folders, patterns such as 'z*.tif', or multi-page TIFFs."
+
+
+def _folder_name(typed: str) -> Path:
+    if not typed:  # an unset shell variable; Path("") would be the current folder
+        raise typer.BadParameter("The name is empty; use . for the current folder.")
+    return Path(typed)
+
+
+def _positive_number(value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"must be a number above 0, got {value:g}.")
+    return value
+
+
+# Files
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+OutputFolder = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.", parser=_folder_name),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output files.")]
+
+# Running
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Print the log, and a traceback if an error occurs.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Maximum number of threads; default: all cores.")
+]
+MaxMemory = Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the Dask cluster of this scheduler, such as tcp://10.0.0.5:8786. Its workers must see "
+        "input and output under the same paths.",
+    ),
+]
+
+# Frames
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        help="Skip, with a warning, frames that are damaged, duplicated, of another size or scene, or "
+        "cannot be aligned.",
+    ),
+]
+HotPixels = Annotated[str, typer.Option(metavar="MODE", help=HELP["hot_pixels"])]
+Align = Annotated[str, typer.Option(metavar="MODEL", help=HELP["align"])]
+Reference = Annotated[str | None, typer.Option(metavar="FRAME", help=HELP["reference"])]
+Borders = Annotated[str, typer.Option(metavar="MODE", help=HELP["borders"])]
+Exposure = Annotated[str, typer.Option(metavar="MODE", help=HELP["exposure"])]
+Channel = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Fuse only channel N of a microscopy file, from 1; default: all channels, by one decision.",
+    ),
+]
+Time = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Fuse time point N of a microscopy file, counted from 1."),
+]
+
+# Fusion
+Method = Annotated[str | None, typer.Option(metavar="NAME", help="Fusion method; default: panfocus.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Setting of the method, such as w=0.6. Can be repeated."
+    ),
+]
+Dictionary = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Dictionary file, or the name of a shipped dictionary; default: the method's.",
+    ),
+]
+Refine = Annotated[bool, typer.Option("--refine", help=HELP["refine"])]
+Step = Annotated[str | None, typer.Option(metavar="DISTANCE", help=HELP["step"])]
+Bits = Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])]
+
+# Scores
+Metrics = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="A,B,C", help="Metrics, such as NMI,QABF; default: all."),
+]
+Crop = Annotated[
+    int,
+    typer.Option("--crop", metavar="N", min=0, help="Ignore N pixels at each border when scoring."),
+]
+DataRange = Annotated[
+    float | None,
+    typer.Option(
+        "--data-range",
+        metavar="X",
+        callback=_positive_number,
+        help="Value of white, such as 4095 for 12-bit data in 16 bits; default: maximum of the integer type, "
+        "or 1 for floats.",
+    ),
+]
+
+
+def parse_metrics(typed: str | None) -> tuple[str, ...]:
+    """Return the keys of --metrics; all keys if it is not given."""
+    from panfocus.metrics import CATALOGUE, metric_of
+
+    if typed is None:
+        return tuple(metric.key for metric in CATALOGUE)
+    keys = tuple(key.strip() for key in typed.split(","))
+    for key in keys:
+        metric_of(key)  # raises if there is no such metric
+    if repeated := [key for i, key in enumerate(keys) if key in keys[:i]]:
+        raise InputError(f"`metrics` contains {repeated[0]} twice.", setting="metrics", got=typed)
+    return keys
