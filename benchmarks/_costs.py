@@ -63,8 +63,7 @@ def _stack_cost(folder: Path) -> StackCost:
     from panfocus.batch.batch_run import outputs_of, plan
     from panfocus.batch.names import SUMMARY
     from panfocus.batch.stack_task import fuse_stack
-    from panfocus.job.outputs import Outputs
-    from panfocus.job.request import Request
+    from panfocus.job.request import Outputs, Request
 
     like = Request(inputs=(), outputs=Outputs(), threads=1, max_memory="1.4GB")
     files = sorted(folder.iterdir())
@@ -134,8 +133,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
     from panfocus import tiling
     from panfocus.io import ome_zarr_writer
     from panfocus.io.ome_zarr import ZarrFrames
-    from panfocus.job.outputs import Outputs
-    from panfocus.job.request import Request
+    from panfocus.job.request import Outputs, Request
     from panfocus.tiled_store.prepare import prepare
     from panfocus.tiled_store.store_run import run
 

@@ -146,7 +146,7 @@ def main() -> None:
 
 def measured(given: argparse.Namespace) -> list[tuple[str, str, bool | None]]:
     """Return lines of the table: what, what was found, whether that is as it should be (None: just told)."""
-    from panfocus.job.byte_size import parse_size
+    from panfocus.job.memory_plan import parse_size
 
     source, small = (given.folder / f"stack-{side}.ome.zarr" for side in (given.side, SMALL))
     for path, side in ((source, given.side), (small, SMALL)):

@@ -8,8 +8,7 @@ from unittest.mock import patch
 
 from benchmarks._costs import Clock
 from benchmarks.local_cluster import local_cluster
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 from panfocus.parallel import Cluster
 from panfocus.parallel.run_tasks import Workers
 from panfocus.tiled_store.checkpoint import Task, of_task, taken

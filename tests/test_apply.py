@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
 from panfocus.io.disk_array import scratch_frames
-from panfocus.methods import FusionResult
+from panfocus.result import FusionResult
 
 
 @pytest.fixture(scope="module")

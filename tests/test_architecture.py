@@ -15,15 +15,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("stack", "_numba", "_numba_messages", "_progress", "_memory", "_malloc"),
     ("_downscale", "_intensity", "_kernel_filters"),
-    ("_checks", "_filters"),
+    ("_checks", "_filters", "result"),
     ("_threads",),
     ("parallel",),
     ("io", "sparse", "registration", "preprocess", "decide", "refine", "retouch", "metrics", "simulate"),
     ("dictionary",),
     ("methods",),
     ("tiling", "show"),
-    ("pipeline",),
     ("slabs",),
+    ("pipeline",),
     ("job",),
     ("batch", "tiled_store", "compare"),
     ("reproduce", "app", "napari_plugin"),
@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 # Exceptions: (importing part, imported module) and the reason.
 EXCEPTIONS = {
+    ("result", "io.encode"): "`FusionResult.save` writes the image",
     ("app", "__init__"): "the page shows the version",
     ("cli", "__init__"): "the command prints the version",
     ("parallel", "__init__"): "workers compare their version",

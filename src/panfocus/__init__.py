@@ -11,10 +11,9 @@ from panfocus.errors import AlignmentError, FileError, InputError, PanfocusError
 if TYPE_CHECKING:
     from panfocus import metrics
     from panfocus.dictionary import CoupledDictionary
-    from panfocus.methods import FusionResult
-    from panfocus.pipeline import apply, fuse
+    from panfocus.pipeline import apply, fuse, fuse_slabs
     from panfocus.registration.alignment import Aligned, align
-    from panfocus.slabs import fuse_slabs
+    from panfocus.result import FusionResult
 
     __version__: str
 
@@ -37,10 +36,10 @@ _HOME_OF = {
     "Aligned": "panfocus.registration.alignment",
     "align": "panfocus.registration.alignment",
     "CoupledDictionary": "panfocus.dictionary",
-    "FusionResult": "panfocus.methods",
+    "FusionResult": "panfocus.result",
     "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
-    "fuse_slabs": "panfocus.slabs",
+    "fuse_slabs": "panfocus.pipeline",
 }
 
 

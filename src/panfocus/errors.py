@@ -1,7 +1,7 @@
 """Exceptions and notices: a message, its facts, and an optional hint that each front end words itself."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -100,10 +100,13 @@ PYTHON = Wording(
     setting=lambda name: f"`{name}`",
     hints={
         "align_off": 'Leave the frame out, or fuse with align="off".',
+        "align_similarity": 'Use align="similarity" to allow scale and rotation.',
         "choose_reference": "Choose another `reference`.",
         "free_scratch_space": "Free some space, set TMPDIR to another folder, or increase `max_memory`.",
         "free_space": "Free some space, or use another folder.",
         "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
+        "crop_borders": 'Use borders="crop" to remove filled borders.',
+        "fewer_frames": "Use fewer or smaller frames.",
         "more_memory": "Increase `max_memory`, or use fewer or smaller frames.",
         "skip_bad": "Leave the frame out.",
     },
@@ -116,6 +119,18 @@ def missing_extra(feature: str, packages: str, extra: str) -> MissingExtraError:
 
 
 @contextmanager
+def warnings_as_notes(warnings: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Add warnings that came before an error to it as notes (`__notes__`), so that users see both."""
+    try:
+        yield
+    except PanfocusError as error:
+        for warning in warnings():
+            if warning not in getattr(error, "__notes__", ()):
+                error.add_note(warning)
+        raise
+
+
+@contextmanager
 def usage_errors() -> Iterator[None]:
     """Turn every InputError raised inside into a UsageError."""
     try:
@@ -123,4 +138,7 @@ def usage_errors() -> Iterator[None]:
     except UsageError:
         raise
     except InputError as error:
-        raise UsageError(error.message, hint=error.hint, **error.facts) from error
+        usage_error = UsageError(error.message, hint=error.hint, **error.facts)
+        for note in getattr(error, "__notes__", ()):
+            usage_error.add_note(note)
+        raise usage_error from error

@@ -1,166 +1,472 @@
-"""`fuse`: frames in, fused image out. Check, fuse by a method, refine; nothing here opens a file."""
+"""The steps of a fusion in their order: repair, align, equalise, decide and compose, refine.
+
+`fuse` is the public function. Every front end runs the same steps through `process_stack`; they differ only
+in where frames come from and where results go. Nothing here opens a file.
+"""
 
 import dataclasses
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus import _checks, tiling
+from panfocus import _checks, slabs, tiling
 from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.decide.compose import by_labels, by_votes
-from panfocus.errors import InputError
-from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult, get_method
-from panfocus.preprocess import find_hot_pixels, measure_exposure
+from panfocus.errors import AlignmentError, InputError, Notice
+from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
+from panfocus.preprocess import RepairedFrames, find_hot_pixels, measure_exposure
 from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
-from panfocus.stack import Frames
+from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
+from panfocus.stack import Chosen, Frames, Stack
+
+if TYPE_CHECKING:
+    from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.registration import Alignment
+    from panfocus.stack import Acquisition
 
 logger = logging.getLogger(__name__)
 
 HOT_PIXELS, EXPOSURE = ("auto", "on", "off"), ("auto", "off")
-BAND_VALUES = 1 << 21  # of frames that are composed at once, on each thread
+BAND_VALUES = 1 << 21  # pixel values of all frames that one thread composes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Fusion:
+    """A stack that went through all steps.
+
+    Attributes
+    ----------
+    stack : Stack
+        The repaired and aligned frames.
+    frames : Frames
+        The same frames at equal exposure; the image is composed of them.
+    result : FusionResult
+        The fused image and its maps.
+    alignment : Alignment or None
+        How the frames were aligned, if they were.
+    slabs : Frames or None
+        The fused image of each slab, if the stack was fused in slabs.
+    times : dict
+        Seconds of each step.
+    """
+
+    stack: Stack
+    frames: Frames
+    result: FusionResult
+    alignment: "Alignment | None"
+    slabs: Frames | None
+    times: dict[str, float]
 
 
 def fuse(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
     method: str | FusionMethod = DEFAULT_METHOD,
     *,
+    align: str = "off",
+    reference: int | None = None,
+    borders: str = "full",
     hot_pixels: str = "auto",
     exposure: str = "auto",
     refine: bool = False,
     refine_strength: float = PAPER_STRENGTH,
+    maps: Collection[str] | None = None,
     threads: int | None = None,
     max_memory: int | None = None,
-    maps: Collection[str] | None = None,
-    allocate: tiling.Allocate = np.empty,
     progress: Progress = silent,
-    watch: Watch = unwatched,
     **settings: Any,
 ) -> FusionResult:
-    """Fuse registered frames of one scene into a picture that is sharp wherever one of them is.
+    """Fuse frames of one scene into an image that is sharp wherever one of them is.
+
+    The steps and their order are those of the command `panfocus fuse`, and so are the bits of the result.
 
     Parameters
     ----------
-    frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-        Two or more frames of one size and type: uint8, uint16, float32 or float64 (unit range). An array that
-        lies on disk, such as `np.memmap` or what can be indexed like it, is read part by part. One of Dask or
-        Zarr is only measured now, and fused when the result, of Dask arrays, is computed.
+    frames : Stack, array (n, h, w) or (n, h, w, c), or a sequence of n arrays
+        Two or more frames of one size and type, in the order of their focus: uint8, uint16, float32 or
+        float64 (unit range). Arrays on disk, such as `np.memmap`, are read in parts. Dask and Zarr arrays
+        give a result of Dask arrays, computed on demand.
     method : str or FusionMethod
-        Name of a method, or one made beforehand with its settings.
+        Name of a method, or an instance with its own settings.
+    align : str
+        "off" (default): the frames are registered already. "auto": the simplest model that fits. Or a
+        model: "shift", "similarity", "affine", "homography".
+    reference : int, optional
+        The frame to which the others are aligned, counted from 0; by default the middle one.
+    borders : str
+        "full" (default): keep the size of the reference and fill missing borders from neighbouring frames.
+        "crop": keep only the area that all aligned frames show.
     hot_pixels : str
-        What stands alone at the same pixel of every frame, or clearly in a single one, is not the scene's: it
-        is replaced by the median of what is beside it. "auto": both, but of two frames only the latter; "on":
-        both; "off": none. Frames that are to be moved need `repair_hot_pixels` before that.
+        "auto" (default): repair pixels that stand out at the same place of every frame, or clearly in one
+        frame; in pairs, only the latter. "on": both kinds in pairs too. "off": no repair.
     exposure : str
-        "auto": frames that are known to be brighter or of other colour than the rest of the stack are
-        corrected before any method sees them; "off": frames are taken as they are.
+        "auto" (default): correct frames that differ from the stack in brightness or colour. "off": do not.
     refine : bool
-        Solve the paper's total-variation problem, Eq. (9), on the fused image.
+        Smooth the fused image by total variation, Eq. (9) of the paper.
     refine_strength : float
-        Weight of the total variation, on unit-range intensities; larger is smoother, 0 changes nothing.
-    threads : int, optional
-        Most threads to use; by default every core. The result does not depend on it.
-    max_memory : int, optional
-        Most bytes to work with beside the frames and the result; by default as much as is quick. The result
-        does not depend on it. Of lazy arrays: for a tile, and Dask has as many at work as it has threads.
+        Weight of the total variation, for intensities from 0 to 1; larger is smoother, 0 changes nothing.
     maps : collection of str, optional
-        Which maps to return, such as `("labels",)`; by default all that the method gives but `votes` and
-        `log_odds`, which are as large as the frames. Those left out take no memory.
-    allocate : callable, optional
-        Called as `allocate(shape, dtype)` for room for `votes` and `log_odds`; by default in memory.
+        Maps to return, such as `("labels",)`; by default all that the method computes except `votes` and
+        `log_odds`, which are as large as the frames. Omitted maps take no memory.
+    threads : int, optional
+        Maximum number of threads; by default one per core. The result does not depend on it.
+    max_memory : int, optional
+        Maximum number of bytes to use besides the frames and the result. The result does not depend on it.
+        With lazy arrays it applies to each tile; Dask works on as many tiles as it has threads.
     progress : callable, optional
-        Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
-    watch : callable, optional
-        Called as `watch(rows, cols, part)` with each part of the result, before refinement, as soon as it is
-        there: two slices and a FusionResult of that rectangle, with all maps.
+        Called as `progress(stage, done)` with the name of the stage and the fraction done, 0 to 1.
     **settings
         Settings of the method, such as `w=0.6` or `dictionary=...` for `coupled`.
 
     Returns
     -------
     FusionResult
-        `image` in the dtype and range of the frames; labels, confidence and a report beside it.
+        `image` in the dtype and range of the frames, the maps and a report.
     """
-    if not isinstance(method, str) and settings:
-        raise InputError("settings go with a method's name; a method that is made already has its own")
-    if refine:
-        check_strength(refine_strength)
+    chosen = _make_method(method, settings)
     if max_memory is not None:
         _checks.whole_number("max_memory", max_memory, at_least=1)
-    chosen = get_method(method, **settings) if isinstance(method, str) else method
-    if not dataclasses.is_dataclass(chosen):
-        raise InputError(f"method must be a name or a method, got {method!r}")
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
         frames = tiling.stacked(frames)
-    lazy = _checks.is_lazy(frames)
-    if lazy and refine:
-        raise InputError(
-            "refine needs the whole image at once; fuse lazy arrays without, or np.asarray(frames)"
+    if _checks.is_lazy(frames):
+        if refine or align != "off":
+            raise InputError(
+                "Lazy arrays cannot be aligned or refined. Convert them with np.asarray(frames)."
+            )
+        return _fuse_lazily(
+            frames,
+            chosen,
+            method_name=method if isinstance(method, str) else None,
+            hot_pixels=hot_pixels,
+            exposure=exposure,
+            maps=maps,
+            threads=threads,
+            max_memory=max_memory,
         )
-    stack = _checks.frames_array(tiling.BlockFrames(frames) if lazy else frames)
+    stack = frames if isinstance(frames, Stack) else _stack_of_arrays(frames)
+    fusion = process_stack(
+        stack,
+        chosen,
+        method_name=method if isinstance(method, str) else None,
+        align=align,
+        reference=reference,
+        borders=borders,
+        hot_pixels=hot_pixels,
+        exposure=exposure,
+        refine=refine,
+        refine_strength=refine_strength,
+        maps=maps,
+        threads=threads,
+        max_memory=max_memory,
+        progress=progress,
+    )
+    return fusion.result
+
+
+def fuse_slabs(
+    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
+    size: int,
+    overlap: int,
+    method: str | FusionMethod = DEFAULT_METHOD,
+    *,
+    maps: Collection[str] = slabs.MAPS,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> slabs.SlabFusion:
+    """Fuse a long stack in overlapping groups of frames, then fuse the results.
+
+    Parameters
+    ----------
+    frames, method, threads, progress
+        As in `fuse`. Each slab is a stage of the progress.
+    size, overlap : int
+        Number of frames in a slab, and how many of them it shares with the next slab.
+    maps : collection of str, optional
+        Maps to return: any of `labels`, `depth` and `never_in_focus`.
+    **options
+        Other options of `fuse`, and settings of the method.
+
+    Returns
+    -------
+    SlabFusion
+    """
+    stack = frames if isinstance(frames, Stack) else _stack_of_arrays(frames)
+    names = set(process_stack.__kwdefaults__ or ()) - {"slab_size", "overwrite", "watch", "bad"}
+    shared = {name: options.pop(name) for name in list(options) if name in names}
+    fusion = process_stack(
+        stack,
+        _make_method(method, options),
+        method_name=method if isinstance(method, str) else None,
+        slab_size=(size, overlap),
+        maps=maps,
+        threads=threads,
+        progress=progress,
+        **shared,
+    )
+    assert fusion.slabs is not None
+    return slabs.SlabFusion(fusion.result, fusion.slabs, slabs.slab_spans(len(stack.frames), size, overlap))
+
+
+def process_stack(
+    stack: Stack,
+    method: FusionMethod,
+    *,
+    method_name: str | None = None,
+    align: str = "off",
+    reference: int | None = None,
+    borders: str = "full",
+    hot_pixels: str = "auto",
+    exposure: str = "auto",
+    refine: bool = False,
+    refine_strength: float = PAPER_STRENGTH,
+    slab_size: tuple[int, int] | None = None,
+    maps: Collection[str] | None = None,
+    threads: int | None = None,
+    max_memory: int | None = None,
+    allocate: tiling.Allocate = np.empty,
+    overwrite: bool = False,
+    bad: "BadFrames | None" = None,
+    progress: Progress = silent,
+    watch: Watch = unwatched,
+) -> Fusion:
+    """Run every step of a fusion on a stack; see `fuse` for the common parameters.
+
+    Parameters
+    ----------
+    method_name : str, optional
+        Name of the method for the report; by default the name of its class.
+    slab_size : (int, int), optional
+        Fuse in slabs of this many frames with this overlap.
+    allocate : callable
+        Called as `allocate(shape, dtype)` for arrays as large as the frames: aligned frames, `votes`,
+        `log_odds` and slabs. The caller may provide arrays on disk.
+    overwrite : bool
+        Allow writing the aligned frames over those of the stack, if they are in memory.
+    bad : BadFrames, optional
+        Policy for frames that cannot be aligned; by default they are an error.
+    watch : callable
+        Called as `watch(rows, cols, part)` with each finished part of the result, before refinement.
+    """
+    if refine:
+        check_strength(refine_strength)
+    _check_maps(maps, method)
     started = time.perf_counter()
+    times: dict[str, float] = {}
     with limit_threads(threads):
-        found = find_corrections(stack, hot_pixels=hot_pixels, exposure=exposure)
-        if isinstance(stack, tiling.BlockFrames):
-            result = tiling.run_lazily(
-                chosen, stack, found, maps=maps, max_memory=max_memory, threads=threads
-            )
-        else:
-            result = tiling.run(
-                chosen,
-                found.of(stack),
-                progress,
-                maps=maps,
-                max_memory=max_memory,
-                allocate=allocate,
-                watch=watch,
-            )
-        report = {
-            "panfocus": version("panfocus"),
-            "method": method if isinstance(method, str) else type(method).__name__.lower(),
-            "settings": _plain_settings(chosen),
-            "frames": len(stack),
-            "shape": list(stack.shape[1:]),
-            "dtype": stack.dtype.name,
-            "threads": thread_count(),
-            **found.report(),
-            **result.report,
-        }
+        stack, frames, alignment, report = prepare_stack(
+            stack,
+            align=align,
+            reference=reference,
+            borders=borders,
+            hot_pixels=hot_pixels,
+            exposure=exposure,
+            allocate=allocate,
+            overwrite=overwrite,
+            bad=bad,
+            progress=progress,
+            times=times,
+        )
+        with timed(times, "fuse"):
+
+            def decide(
+                part: Frames, part_maps: Collection[str] | None, part_progress: Progress
+            ) -> FusionResult:
+                return tiling.run(
+                    method,
+                    part,
+                    part_progress,
+                    maps=part_maps,
+                    max_memory=max_memory,
+                    allocate=allocate,
+                    watch=unwatched if slab_size else watch,
+                )
+
+            pictures = None
+            if slab_size:
+                wanted = slabs.MAPS if maps is None else maps
+                result, pictures = slabs.fuse_in_slabs(
+                    frames, *slab_size, decide, maps=wanted, allocate=allocate, progress=progress
+                )
+            else:
+                result = decide(frames, maps, progress)
         image = result.image
         if refine:
-            image, report["refine"] = _refined(image, refine_strength, progress)
+            with timed(times, "refine"):
+                image, report["refine"] = _refine(image, refine_strength, progress)
+        report = _run_facts(method, method_name, frames) | result.report | report
     report["seconds"] = round(time.perf_counter() - started, 3)
-    logger.info("fused %d frames of %s in %.2f s", len(stack), stack.shape[1:], report["seconds"])
-    return dataclasses.replace(result, image=image, report=report)
+    logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
+    result = dataclasses.replace(result, image=image, report=report, source=without_pixels(stack))
+    return Fusion(stack, frames, result, alignment, pictures, times)
 
 
-def corrected(frames: Frames, *, hot_pixels: str, exposure: str) -> tuple[Frames, dict[str, Any]]:
-    """Return frames without hot pixels and of one exposure, as `fuse` takes them, and what to report.
+def prepare_stack(
+    stack: Stack,
+    *,
+    align: "str | Alignment",
+    hot_pixels: str,
+    exposure: str,
+    reference: int | None = None,
+    borders: str = "full",
+    allocate: tiling.Allocate = np.empty,
+    overwrite: bool = False,
+    bad: "BadFrames | None" = None,
+    progress: Progress = silent,
+    times: dict[str, float] | None = None,
+) -> "tuple[Stack, Frames, Alignment | None, dict[str, Any]]":
+    """Repair, align and equalise a stack; `align` may also be an alignment that is known already.
 
-    The options are those of `fuse`.
+    Returns
+    -------
+    stack : Stack
+        The repaired and aligned stack.
+    frames : Frames
+        The same frames at equal exposure.
+    alignment : Alignment or None
+        None if `align` is "off".
+    report : dict
+        What was found in each step, as plain data.
     """
-    found = find_corrections(frames, hot_pixels=hot_pixels, exposure=exposure)
-    return found.of(frames), found.report()
-
-
-def find_corrections(frames: Frames, *, hot_pixels: str, exposure: str) -> tiling.Corrections:
-    """Look for what has to be corrected; the options are those of `fuse`."""
-    _checks.one_of("exposure", exposure, EXPOSURE)
+    times = {} if times is None else times
     _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
-    hot = find_hot_pixels(frames, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
-    repaired = hot.repair(frames) if hot else frames
-    return tiling.Corrections(hot, measure_exposure(repaired) if exposure == "auto" else None)
+    _checks.one_of("exposure", exposure, EXPOSURE)
+    alignment: Alignment | None = None
+    corrections = tiling.Corrections()
+    with timed(times, "repair"):  # before alignment, while pixels are still those of the sensor
+        if hot_pixels != "off":
+            found = find_hot_pixels(stack.frames, in_pairs=hot_pixels == "on")
+            corrections = tiling.Corrections(hot_pixels=found)
+            stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
+    if align != "off":
+        with timed(times, "align"):
+            if isinstance(align, str):
+                stack, alignment = find_stack_alignment(
+                    stack, align, reference=reference, borders=borders, bad=bad, progress=progress
+                )
+            else:
+                alignment = align
+            stack = apply_stack_alignment(
+                stack, alignment, borders, allocate=allocate, overwrite=overwrite, progress=progress
+            )
+    frames = stack.frames
+    if exposure == "auto":
+        with timed(times, "equalise"):
+            measured = measure_exposure(frames)
+            corrections = dataclasses.replace(corrections, exposure=measured)
+            frames = measured.correct(frames)
+    report = corrections.report()
+    if alignment:
+        report["alignment"] = alignment_report(alignment)
+    return stack, frames, alignment, report
 
 
-def repair_hot_pixels(frames: Frames, how: str) -> tuple[Frames, dict[str, Any]]:
-    """Return frames that are not aligned yet without hot pixels, and their number for the report."""
-    return corrected(frames, hot_pixels=how, exposure="off")
+def find_stack_alignment(
+    stack: Stack,
+    model: str,
+    *,
+    reference: int | None,
+    borders: str,
+    bad: "BadFrames | None" = None,
+    progress: Progress = silent,
+) -> "tuple[Stack, Alignment]":
+    """Find the alignment of a stack; return it with the stack, without frames that `bad` drops."""
+    from panfocus.registration import BORDERS, CHOICES, check_aligned, find_alignment, lost_frames
+
+    _checks.one_of("align", model, ("off", *CHOICES))
+    _checks.one_of("borders", borders, BORDERS)
+    searched = alignment_model(model, stack.metadata.acquisition, stack.frames.shape)
+    found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
+    while bad and bad.skip and (lost := lost_frames(found)) and found.reference not in lost:
+        kept = _drop_lost_frames(lost, stack, found, bad)
+        reference = None if reference is None else kept.index(reference)
+        names = tuple(stack.names[k] for k in kept)
+        stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
+        found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
+    only_shifts = [] if searched == model else [Notice(_ONLY_SHIFTS, hint="align_similarity")]
+    try:
+        check_aligned(found, stack.frames, stack.names)
+    except AlignmentError as error:
+        is_reference = found.reference in error.facts["frames"]
+        message = " ".join([error.message, *(notice.message for notice in only_shifts)])
+        hint = "choose_reference" if is_reference else "align_off"
+        raise AlignmentError(message, hint=hint, **error.facts) from error
+    notices = (*stack.notices, *found.notices(stack.names), *only_shifts)
+    return dataclasses.replace(stack, notices=notices), found
+
+
+_ONLY_SHIFTS = "Only shifts were searched, as for every microscope stack."
+
+
+def alignment_model(model: str, acquisition: "Acquisition | None", shape: tuple[int, ...]) -> str:
+    """Return "shift" in place of "auto" for microscope stacks: a stage shifts frames but no lens scales them.
+
+    Small frames stay with "auto", which never aligns them.
+    """
+    from panfocus.registration.alignment import SMALLEST
+
+    is_microscope = acquisition is not None and acquisition.is_of_microscope
+    return "shift" if model == "auto" and is_microscope and min(shape[1:3]) >= SMALLEST else model
+
+
+def _drop_lost_frames(lost: Sequence[int], stack: Stack, found: "Alignment", bad: "BadFrames") -> list[int]:
+    """Drop frames that cannot be aligned; return the numbers of the others."""
+    from panfocus.registration import find_blank, missed
+
+    blank = find_blank(stack.frames, lost)
+    for k in lost:
+        name = stack.names[k]
+        reason = "it is blank" if k in blank else f"score {found.scores[k]:.2f}"
+        message = f"{name} cannot be aligned with {missed(found, k, stack.names)} ({reason})."
+        bad.drop(name, InputError(message, file=name))
+    kept = [k for k in range(len(stack.names)) if k not in lost]
+    bad.check_enough_left(len(kept))
+    return kept
+
+
+def apply_stack_alignment(
+    stack: Stack,
+    alignment: "Alignment",
+    borders: str,
+    *,
+    allocate: tiling.Allocate = np.empty,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> Stack:
+    """Return the stack with its frames resampled; with `overwrite`, in place if they are in memory."""
+    from panfocus.registration import aligned_shape, apply_alignment
+
+    if alignment.model == "none":
+        return stack
+    shape = aligned_shape(alignment, stack.frames.shape, borders)
+    held = stack.frames.source if isinstance(stack.frames, RepairedFrames) else stack.frames
+    aligned: Any
+    if overwrite and isinstance(held, np.ndarray):
+        aligned = held[:, : shape[1], : shape[2]]
+    else:
+        aligned = allocate(shape, stack.frames.dtype)
+    apply_alignment(alignment, stack.frames, aligned, borders=borders, progress=progress)
+    return dataclasses.replace(stack, frames=aligned)
+
+
+def alignment_report(found: "Alignment") -> dict[str, Any]:
+    """Return an alignment as plain data."""
+    return {
+        "model": found.model,
+        "reference": found.reference,
+        "largest_movement": round(found.movement, 3),
+        "scores": list(found.scores),
+        "transforms": found.transforms.tolist(),
+        "area": [[part.start, part.stop] for part in found.area],
+    }
 
 
 def apply(
@@ -169,36 +475,36 @@ def apply(
     *,
     threads: int | None = None,
 ) -> NDArray[Any]:
-    """Compose other frames of the same scene, such as another channel or light, by what a fusion decided.
+    """Compose other frames of the same scene, such as another channel, by the decisions of a fusion.
 
     Parameters
     ----------
     result : FusionResult
-        Of frames that are registered with these, as many and of the same size. If it has `votes`, as after
-        `fuse(..., maps=("votes",))`, each pixel is the mean of the frames by them, as in the fused image.
-        Else it is copied from the frame that its label names, and borders between frames are hard.
+        The fusion of frames that are registered with these, of the same number and size. With `votes`, as
+        after `fuse(..., maps=("votes",))`, each pixel is the same weighted mean of the frames as in the
+        fused image. Otherwise each pixel is copied from the frame of its label, with hard borders.
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-        Of any supported type; it need not be that of the fused frames.
+        Frames of any supported type; it may differ from the type of the fused frames.
     threads : int, optional
-        Most threads to use; by default every core. The result does not depend on it.
+        Maximum number of threads; by default one per core. The result does not depend on it.
 
     Returns
     -------
     ndarray (h, w) or (h, w, c)
-        The picture, in the dtype and range of the frames.
+        The image, in the dtype and range of the frames.
     """
     if _checks.is_lazy(result.image):
-        raise InputError("the result is of lazy arrays; compute its labels first, and those of `frames`")
+        raise InputError("The result holds lazy arrays. Compute its labels, and the frames, first.")
     stack = _checks.frames_array(frames)
-    n_frames = len(stack) if result.votes is None else len(result.votes)
-    n_frames = result.report.get("frames", n_frames)
     if result.votes is None and result.labels is None:
-        raise InputError("the result has neither votes nor labels, by which other frames could be composed")
+        raise InputError("The result has neither votes nor labels, so it cannot be applied to other frames.")
+    n_frames = result.report.get("frames", len(stack) if result.votes is None else len(result.votes))
     expected = (n_frames, *result.image.shape[:2])
     if stack.shape[:3] != expected:
         raise InputError(
-            f"these are {_count_and_size(stack.shape)}, the fused ones were {_count_and_size(expected)}; "
-            "a decision applies to as many frames of the same size"
+            f"The decisions were made for {_count_and_size(expected)}, got {_count_and_size(stack.shape)}.",
+            needed=expected,
+            got=stack.shape[:3],
         )
     image = np.empty(stack.shape[1:], stack.dtype)
     every_column = slice(0, stack.shape[2])
@@ -216,11 +522,85 @@ def apply(
     return image
 
 
+@contextmanager
+def timed(times: dict[str, float], step: str) -> Iterator[None]:
+    """Record the seconds that the block takes."""
+    started = time.perf_counter()
+    yield
+    times[step] = round(time.perf_counter() - started, 3)
+
+
+def _make_method(method: str | FusionMethod, settings: dict[str, Any]) -> FusionMethod:
+    if isinstance(method, str):
+        return get_method(method, **settings)
+    if settings:
+        raise InputError("Settings need the name of a method; an instance has its own settings.")
+    if not dataclasses.is_dataclass(method):
+        raise InputError(f"`method` must be a name or a fusion method, got {method!r}.", setting="method")
+    return method
+
+
+def _stack_of_arrays(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Stack:
+    array = _checks.frames_array(frames)
+    return Stack(frames=array, names=tuple(f"frame {k}" for k in range(len(array))))
+
+
+def _check_maps(maps: Collection[str] | None, method: FusionMethod) -> None:
+    """Refuse names that are no maps, such as a misspelt one."""
+    known = (*MAPS, *LAYERS)
+    for name in maps or ():
+        if name not in known:
+            raise InputError(
+                f"`maps` has no map {name!r}; known: {', '.join(known)}.", setting="maps", got=name
+            )
+
+
+def _fuse_lazily(
+    frames: Any,
+    method: FusionMethod,
+    *,
+    method_name: str | None,
+    hot_pixels: str,
+    exposure: str,
+    maps: Collection[str] | None,
+    threads: int | None,
+    max_memory: int | None,
+) -> FusionResult:
+    """Measure lazy frames now and return a result of Dask arrays."""
+    _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
+    _checks.one_of("exposure", exposure, EXPOSURE)
+    _check_maps(maps, method)
+    blocks = tiling.BlockFrames(frames)
+    _checks.frames_array(blocks)
+    with limit_threads(threads):
+        hot = find_hot_pixels(blocks, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
+        repaired = hot.repair(blocks) if hot else blocks
+        measured = measure_exposure(repaired) if exposure == "auto" else None
+        corrections = tiling.Corrections(hot, measured)
+        result = tiling.run_lazily(
+            method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads
+        )
+        report = _run_facts(method, method_name, blocks) | corrections.report() | result.report
+    return dataclasses.replace(result, report=report)
+
+
+def _run_facts(method: FusionMethod, name: str | None, frames: Frames) -> dict[str, Any]:
+    return {
+        "panfocus": version("panfocus"),
+        "method": name or type(method).__name__.lower(),
+        "settings": _plain_settings(method),
+        "frames": len(frames),
+        "shape": list(frames.shape[1:]),
+        "dtype": frames.dtype.name,
+        "threads": thread_count(),
+    }
+
+
 def _count_and_size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
-def _refined(image: NDArray[Any], strength: float, progress: Progress) -> tuple[NDArray[Any], dict[str, Any]]:
+def _refine(image: NDArray[Any], strength: float, progress: Progress) -> tuple[NDArray[Any], dict[str, Any]]:
     scale = IntensityScale.of(image.dtype)
     solution = refine_tv(scale.to_unit(image), strength=strength, progress=progress)
     refined = scale.from_unit(solution.image) if strength > 0 else image

@@ -1,38 +1,38 @@
-"""Long stacks by slabs: overlapping parts are fused first, then the pictures that came of them."""
+"""Long stacks in slabs: fuse overlapping groups of frames, then fuse the resulting images."""
 
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from panfocus import _checks, pipeline
-from panfocus._progress import Progress, silent
-from panfocus._threads import limit_threads
+from panfocus import _checks
+from panfocus._progress import Progress
 from panfocus.errors import InputError
-from panfocus.methods import DEFAULT_METHOD, FusionMethod, FusionResult
+from panfocus.result import FusionResult
 from panfocus.stack import Frames, slab_of
 from panfocus.tiling import Allocate
 
-COMPOSED = ("labels", "depth")  # maps of the slabs that make up those of the whole
-JUDGED = "never_in_focus"  # told of the last picture
+MAPS = ("labels", "depth", "never_in_focus")
+_JOINED = ("labels", "depth")  # maps of the whole stack that are put together from those of the slabs
+_PER_SLAB = ("noise", "scale")  # measurements that differ between slabs
 
 
 @dataclass(frozen=True)
 class SlabFusion:
-    """A stack that was fused by slabs.
+    """A stack fused in slabs.
 
     Attributes
     ----------
     result : FusionResult
-        Of the whole: its labels and depth count the frames of the stack. It has no confidence: where slabs
-        overlap either may be right.
-    slabs : ndarray (m, h, w) or (m, h, w, c), or such pictures on disk
-        What the slabs were fused to.
+        The fusion of the whole stack. Labels and depth count its frames. There is no confidence: where
+        slabs overlap, either of them may be right.
+    slabs : ndarray (m, h, w) or (m, h, w, c), or images on disk
+        The fused image of each slab.
     spans : tuple of range
-        Which frames each was fused from.
+        The frames of each slab.
     """
 
     result: FusionResult
@@ -40,112 +40,90 @@ class SlabFusion:
     spans: tuple[range, ...]
 
 
+class Decide(Protocol):
+    """Fuse prepared frames and return the given maps."""
+
+    def __call__(self, frames: Frames, maps: Collection[str], progress: Progress, /) -> FusionResult:
+        """Return the result for these frames, with these maps."""
+        ...
+
+
 def slab_spans(n_frames: int, size: int, overlap: int) -> tuple[range, ...]:
-    """Cut so many frames into slabs; the last has the full size too, and overlaps by what that takes."""
+    """Divide a stack into slabs; the last one has full size too and may overlap more."""
     _checks.whole_number("the size of slabs", size, at_least=2)
     _checks.whole_number("the overlap of slabs", overlap, at_least=0, at_most=size - 1)
     if n_frames <= size:
-        raise InputError(f"slabs of {size} frames: there are only {n_frames}; fuse them at once")
+        raise InputError(
+            f"Slabs of {size} frames need a longer stack; it has only {n_frames} frames.",
+            setting="slabs",
+            got=size,
+            needed=n_frames - 1,
+        )
     step = size - overlap
     starts = [*range(0, n_frames - size, step), n_frames - size]
     return tuple(range(start, start + size) for start in starts)
 
 
-def fuse_slabs(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+def fuse_in_slabs(
+    frames: Frames,
     size: int,
     overlap: int,
-    method: str | FusionMethod = DEFAULT_METHOD,
+    decide: Decide,
     *,
-    maps: Collection[str] = (*COMPOSED, JUDGED),
-    allocate: Allocate = np.empty,
-    progress: Progress = silent,
-    hot_pixels: str = "auto",
-    exposure: str = "auto",
-    refine: bool = False,
-    **options: Any,
-) -> SlabFusion:
-    """Fuse overlapping parts of a stack, then the pictures that come of them.
+    maps: Collection[str],
+    allocate: Allocate,
+    progress: Progress,
+) -> tuple[FusionResult, Frames]:
+    """Fuse each slab, then their images; return the result for the whole stack and the slab images.
 
-    Parameters
-    ----------
-    frames, method
-        As of `fuse`.
-    size, overlap : int
-        Frames of a slab, and how many of them it shares with the next.
-    maps : collection of str, optional
-        Which to return, of `labels`, `depth` and `never_in_focus`; by default all that the method gives.
-    allocate : callable, optional
-        Called as `allocate(shape, dtype)` for room for the slabs and their maps; by default in memory.
-    progress : callable, optional
-        As of `fuse`; each slab is a stage.
-    hot_pixels, exposure : str
-        As of `fuse`, for the whole stack at once.
-    refine : bool
-        As of `fuse`; what is refined is the last picture.
-    **options
-        Others of `fuse`, and settings of the method.
-
-    Returns
-    -------
-    SlabFusion
+    `allocate` provides the arrays for the slab images and their maps.
     """
-    stack = _checks.frames_array(frames)
-    spans = slab_spans(len(stack), size, overlap)
-    composed = [name for name in COMPOSED if name == "labels" or name in maps]
-    started = time.perf_counter()
-    with limit_threads(options.get("threads")):
-        stack, corrections = pipeline.corrected(stack, hot_pixels=hot_pixels, exposure=exposure)
-    options |= {"hot_pixels": "off", "exposure": "off"}
-    slabs = allocate((len(spans), *stack.shape[1:]), stack.dtype)
-    of_slabs: dict[str, Any] = {}
+    spans = slab_spans(len(frames), size, overlap)
+    joined = [name for name in _JOINED if name == "labels" or name in maps]
+    images = allocate((len(spans), *frames.shape[1:]), frames.dtype)
+    planes: dict[str, Any] = {}
     parts = []
     for s, span in enumerate(spans):
 
-        def of_this(stage: str, done: float, slab: str = f"slab {s + 1} of {len(spans)}") -> None:
+        def slab_progress(stage: str, done: float, slab: str = f"slab {s + 1} of {len(spans)}") -> None:
             progress(f"{stage} {slab}", done)
 
-        fused = pipeline.fuse(slab_of(stack, span), method, maps=composed, progress=of_this, **options)
-        slabs[s] = fused.image
-        for name in composed:
-            if (found := getattr(fused, name)) is not None:
-                if name not in of_slabs:
-                    of_slabs[name] = allocate((len(spans), *found.shape), found.dtype)
-                of_slabs[name][s] = found
-        parts.append({"first": span.start, "last": span.stop - 1} | _measured(fused.report))
-    last = pipeline.fuse(slabs, method, maps=["labels", JUDGED], progress=progress, refine=refine, **options)
-    whole = {
-        name: _composed(planes, last.labels, spans)
-        for name, planes in of_slabs.items()
-        if last.labels is not None
-    }
-    report = last.report | corrections | {"frames": len(stack), "slabs": parts}
+        started = time.perf_counter()
+        part = decide(slab_of(frames, span), joined, slab_progress)
+        images[s] = part.image
+        for name in joined:
+            if (plane := getattr(part, name)) is not None:
+                if name not in planes:
+                    planes[name] = allocate((len(spans), *plane.shape), plane.dtype)
+                planes[name][s] = plane
+        measured = {name: part.report[name] for name in _PER_SLAB if name in part.report}
+        seconds = round(time.perf_counter() - started, 3)
+        parts.append({"first": span.start, "last": span.stop - 1, **measured, "seconds": seconds})
+    last = decide(images, ["labels", "never_in_focus"], progress)
+    report = last.report | {"slabs": parts}
     report.pop("mean_confidence", None)
+    whole = {}
+    if last.labels is not None:
+        whole = {name: _join(stacked, last.labels, spans) for name, stacked in planes.items()}
     if "labels" in whole:
-        counts = np.bincount(whole["labels"].ravel(), minlength=len(stack))
+        counts = np.bincount(whole["labels"].ravel(), minlength=len(frames))
         report["frame_shares"] = [round(int(count) / whole["labels"].size, 6) for count in counts]
-    report["seconds"] = round(time.perf_counter() - started, 3)
     result = replace(
         last,
         labels=whole.get("labels") if "labels" in maps else None,
         depth=whole.get("depth"),
-        never_in_focus=last.never_in_focus if JUDGED in maps else None,
+        never_in_focus=last.never_in_focus if "never_in_focus" in maps else None,
         report=report,
     )
-    return SlabFusion(result, slabs, spans)
+    return result, images
 
 
-def _composed(planes: Any, chosen: NDArray[Any], spans: Sequence[range]) -> NDArray[Any]:
-    """Take each pixel from the slab (m, h, w) that is chosen there, counted from the stack's first frame."""
+def _join(planes: Any, chosen: NDArray[Any], spans: Sequence[range]) -> NDArray[Any]:
+    """Take each pixel of a map from the chosen slab, counted from the first frame of the stack."""
     first = planes[0]
-    kind = first.dtype if first.dtype.kind == "f" else np.min_scalar_type(spans[-1].stop - 1)
-    whole = np.empty(first.shape, kind)
+    dtype = first.dtype if first.dtype.kind == "f" else np.min_scalar_type(spans[-1].stop - 1)
+    whole = np.empty(first.shape, dtype)
     for s, span in enumerate(spans):
         here = chosen == s
-        whole[here] = planes[s][here].astype(kind) + kind.type(span.start)
+        whole[here] = planes[s][here].astype(dtype) + dtype.type(span.start)
     return whole
-
-
-def _measured(report: dict[str, Any]) -> dict[str, Any]:
-    """Keep what was measured of a slab; its settings are those of the whole."""
-    return {name: report[name] for name in ("noise", "scale", "seconds") if name in report}

@@ -9,6 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus.errors import Notice
+
 SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
 WITH_ALPHA = (2, 4)  # channels, of which the last is taken for alpha
 
@@ -212,5 +214,5 @@ class Stack:
     frames: Frames
     names: tuple[str, ...]
     icc_profile: bytes | None = None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice | str, ...] = ()
     metadata: Metadata = NO_METADATA

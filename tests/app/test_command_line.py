@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from panfocus.app.request_builder import as_request, command_line
 from panfocus.cli._commands import commands as app
 from panfocus.errors import InputError
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 
 PICTURE = Outputs(image=Path("fused.tif"))
 

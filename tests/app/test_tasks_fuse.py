@@ -21,10 +21,9 @@ from panfocus.cli import main
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
-from panfocus.job.serialization import plain, restored
-from panfocus.methods import FusionResult
+from panfocus.job.request import Outputs, Request
+from panfocus.job.serialization import from_plain, to_plain
+from panfocus.result import FusionResult
 from panfocus.show.colormap import coloured
 
 N = 3
@@ -67,13 +66,13 @@ def fused(tmp_path, paths, **options):
     outputs = Outputs(image=folder / "exports" / "fused.tif", report=folder / "exports" / "report.json")
     request = Request(inputs=tuple(map(str, paths)), outputs=outputs, **options)
     events = []
-    result = fuse.run({"task": "fuse", "folder": str(folder), "request": plain(request)}, events.append)
+    result = fuse.run({"task": "fuse", "folder": str(folder), "request": to_plain(request)}, events.append)
     return folder, request, json.loads(json.dumps(result)), events
 
 
 def exported(folder, request, outputs, **options):
     asked = dataclasses.replace(request, outputs=outputs, **options)
-    task = {"folder": str(folder), "request": plain(asked), "shown": plain(asked), "picture": True}
+    task = {"folder": str(folder), "request": to_plain(asked), "shown": to_plain(asked), "picture": True}
     return export.run(task, lambda _: None)
 
 
@@ -139,7 +138,7 @@ def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_sa
         if event.get("stage") == "check":  # what was there is known, and not yet read
             paths[1].write_bytes(paths[0].read_bytes())
 
-    fuse.run({"task": "fuse", "folder": str(folder), "request": plain(request)}, tell)
+    fuse.run({"task": "fuse", "folder": str(folder), "request": to_plain(request)}, tell)
     report = json.loads((folder / "report.json").read_text())
     assert [is_as_fused(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
 
@@ -253,8 +252,8 @@ def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "jpg")
     folder, *_ = fused(tmp_path, paths, step="5um")
     content = json.loads((folder / "kept.json").read_text())
-    kept = restored(content, Kept)
-    assert plain(kept) == content
+    kept = from_plain(content, Kept)
+    assert to_plain(kept) == content
     assert kept.metadata.exif
     assert kept.metadata.resolution.x == 240
     assert (kept.depth_scale.step, kept.depth_scale.unit) == (5.0, "um")
@@ -263,12 +262,12 @@ def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
 def test_an_estimate_tells_size_memory_and_time_or_why_not(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     outputs = Outputs(image=tmp_path / "fused.tif")
-    told = estimate.run({"request": plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    told = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
     assert (told["n_frames"], told["width"], told["height"], told["error"]) == (3, 180, 150, None)
     assert told["memory"] > frames[0].size * 3
     assert told["seconds"] > 0
     paths[1].write_bytes(b"no picture")
-    told = estimate.run({"request": plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    told = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
     assert told["error"] == f"{paths[1]}: not a JPEG, PNG, TIFF or WebP image"
     assert told["seconds"] is None
     assert list(tmp_path.iterdir()) == [tmp_path / "frames"]
@@ -294,6 +293,6 @@ def test_the_estimate_counts_compiling_while_nothing_is_compiled(tmp_path, frame
     )
     kept = [True, False]
     monkeypatch.setattr("panfocus._numba.any_kept", lambda *parts: kept.pop(0))
-    told = [estimate.run({"request": plain(request)}, lambda event: None) for _ in range(2)]
+    told = [estimate.run({"request": to_plain(request)}, lambda event: None) for _ in range(2)]
     assert [each["compiling"] for each in told] == [0.0, estimate.SECONDS_TO_COMPILE]
     assert told[1]["seconds"] == pytest.approx(told[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

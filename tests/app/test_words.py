@@ -9,8 +9,7 @@ import pytest
 
 from panfocus.app.words import COMMANDS, CONTROLS, OPTION, REMEDIES, on_page
 from panfocus.job import option_schema
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "panfocus"
 # What the page never shows: other front ends, and modules that write commands or speak in a terminal.

@@ -8,8 +8,7 @@ from panfocus.batch import find_stacks
 from panfocus.batch.batch_run import plan
 from panfocus.batch.names import RECORD
 from panfocus.io.encode import write_image
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 from panfocus.job.runner import run
 
 

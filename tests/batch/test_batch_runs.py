@@ -15,8 +15,7 @@ from panfocus.batch.batch_run import _performed, batch_folder, plan, run_batch
 from panfocus.batch.stack_task import fuse_stack
 from panfocus.batch.summary import Summary
 from panfocus.io import atomic_files
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 
 N_LONG = 12  # stacks of a run that is ended before it has fused them all
 

@@ -19,8 +19,7 @@ from fake_cluster import MOST_BYTES, fake_cluster
 from panfocus import parallel
 from panfocus.batch.batch_run import batch_folder, finished_before, plan, run_batch
 from panfocus.errors import InputError, PanfocusError
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 from panfocus.parallel.processes import Lost
 from panfocus.parallel.workers import Crew
 

@@ -7,7 +7,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image
-from panfocus.job.bit_depth import in_bits
+from panfocus.job.write_outputs import convert_bits
 from panfocus.stack import Stack
 
 
@@ -49,7 +49,7 @@ def test_8_bits_in_16_keep_every_value(folder, run):
 
 def test_every_value_of_16_bits_is_rounded_right():
     values = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
-    rounded, _ = in_bits(values, Stack(frames=values[None], names=("a",)), 8)
+    rounded, _ = convert_bits(values, Stack(frames=values[None], names=("a",)), 8)
     np.testing.assert_array_equal(rounded, (values.astype(np.uint32) + 128) // 257)
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
-from panfocus.job.serialization import plain, restored
+from panfocus.job.request import Outputs, Request
+from panfocus.job.serialization import from_plain, to_plain
 
 
 def test_a_request_survives_being_written_down():
@@ -18,7 +17,7 @@ def test_a_request_survives_being_written_down():
         apply_to=(("c", "d"), ("e",)),
         threads=3,
     )
-    assert restored(json.loads(json.dumps(plain(request)))) == request
+    assert from_plain(json.loads(json.dumps(to_plain(request)))) == request
     for broken in ({"inputs": [1]}, {"threads": "3"}, {"refine": 1}, {"unknown": 1}, {"outputs": []}):
         with pytest.raises(ValueError, match="not of the kind"):
-            restored(plain(request) | broken)
+            from_plain(to_plain(request) | broken)

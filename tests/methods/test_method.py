@@ -8,7 +8,6 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import FileError, InputError
 from panfocus.methods import (
     DEFAULT_METHOD,
-    FusionResult,
     Tile,
     _method,
     get_method,
@@ -20,6 +19,7 @@ from panfocus.methods import (
 )
 from panfocus.methods.coupled import Coupled
 from panfocus.methods.panfocus import PanFocus
+from panfocus.result import FusionResult
 
 
 def test_the_default_method_is_known():

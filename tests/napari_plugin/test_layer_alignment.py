@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from napari.layers import Image
+
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import AlignmentError
-from panfocus.job.alignment import ONLY_SHIFTS
 from panfocus.napari_plugin.fusion_worker import fuse_source
 from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 
+ONLY_SHIFTS = "Only shifts were searched"
 RNG = np.random.default_rng(5)
 
 

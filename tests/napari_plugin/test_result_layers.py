@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from napari.layers import Image, Layer
 
-from panfocus.methods import FusionResult
 from panfocus.napari_plugin.fusion_worker import Outcome
 from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 from panfocus.napari_plugin.result_layers import MOST_VERTICES, layers_of
+from panfocus.result import FusionResult
 
 DEPTH = np.linspace(0, 4, 10 * 12, dtype=np.float32).reshape(10, 12)
 RESULT = FusionResult(

@@ -6,8 +6,7 @@ import sys
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 from panfocus.parallel import connected
 from panfocus.tiled_store.prepare import prepare
 from panfocus.tiled_store.store_run import run

@@ -14,9 +14,8 @@ from store_runs import Impatient, Quiet, fuse_store, levels, panfocus, request_f
 import panfocus as pf
 from fake_cluster import fake_cluster
 from panfocus.io.ome_zarr import read_ome_zarr
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
-from panfocus.job.run_report import redone
+from panfocus.job.request import Outputs, Request
+from panfocus.job.run_report import repeat_request
 from panfocus.parallel import Cluster
 from panfocus.parallel.connection import WorkerMemory
 from panfocus.parallel.on_worker import Unfit
@@ -266,4 +265,4 @@ def test_a_report_of_a_store_is_not_done_again_and_says_so(fused):
     report = fused.outputs["image"].with_name("report.json")
     assert json.loads(report.read_text())["source"].endswith("stack.ome.zarr")
     with pytest.raises(pf.FileError, match=r"report\.json: it tells of a store, .* type its command again"):
-        redone(report, Request(inputs=(), outputs=Outputs()))
+        repeat_request(report, Request(inputs=(), outputs=Outputs()))

@@ -12,7 +12,8 @@ from scipy.ndimage import uniform_filter
 
 from panfocus._threads import limit_threads, thread_count
 from panfocus.errors import InputError
-from panfocus.methods import FusionResult, Tile, cover
+from panfocus.methods import Tile, cover
+from panfocus.result import FusionResult
 from panfocus.tiling import run, tile_bytes
 
 

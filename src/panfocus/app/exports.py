@@ -28,8 +28,8 @@ from panfocus.app.work_folder import ID, new_name
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder, read_json, read_text, write_files
 from panfocus.job import request as requests
-from panfocus.job.outputs import Outputs
-from panfocus.job.serialization import plain, restored
+from panfocus.job.request import Outputs
+from panfocus.job.serialization import from_plain, to_plain
 
 if TYPE_CHECKING:
     from panfocus.app.server import App
@@ -90,7 +90,7 @@ async def _export(request: Request) -> Answer:
     stack = app.store.stacks.get(job["stack"])
     stem = _stem(stack["name"])
     outputs, options, what = wanted_files(stem, wanted)
-    done: requests.Request = restored(job["task"]["request"])
+    done: requests.Request = from_plain(job["task"]["request"])
     shown = dataclasses.replace(done, outputs=outputs, **options)
     async with app.jobs.exporting:
         _check_done(app.store.jobs.get(job["id"]))  # others were waited for
@@ -182,8 +182,8 @@ async def _written(
     task = {
         "task": "export",
         "folder": str(app.store.jobs.folder(job["id"])),
-        "request": plain(placed),
-        "shown": plain(shown),
+        "request": to_plain(placed),
+        "shown": to_plain(shown),
         "picture": picture,
     }
     worker = await app.workers.long()

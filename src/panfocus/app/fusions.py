@@ -10,9 +10,8 @@ from panfocus.app.request_builder import as_request, shown_command
 from panfocus.app.responses import Refusal
 from panfocus.app.stacks import used_frames
 from panfocus.app.work_folder import Store
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
-from panfocus.job.serialization import plain
+from panfocus.job.request import Outputs, Request
+from panfocus.job.serialization import to_plain
 
 if TYPE_CHECKING:
     from panfocus.app.server import App
@@ -67,7 +66,7 @@ def _asked(app: "App", stack: Job, options: Job, folder: Path) -> Job:
     task = {
         "task": "fuse",
         "folder": str(folder),
-        "request": plain(request),
+        "request": to_plain(request),
         "reads": list(request.inputs),
     }
     return {"task": task, "command": fusion_command(request, stack)}

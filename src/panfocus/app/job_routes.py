@@ -10,7 +10,7 @@ from starlette.routing import Route
 from panfocus.app.fusions import add_fusion, fusion_command, request_of, run_again
 from panfocus.app.learning import add_learning
 from panfocus.app.responses import Answer, Refusal, json_body
-from panfocus.job.serialization import plain
+from panfocus.job.serialization import to_plain
 
 
 def _job(request: Request) -> tuple[Any, dict[str, Any]]:
@@ -65,7 +65,7 @@ async def _estimate(request: Request) -> Answer:
     stack = app.store.stacks.get(request.path_params["id"])
     options = await json_body(request)
     wanted = request_of(app, stack, options, app.store.stacks.folder(stack["id"]))
-    told = await app.workers.quick({"task": "estimate", "request": plain(wanted)}, urgent=True)
+    told = await app.workers.quick({"task": "estimate", "request": to_plain(wanted)}, urgent=True)
     told["warnings"] = [app.stacks.as_known(stack["id"], line) for line in told["warnings"]]
     told["error"] = told["error"] and app.stacks.as_known(stack["id"], told["error"])
     command = await run_in_threadpool(fusion_command, wanted, stack)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from panfocus.errors import InputError
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
-from panfocus.job.serialization import plain, restored
+from panfocus.job.memory_plan import parse_size
+from panfocus.job.request import Outputs, Request
+from panfocus.job.serialization import from_plain, to_plain
 
 # Options that are not called like their fields.
 _NAMES = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}
@@ -45,14 +45,16 @@ def as_request(
     for name, value in options.items():
         if name == "settings" and isinstance(value, Mapping):
             values[name] = [f"{setting}={_typed(given)}" for setting, given in value.items()]
+        elif name == "max_memory" and isinstance(value, str):
+            values[name] = parse_size(value)
         elif name in PAGE_OPTIONS:
             values[name] = value
         elif name != "dictionary":
             raise InputError(f"{name} is no option of a fusion")
-    request = {"inputs": list(map(str, inputs)), "outputs": plain(outputs), **values}
+    request = {"inputs": list(map(str, inputs)), "outputs": to_plain(outputs), **values}
     request = {name: value for name, value in request.items() if value is not None}
     try:
-        made: Request = restored(request)
+        made: Request = from_plain(request)
     except (TypeError, ValueError) as error:
         raise InputError(f"the options are not of the right kind: {error}") from error
     for name in _COUNTED:

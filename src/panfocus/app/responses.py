@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import read_if_exists
-from panfocus.job.byte_size import format_size
+from panfocus.job.memory_plan import format_size
 
 logger = logging.getLogger(__name__)
 

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from panfocus.job.depth_scale import DepthScale
 from panfocus.job.prepare import Job
 from panfocus.job.request import Request
-from panfocus.job.write_outputs import Writing, said_of_picture
+from panfocus.job.write_outputs import DepthScale, check_bits, output_notices
 from panfocus.stack import Frames, Metadata, Stack
 
 
@@ -26,7 +25,7 @@ class Kept:
     @classmethod
     def of(cls, job: Job, stack: Stack) -> "Kept":
         """Return what is to be kept of a job that is done; `stack` is the one that was fused."""
-        of_the_file = said_of_picture(job.request.outputs.picture, stack, job.request.bits)
+        of_the_file = output_notices(job.request.outputs.picture, stack, job.request.bits)
         return cls(
             request=job.request,
             method=job.method_name,
@@ -34,7 +33,7 @@ class Kept:
             n_slabs=len(job.spans),
             depth_scale=job.depth_scale,
             names=stack.names,
-            notices=tuple(notice for notice in stack.notices if notice not in of_the_file),
+            notices=tuple(str(notice) for notice in stack.notices if notice not in of_the_file),
             icc_profile=stack.icc_profile,
             metadata=stack.metadata,
         )
@@ -49,21 +48,13 @@ class Kept:
             metadata=self.metadata,
         )
 
-    def writing(self, request: Request) -> Writing:
-        """Check the files that are asked for, and return how they are written."""
+    def check(self, request: Request) -> None:
+        """Refuse files that cannot be written from this result."""
         from panfocus.errors import usage_errors
         from panfocus.io.jpeg_webp import jpeg_settings
-        from panfocus.job.bit_depth import check_bits
 
         with usage_errors():
             request.outputs.check_names(self.n_slabs)
             request.outputs.check_maps(self.method, self.maps)
             check_bits(request.bits)
-            jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
-        return Writing(
-            outputs=request.outputs,
-            n_slabs=self.n_slabs,
-            depth_scale=self.depth_scale,
-            jpeg=jpeg,
-            bits=request.bits,
-        )
+            jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)

@@ -16,7 +16,7 @@ from panfocus.app.stacks import MOST_FRAMES, Stacks
 from panfocus.app.upload_file import ReceivedFile
 from panfocus.app.words import MAKE_ROOM
 from panfocus.errors import PanfocusError
-from panfocus.job.byte_size import format_size
+from panfocus.job.memory_plan import format_size
 
 _AT_ONCE = 4
 _PIECE = 1 << 20  # bytes that are gathered before they are written

@@ -15,8 +15,7 @@ from panfocus.batch.names import MAPS, PICTURE, RECORD, REPORT, SUMMARY, check_d
 from panfocus.batch.stack_task import Fingerprint, Outcome, Task, fingerprint, fuse_stack, recorded
 from panfocus.batch.summary import Summary, last_run
 from panfocus.errors import FileError
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 from panfocus.parallel import Cluster
 from panfocus.parallel.processes import FINISHING, Lost
 from panfocus.parallel.run_tasks import Workers, perform
@@ -244,7 +243,7 @@ def _shares(tasks: Sequence[Task], threads: int, *, memory: int | None = None) -
         request = dataclasses.replace(
             task.request,
             threads=task.request.threads or threads,
-            max_memory=task.request.max_memory or (str(memory) if memory else None),
+            max_memory=task.request.max_memory or memory,
         )
         yield (dataclasses.replace(task, request=request),)
 

@@ -5,20 +5,20 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from panfocus.batch.names import RECORD, THUMBNAIL, is_own
 from panfocus.errors import FileError, NotEnoughMemoryError, PanfocusError
-from panfocus.job.request import FREE, Request
-from panfocus.job.serialization import plain, restored
+from panfocus.job.request import NOT_REPEATED, Request
+from panfocus.job.serialization import from_plain, to_plain
 
 if TYPE_CHECKING:
     from panfocus.io.atomic_files import Content
-    from panfocus.job.fusion import Fusion
     from panfocus.job.prepare import Job
+    from panfocus.pipeline import Fusion
 
 THUMBNAIL_SIDE = 240  # pixels
 
@@ -78,7 +78,7 @@ def fingerprint(request: Request, version: str, folder: Path) -> Fingerprint:
 
     Names are those below the folder of all stacks, which may be moved.
     """
-    settings = {name: value for name, value in plain(request).items() if name not in FREE}
+    settings = {name: value for name, value in to_plain(request).items() if name not in NOT_REPEATED}
     if request.dictionary:
         settings["dictionary"] = [request.dictionary.name, *_size_and_time(request.dictionary)]
     outputs = {kind: path.name for kind, path in request.outputs.files().items()}
@@ -113,12 +113,12 @@ def _record_in(folder: Path) -> Record | None:
 
     try:
         found = read_json(folder / RECORD)
-        outcome: Outcome = restored(found["outcome"], Outcome)
+        outcome: Outcome = from_plain(found["outcome"], Outcome)
         origin = found["fingerprint"]
     except (FileError, KeyError, TypeError, ValueError):  # none, or not one of ours
         return None
     try:
-        return Record(restored(origin, Fingerprint), outcome, int(found.get("run", 0)))
+        return Record(from_plain(origin, Fingerprint), outcome, int(found.get("run", 0)))
     except (ArithmeticError, TypeError, ValueError):  # of a version that kept something else
         return Record(Fingerprint("", "", ""), outcome)
 
@@ -155,7 +155,7 @@ def fuse_stack(task: Task) -> Outcome:
 
 
 def _too_small(error: NotEnoughMemoryError, has: int) -> str:
-    from panfocus.job.byte_size import format_size
+    from panfocus.job.memory_plan import format_size
 
     return (
         f"about {format_size(error.facts['needed'])} of memory would be needed, more than the "
@@ -177,10 +177,9 @@ def _fuse(task: Task) -> Outcome:
 
     started = time.perf_counter()
     made: list[Outcome] = []
-    heard = _Heard(when_written=lambda: _remove_older(task.folder, but=made[0].files))
     request = task.request
     if request.max_memory is None and (limit := memory_of_task()):
-        request = dataclasses.replace(request, max_memory=str(limit))
+        request = dataclasses.replace(request, max_memory=limit)
 
     def beside(job: "Job", fusion: "Fusion") -> "dict[Path, Content]":
         from panfocus.io.png import encode_png
@@ -197,15 +196,24 @@ def _fuse(task: Task) -> Outcome:
             width=width,
             height=height,
             files=(*files, THUMBNAIL),
-            warnings=(*task.warnings, *heard.warnings, *(line for line in notices if line not in usual)),
+            warnings=(
+                *task.warnings,
+                *job.warnings,
+                *(str(notice) for notice in notices if notice not in usual),
+            ),
         )
         made.append(outcome)
         return {task.folder / THUMBNAIL: encode_png(shown(fusion.result.image, THUMBNAIL_SIDE))}
 
     with freed_memory_kept():
-        run(request, heard, force=True, dry_run=False, beside=beside)
+        run(
+            request,
+            force=True,
+            before_commit=lambda: _remove_older(task.folder, but=made[0].files),
+            extra_files=beside,
+        )
     record = Record(task.fingerprint, made[0], task.run)
-    write_files({task.folder / RECORD: encode_json(plain(record))}, force=True)
+    write_files({task.folder / RECORD: encode_json(to_plain(record))}, force=True)
     return made[0]
 
 
@@ -219,26 +227,3 @@ def _remove_older(folder: Path, *, but: Collection[str]) -> None:
         if name not in but and is_own(name):  # a list may have been tampered with
             (folder / name).unlink(missing_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-
-
-class _Heard:
-    """A listener that keeps warnings for the summary.
-
-    `when_written` is called when all files are written, under other names, and none has appeared.
-    """
-
-    def __init__(self, *, when_written: Callable[[], None]) -> None:
-        self.warnings: list[str] = []
-        self._when_written = when_written
-
-    def say(self, line: str) -> None:
-        pass
-
-    def warn(self, line: str) -> None:
-        self.warnings.append(line)
-
-    def progress(self, stage: str, done: float) -> None:
-        pass
-
-    def finish(self) -> None:
-        self._when_written()

@@ -13,7 +13,7 @@ from panfocus.batch.stack_task import Outcome
 from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json
-from panfocus.job.serialization import plain
+from panfocus.job.serialization import to_plain
 from panfocus.show.document import fill, open_page
 
 SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second
@@ -74,7 +74,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, int]:
 
 def _entry(row: Row) -> dict[str, object]:
     name, outcome = row
-    return {"stack": name, "state": state_of(outcome), **(plain(outcome) if outcome else {"name": name})}
+    return {"stack": name, "state": state_of(outcome), **(to_plain(outcome) if outcome else {"name": name})}
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -18,6 +18,8 @@ from panfocus.errors import Notice, PanfocusError, UsageError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from panfocus.job.runner import JobResult
+
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130  # exit codes
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C; the end of a cluster job or of the system
 SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
@@ -80,6 +82,15 @@ class Console:
         self.close()
         print_error(f"warning: {COMMAND.text(line)}")
 
+    def report(self, done: "JobResult") -> None:
+        """Print the result of a fusion: warnings on stderr, then the summary and the written files."""
+        for warning in done.warnings:
+            self.warn(warning)
+        for line in done.summary:
+            self.say(line)
+        if done.files:
+            self.say(f"Wrote {done.job.request.outputs.names(len(done.job.spans))}.")
+
     def finish(self) -> None:
         """Ignore Ctrl-C from here on, while files are put in place: they are written all or none."""
         for number in _INTERRUPTS:
@@ -136,6 +147,8 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
         if debug:
             with suppress(OSError):
                 traceback.print_exception(error)
+        for note in getattr(error, "__notes__", ()):
+            print_error(f"warning: {COMMAND.text(note)}")
         print_error(_message(error))
         raise SystemExit(_exit_code(error)) from error
     finally:

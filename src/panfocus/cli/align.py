@@ -57,33 +57,26 @@ def align(
     Each frame keeps its name and bit depth. TIFF and float frames are written as TIFF, others as PNG.
     """
     with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus._checks import one_of
         from panfocus._threads import limit_threads
         from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
         from panfocus.io.encode import encode_json
-        from panfocus.io.headers import read_headers, select_matching
+        from panfocus.io.headers import select_matching, read_headers
         from panfocus.io.input_files import find_inputs
-        from panfocus.job.alignment import (
-            aligned_stack,
-            alignment_report,
-            check_align,
-            find_reference,
-            reference_left,
-        )
+        from panfocus.job.inputs import find_reference, reference_among
+        from panfocus.job.runner import allocator
+        from panfocus.pipeline import alignment_report, apply_stack_alignment, find_stack_alignment
         from panfocus.preprocess.frame_checks import BadFrames
+        from panfocus.registration import BORDERS, CHOICES
 
         with usage_errors():
-            if model == "off":
-                raise InputError(
-                    "`model` must be auto, shift, similarity, affine or homography, got off.",
-                    setting="model",
-                    got=model,
-                )
-            check_align(model, borders)
+            one_of("model", model, CHOICES)
+            one_of("borders", borders, BORDERS)
             left_out: list[str] = []
             paths = find_inputs(inputs, warn=left_out.append)
             for line in left_out:
                 terminal.warn(line)
-            bad = BadFrames(skip=skip_bad, warn=terminal.warn)
+            bad = BadFrames(skip=skip_bad)
             headers = select_matching(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)
         targets = _targets(output, headers)
@@ -92,8 +85,13 @@ def align(
                 check_destination(path, force=force, inputs=paths)
         with limit_threads(threads), ExitStack() as room:
             stack = _read(headers, room, terminal.progress, bad)
-            middle = reference_left(middle, headers, stack)
-            stack, found = aligned_stack(stack, model, middle, borders, room, terminal.progress, bad)
+            middle = reference_among(middle, headers, stack)
+            stack, found = find_stack_alignment(
+                stack, model, reference=middle, borders=borders, bad=bad, progress=terminal.progress
+            )
+            stack = apply_stack_alignment(
+                stack, found, borders, allocate=allocator(room), overwrite=True, progress=terminal.progress
+            )
             left = _left(stack.names, headers, targets)
             contents: dict[Path, Content] = {
                 path: _later(path, stack, header, k) for k, (path, header) in enumerate(left)
@@ -102,13 +100,15 @@ def align(
                 {
                     "frames": list(stack.names),
                     **alignment_report(found),
-                    "warnings": [*left_out, *stack.notices],
+                    "warnings": [*left_out, *map(str, stack.notices)],
                     "dropped": bad.report(),
                 }
             )
             terminal.finish()
             with create_folder(output):
                 write_files(contents, force=force)
+        for warning in bad.warnings:
+            terminal.warn(warning)
         for notice in stack.notices:
             terminal.say(notice)
         if found.model == "none":
@@ -121,8 +121,8 @@ def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad:
     import numpy as np
 
     from panfocus._checks import blank
-    from panfocus.io.disk_array import scratch_frames
     from panfocus.io.read_stack import read_into
+    from panfocus.io.disk_array import scratch_frames
 
     first = headers[0].frame.image
     like = blank((len(headers), *first.shape), first.dtype)

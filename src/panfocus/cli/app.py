@@ -47,7 +47,7 @@ def page(
     with console(debug=debug) as terminal:
         import webbrowser
 
-        from panfocus.job.byte_size import parse_size
+        from panfocus.job.memory_plan import parse_size
 
         with usage_errors():
             largest = parse_size("`max_upload`", max_upload)

@@ -28,8 +28,7 @@ from panfocus.cli._options import (
     Time,
 )
 from panfocus.errors import InputError, PanfocusError, usage_errors
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import Request
+from panfocus.job.request import Outputs, Request
 
 if TYPE_CHECKING:
     from panfocus.batch.find_stacks import Found
@@ -122,7 +121,8 @@ def batch(
             run_batch,
         )
         from panfocus.batch.stack_task import Outcome
-        from panfocus.job.options import checked_options
+        from panfocus.job.memory_plan import parse_size
+        from panfocus.job.prepare import check_options
         from panfocus.parallel import check_dask, connected
 
         like = Request(
@@ -141,7 +141,7 @@ def batch(
             channel=channel,
             time=time,
             bits=bits,
-            max_memory=max_memory,
+            max_memory=parse_size(max_memory) if max_memory else None,
             threads=threads,
         )
         with usage_errors():
@@ -155,7 +155,7 @@ def batch(
             if scheduler:
                 check_dask()  # before the search for stacks, which may take long
             found = _find_stacks(folder, output, pattern, table, files=files)
-            checked_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
+            check_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
         tasks = plan(
             found.stacks,
             output,

@@ -10,7 +10,7 @@ import typer
 from panfocus.cli._console import console
 from panfocus.cli._options import Debug, Force, Output, Quiet, Threads
 from panfocus.errors import FileError, InputError, usage_errors
-from panfocus.job.training_data import HELP, check_holds_patch, cut_regions, said_course
+from panfocus.job.training_data import HELP, check_holds_patch, cut_regions, describe_learning
 
 if TYPE_CHECKING:
     from panfocus._intensity import FloatArray
@@ -110,7 +110,7 @@ def learn(
         # With --separate the history holds the rounds of each level, one level after the other.
         for number, first in enumerate(range(0, len(learned.history), rounds), start=1):
             level = f"Level {number}: " if separate else ""
-            terminal.say(level + said_course(learned.history[first : first + rounds]))
+            terminal.say(level + describe_learning(learned.history[first : first + rounds]))
         terminal.say(f"Wrote {output}")
 
 

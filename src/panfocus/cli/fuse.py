@@ -30,8 +30,7 @@ from panfocus.cli._options import (
     Time,
 )
 from panfocus.errors import UsageError, usage_errors
-from panfocus.job.outputs import Outputs
-from panfocus.job.request import HELP, Request
+from panfocus.job.request import HELP, Outputs, Request
 
 
 def fuse(
@@ -152,8 +151,9 @@ def fuse(
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._malloc import keep_freed_memory
         from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
-        from panfocus.job.options import without_effect
-        from panfocus.job.run_report import redone
+        from panfocus.job.memory_plan import parse_size
+        from panfocus.job.prepare import unused_options
+        from panfocus.job.run_report import repeat_request
         from panfocus.job.runner import run
 
         keep_freed_memory()
@@ -193,16 +193,17 @@ def fuse(
             jpeg_quality=jpeg_quality,
             jpeg_subsampling=jpeg_subsampling,
             bits=bits,
-            max_memory=max_memory,
+            max_memory=parse_size(max_memory) if max_memory else None,
             threads=threads,
         )
         if from_report:
             with usage_errors():
-                request, lines = redone(from_report, request)
+                request, repeated = repeat_request(from_report, request)
+            for line in repeated:
+                terminal.say(line)
         else:
-            lines = without_effect(request)
-        for line in lines:
-            terminal.say(line)
+            for notice in unused_options(request):
+                terminal.say(notice)
         by_tiles = bool(scheduler or decisions)
         if is_store(request) or (by_tiles and is_tiff_to_tiff(request)):
             fuse_store(
@@ -218,7 +219,14 @@ def fuse(
             raise UsageError(
                 "`scheduler` and `decisions` need an OME-Zarr store, or one TIFF that is fused to a TIFF."
             )
-        run(request, terminal, force=force, dry_run=dry_run)
+        done = run(
+            request,
+            force=force,
+            dry_run=dry_run,
+            progress=terminal.progress,
+            before_commit=terminal.finish,
+        )
+        terminal.report(done)
 
 
 def demo(
@@ -241,6 +249,7 @@ def demo(
         with as_file(files("panfocus") / "data" / "sample") as sample:
             terminal.say(f"Sample frames: {sample}")
             request = Request(inputs=(str(sample),), outputs=Outputs(image=fused, depth_colour=depth))
-            run(request, terminal, force=True, dry_run=False)  # the demo may run again
+            done = run(request, force=True, progress=terminal.progress, before_commit=terminal.finish)
+            terminal.report(done)
         terminal.say(f"Fused image: {fused.resolve()}")
         terminal.say(f"Depth map: {depth.resolve()}")

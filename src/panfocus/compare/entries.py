@@ -16,8 +16,9 @@ from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import digest
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_single
-from panfocus.methods import FusionResult, get_method, parse_assignments, parse_settings
+from panfocus.methods import get_method, parse_assignments, parse_settings
 from panfocus.pipeline import fuse
+from panfocus.result import FusionResult
 from panfocus.stack import Stack
 
 

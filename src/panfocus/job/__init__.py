@@ -1,1 +1,1 @@
-"""A fusion from files to files: what is asked for, checked, planned, done and written, for any front end."""
+"""A fusion from files to files, as every front end runs it."""

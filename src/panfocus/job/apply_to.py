@@ -1,88 +1,94 @@
-"""Other sets of frames, composed as the result was: each read, checked and corrected when it is written."""
+"""Compose other sets of frames, such as another channel, by the decisions of a fusion."""
 
 import dataclasses
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.job.alignment import as_aligned
-from panfocus.job.fusion import Fusion, read_source, without_hot_pixels
-from panfocus.job.inputs import Source
-from panfocus.job.listener import Listener
+from panfocus._progress import Progress
+from panfocus.errors import Notice
 from panfocus.job.prepare import Job
-from panfocus.job.write_outputs import picture_content, said_of_picture
+from panfocus.job.write_outputs import image_content, output_notices
 
 if TYPE_CHECKING:
     from panfocus.io.atomic_files import Content
+    from panfocus.pipeline import Fusion
     from panfocus.stack import Stack
 
 
 @dataclasses.dataclass(frozen=True)
-class Applied:
-    """What is to be told of a set."""
+class AppliedSet:
+    """A composed set: its image file and what users should know about it."""
 
-    path: Path  # of its picture
-    notices: tuple[str, ...]
-    corrections: dict[str, Any]  # hot pixels and exposure, as the report of a fusion has them
+    path: Path
+    content: "Content"
+    notices: tuple[Notice | str, ...]
+    corrections: dict[str, Any]  # hot pixels and exposure, as in the report of a fusion
 
     def report(self) -> dict[str, Any]:
         """Return plain data for a report."""
-        return {"path": str(self.path.absolute()), **self.corrections, "warnings": list(self.notices)}
+        return {
+            "path": str(self.path.absolute()),
+            **self.corrections,
+            "warnings": [str(notice) for notice in self.notices],
+        }
 
 
-def applied_contents(
-    job: Job, fusion: Fusion, listener: Listener, told: list[Applied]
-) -> "dict[Path, Content]":
-    """Return what the files of other sets are to hold; `told` has more of each once it is written."""
-
-    def content(path: Path, source: Source) -> "Content":
-        def write(file: Any) -> None:
-            with ExitStack() as rooms:
-                image, stack, corrections = _composed(job, source, path, fusion, rooms, listener)
-                unlike = _said_unlike(stack, fusion.stack)
-            told.append(Applied(path, (*stack.notices, *unlike), corrections))
-            encoded = picture_content(path, image, stack, job.writing)
-            if callable(encoded):
-                encoded(file)
-            else:
-                file.writelines([encoded] if isinstance(encoded, bytes) else encoded)
-
-        return write
-
+def apply_to_others(job: Job, fusion: "Fusion", scratch: ExitStack, progress: Progress) -> list[AppliedSet]:
+    """Compose every other set of frames of a job; the images lie in scratch files until they are encoded."""
     pairs = zip(job.request.outputs.applied, job.others, strict=True)
-    return {path: content(path, source) for path, source in pairs}
+    return [_compose(job, path, other, fusion, scratch, progress) for path, other in pairs]
 
 
-def _composed(
-    job: Job, source: Source, path: Path, fusion: Fusion, rooms: ExitStack, listener: Listener
-) -> "tuple[Any, Stack, dict[str, Any]]":
-    """Return a set's picture, its frames as they were aligned, and what was corrected in them."""
+def _compose(
+    job: Job, path: Path, source: Any, fusion: "Fusion", scratch: ExitStack, progress: Progress
+) -> AppliedSet:
     from panfocus import pipeline
+    from panfocus.job.runner import allocator, read_frames
     from panfocus.preprocess.frame_checks import BadFrames
 
     request = job.request
-    stack = read_source(
-        source,
-        rooms,
-        listener,
-        in_memory=False,
-        at_once=1,
-        reference=job.reference or 0,
-        bad=BadFrames(skip=False, warn=listener.warn, needed=True),
-    )
-    lost = said_of_picture(path, stack, request.bits)
-    stack, repaired = without_hot_pixels(request, stack)
-    if fusion.alignment:
-        stack = as_aligned(stack, fusion.alignment, request.borders, rooms, listener.progress)
-    # By what is measured of this set: its light may have changed otherwise.
-    frames, evened = pipeline.corrected(stack.frames, hot_pixels="off", exposure=request.exposure)
-    image = pipeline.apply(fusion.result, frames, threads=request.threads)
-    stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
-    return image, stack, evened | repaired
+    with ExitStack() as own_scratch:
+        stack = read_frames(
+            source,
+            own_scratch,
+            progress,
+            in_memory=False,
+            at_once=1,
+            reference=job.reference or 0,
+            bad=BadFrames(skip=False, needed=True),
+        )
+        lost = output_notices(path, stack, request.bits)
+        # Exposure is measured again: the light of this set may have changed in another way.
+        stack, frames, _, corrections = pipeline.prepare_stack(
+            stack,
+            align=fusion.alignment or "off",
+            hot_pixels=request.hot_pixels,
+            exposure=request.exposure,
+            borders=request.borders,
+            allocate=allocator(own_scratch),
+            progress=progress,
+        )
+        corrections.pop("alignment", None)  # it is the alignment of the fused frames
+        image = pipeline.apply(fusion.result, frames, threads=request.threads)
+        notices = (*stack.notices, *lost, *_unlike(stack, fusion.stack))
+    stored = allocator(scratch)((1, *image.shape), image.dtype)
+    stored[0] = image
+    described = dataclasses.replace(stack, frames=stored)
+
+    def write(file: Any) -> None:
+        content = image_content(path, stored[0], described, request)
+        if callable(content):
+            content(file)
+        else:
+            file.writelines([content] if isinstance(content, bytes) else content)
+
+    return AppliedSet(path, write, notices, corrections)
 
 
-def _said_unlike(applied: "Stack", fused: "Stack") -> list[str]:
-    """Say that no frame looks like its counterpart: in another light that may be, so it is no error."""
+def _unlike(applied: "Stack", fused: "Stack") -> Sequence[Notice]:
+    """Return a notice if no frame resembles its counterpart; it is no error, as the light may differ."""
     from panfocus.preprocess.frame_checks import LEAST_LIKENESS, likeness, look_at
 
     best = None
@@ -95,6 +101,8 @@ def _said_unlike(applied: "Stack", fused: "Stack") -> list[str]:
     if best is None or best >= LEAST_LIKENESS:
         return []
     return [
-        f"{applied.names[0]} and the frames after it look unlike {fused.names[0]} and those after it "
-        f"(likeness {best:.2f} at most): see that they are the same scene in another light, not another one."
+        Notice(
+            f"The frames from {applied.names[0]} on do not resemble those from {fused.names[0]} on (likeness "
+            f"{best:.2f} at most). Check that they show the same scene."
+        )
     ]

@@ -1,11 +1,11 @@
-"""Sets of frames: the one that is fused, and others that follow it."""
+"""Find the frames of a request: the set that is fused, and other sets that follow its decisions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import InputError
+from panfocus.errors import InputError, UsageError, warnings_as_notes
 from panfocus.job.request import Request
 
 if TYPE_CHECKING:
@@ -13,28 +13,29 @@ if TYPE_CHECKING:
 
     from panfocus.io.headers import Header
     from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.stack import Stack
 
-PREVIEW_SIDE = 1000  # pixels, at most
+PREVIEW_SIDE = 1000  # pixels: longest side of a preview
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """A set of frames that was found: the one that is fused, or another that follows it."""
+class FrameSource:
+    """A set of frames: their files and headers."""
 
     paths: list[Path]
     headers: "list[Header]"
-    reduce: int  # factor by which frames are made smaller
-    left_out: tuple[str, ...] = ()  # lines on pictures in its folders that are not read
+    reduce: int  # factor by which frames are reduced
+    skipped: tuple[str, ...] = ()  # lines on files in the folders that are not read
 
     @property
-    def used(self) -> list[Path]:
-        """The files that frames come from: those of `paths` that could be read and fit, repeats too."""
-        read = {header.path for header in self.headers}
-        return [path for path in self.paths if path in read]
+    def used_paths(self) -> list[Path]:
+        """Files that frames come from, repeated files too; without those that were dropped."""
+        used = {header.path for header in self.headers}
+        return [path for path in self.paths if path in used]
 
     @property
-    def like_frames(self) -> "NDArray[Any]":
-        """What reading will give, blank and without memory."""
+    def blank_frames(self) -> "NDArray[Any]":
+        """An array of the shape and type that reading will give; it takes no memory."""
         from panfocus._checks import blank
         from panfocus._downscale import reduced_size
 
@@ -42,55 +43,95 @@ class Source:
         return blank((len(self.headers), *reduced_size(first.shape, self.reduce)), first.dtype)
 
 
-def find_source(
+def find_frames(
     inputs: Sequence[str],
     request: Request,
-    warn: Callable[[str], None],
     *,
     channel: int | None = None,
     bad: "BadFrames | None" = None,
-) -> Source:
-    """Find the frames that are meant; those that cannot be used are an error, or what `bad` makes of them."""
+) -> FrameSource:
+    """Find files and read their headers; unusable frames are an error, or handled by `bad`."""
     from panfocus._downscale import reduction
-    from panfocus.io.headers import read_headers, select_matching
+    from panfocus.io.headers import select_matching, read_headers
     from panfocus.io.input_files import find_inputs
 
     if not inputs:
-        raise InputError("Missing argument 'INPUT'")
-    left_out: list[str] = []
-    paths = find_inputs(inputs, warn=left_out.append)
-    for line in left_out:
-        warn(line)
-    headers = read_headers(paths, bad, channel=channel, time=request.time)
-    if bad and bad.skip:
-        headers = select_matching(headers, bad)
+        raise UsageError("No frames were given.", hint="name_inputs", setting="inputs")
+    skipped: list[str] = []
+    with warnings_as_notes(lambda: skipped):
+        paths = find_inputs(inputs, warn=skipped.append)
+        headers = read_headers(paths, bad, channel=channel, time=request.time)
+        if bad and bad.skip:
+            headers = select_matching(headers, bad)
     size = headers[0].frame.image.shape
     reduce = reduction(size, PREVIEW_SIDE) if request.preview else 1
-    return Source(paths, headers, reduce, tuple(left_out))
+    return FrameSource(paths, headers, reduce, tuple(skipped))
 
 
-def check_chosen(request: Request, source: Source) -> None:
-    """Refuse to choose a channel or a time point of files that have none: it would change nothing."""
+def find_reference(name: str | None, headers: "Sequence[Header]") -> int | None:
+    """Return the number of the reference frame, which is given by file name or by number."""
+    if name is None:
+        return None
+    facts = {"setting": "reference", "got": name}
+    matches = [k for k, h in enumerate(headers) if name in (h.name, str(h.path), h.path.name, h.path.stem)]
+    numbers = [int(name)] if name.isdecimal() and int(name) < len(headers) else []
+    if len(matches) > 1:
+        raise InputError(
+            f"`reference` {name}: {len(matches)} frames have this name. Give the frame number, from 0.",
+            **facts,
+        )
+    if matches and numbers and matches != numbers:
+        raise InputError(
+            f"`reference` {name} is ambiguous: it may be the file {headers[matches[0]].name} or frame {name} "
+            f"counted from 0, {headers[numbers[0]].name}. Give the full file name.",
+            **facts,
+        )
+    if matches or numbers:
+        return (matches or numbers)[0]
+    raise InputError(
+        f"`reference` {name}: no frame has this name or number. Numbers go from 0 to {len(headers) - 1}.",
+        **facts,
+    )
+
+
+def reference_among(reference: int | None, headers: "Sequence[Header]", stack: "Stack") -> int | None:
+    """Return the number of the reference among the frames that were read; some may have been dropped."""
+    if reference is None or len(stack.names) == len(headers):
+        return reference
+    name = headers[reference].name
+    if name not in stack.names:
+        raise InputError(
+            f"The reference {name} was skipped because it is unusable.", hint="choose_reference", file=name
+        )
+    return stack.names.index(name)
+
+
+def check_microscopy_options(request: Request, source: FrameSource) -> None:
+    """Refuse a channel or time point for files that have none."""
     from panfocus.io.headers import read_metadata
 
-    for option, number in (("--channel", request.channel), ("--time", request.time)):
-        if number is not None and read_metadata(source.headers[0]).acquisition is None:
+    for setting in ("channel", "time"):
+        if getattr(request, setting) is not None and read_metadata(source.headers[0]).acquisition is None:
+            path = source.headers[0].path
             raise InputError(
-                f"{option} {number}: {source.headers[0].path} is no file of a microscope; leave it out"
+                f"`{setting}` needs a microscopy file; {path} is none.", setting=setting, file=path
             )
 
 
-def check_alike(source: Source, others: Sequence[Source]) -> None:
-    """Refuse frames that are no stack, and others that do not match it one by one."""
+def check_same_size(source: FrameSource, others: Sequence[FrameSource]) -> None:
+    """Refuse frames that are no stack, and other sets that do not match it frame by frame."""
     from panfocus.io.headers import check_headers
 
-    expected = source.like_frames.shape[:3]
+    expected = source.blank_frames.shape[:3]
     for found in (source, *others):
         check_headers(found.headers)
-        n_frames, height, width = found.like_frames.shape[:3]
+        n_frames, height, width = found.blank_frames.shape[:3]
         if (n_frames, height, width) != expected:
             raise InputError(
-                f"--apply-to: {found.headers[0].name} is the first of {n_frames} frames of {width} x "
-                f"{height}, the fused ones are {expected[0]} of {expected[2]} x {expected[1]}; "
-                "needed are as many, of the same size"
+                f"`apply_to` needs {expected[0]} frames of {expected[2]} x {expected[1]}, as those that are "
+                f"fused; {found.headers[0].name} is the first of {n_frames} frames of {width} x {height}.",
+                setting="apply_to",
+                file=found.headers[0].path,
+                got=(n_frames, height, width),
+                needed=expected,
             )

@@ -1,29 +1,34 @@
-"""How a fusion will go about its work: where the frames are kept, how much memory and time it will take."""
+"""Memory plan of a fusion: where frames are stored, tile size, expected memory and time."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from panfocus.errors import NotEnoughMemoryError
-from panfocus.job.byte_size import format_size
+from panfocus.errors import InputError, NotEnoughMemoryError
 
 if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
     from panfocus.stack import Frames
 
-# Bytes, all measured. The program with its compiled code: 240 MB, on a first run 435 with the compiler.
+# Bytes, all measured. The program with its compiled code takes 240 MB; a first run with the compiler, 435 MB.
 PROGRAM = 440_000_000
-DECODING = 2.5  # frames' sizes for each that is decoded: its file, the decoder's picture, ours
-REDUCING = 2.0  # of the same, if it is then made smaller: sums of rows
-ENCODED = {"labels": 10, "confidence": 8, "depth": 8, "never_in_focus": 2}  # a map's pixel, kept and written
-REFINING = 136  # a value: the solver's image, gradients, multipliers and their transforms in float64
+DECODING = 2.5  # frame sizes per decoded frame: the file, the decoder's image and ours
+REDUCING = 2.0  # further frame sizes if the frame is then reduced: sums of rows
+ENCODED = {
+    "labels": 10,
+    "confidence": 8,
+    "depth": 8,
+    "never_in_focus": 2,
+}  # per pixel of a map, held and encoded
+REFINING = 136  # per value: the solver's image, gradients, multipliers and their transforms in float64
 
-FREE_SHARE = 4  # without --max-memory a fusion takes at most the 4th part of what is free
-# And no more than these bytes, or than tiles of so many halos take: more would hardly save time.
+FREE_SHARE = 4  # without a limit, a fusion takes at most 1/4 of the free memory,
+# and no more than these bytes, or than tiles of this many halos take: more would hardly save time.
 PLENTY, ENOUGH_HALOS = 1_340_000_000, 10
-UNKNOWN_FREE = 8_000_000_000  # where the system does not tell
+UNKNOWN_FREE = 8_000_000_000  # assumed where the system does not report its free memory
 
-# Of one core, for a megapixel of one frame of photographs with default settings: measured, about.
+# Seconds of one core per megapixel of one frame, for photographs with default settings (measured).
 SECONDS = {
     "coupled": 1.5,
     "dsift": 3.6,
@@ -34,36 +39,54 @@ SECONDS = {
     "sr-fm": 2.2,
     "sr-ksvd": 1.0,
 }
-FILE_SECONDS = 0.04  # for reading a megapixel of a frame
-# For aligning a frame, and for each of its megapixels: frames that have to be moved.
-ALIGN_SECONDS, ALIGN_MEGAPIXEL_SECONDS = 0.12, 0.135
-REFINE_SECONDS = 3.0  # for a megapixel of the picture, by one core whatever there are
+FILE_SECONDS = 0.04  # to read one megapixel of a frame
+ALIGN_SECONDS, ALIGN_MEGAPIXEL_SECONDS = 0.12, 0.135  # to align a frame, and for each of its megapixels
+REFINE_SECONDS = 3.0  # per megapixel of the image, on one core
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Decisions that change no pixel, and what they are expected to cost."""
+class MemoryPlan:
+    """Decisions that change no pixel, and their expected cost."""
 
-    in_memory: bool  # else the frames go through a scratch file
+    in_memory: bool  # otherwise the frames are stored in a scratch file
     decoded_at_once: int  # frames
     tile_memory: int  # bytes that tiles may take
-    side: int | None  # of tiles, about; None: the whole image at once
-    memory: int  # bytes at the peak, about
-    seconds: float | None  # about; None if nobody has measured
+    side: int | None  # approximate side of a tile in pixels; None: the whole image at once
+    memory: int  # expected peak in bytes
+    seconds: float | None  # expected time; None for methods without measurements
+
+
+def parse_size(text: str, setting: str = "max_memory") -> int:
+    """Return the number of bytes in a size such as 500MB, 2GB, 1.5GiB or 4096."""
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", text.strip().lower())
+    if not match:
+        raise InputError(
+            f"`{setting}` must be a size such as 500MB, 2GB or 1.5GiB, got {text!r}.",
+            setting=setting,
+            got=text,
+        )
+    number, prefix, binary = match.groups()
+    unit: int = (1024 if binary else 1000) ** (" kmgt".index(prefix or " "))
+    return int(float(number) * unit)
+
+
+def format_size(size: int) -> str:
+    """Return a size in megabytes for people."""
+    return f"{size / 1e6:,.0f} MB"
 
 
 @dataclass(frozen=True)
 class _Needs:
-    """Bytes that the steps of a fusion take, whatever is decided."""
+    """Bytes that the steps of a fusion take under any plan."""
 
-    always: int  # the program, and what its method holds
-    frames: int  # all of them, where they are held
-    decoding: int  # a frame
-    before: int  # the most that a step before the fusion takes: alignment, survey
-    result: int  # the picture, once more as its file, and the maps
+    always: int  # the program and the data of its method
+    frames: int  # all frames, where they are held
+    decoding: int  # one frame
+    before: int  # the largest step before the fusion: alignment or survey
+    result: int  # the image, its encoded file and the maps
 
     def at_peak(self, *, tiles: int, in_memory: bool, decoded_at_once: int = 1) -> int:
-        """Return the most that is taken at once, if tiles take so much."""
+        """Return the peak if tiles take this many bytes."""
         held = self.frames if in_memory else 0
         return self.always + held + max(decoded_at_once * self.decoding, self.before, self.result + tiles)
 
@@ -80,11 +103,19 @@ def make_plan(
     n_layers: int = 0,
     spans: Sequence[range] = (),
     reduced_from: int | None = None,
-) -> Plan:
-    """Plan the fusion of frames like these, blank ones will do, or say that memory does not suffice.
+) -> MemoryPlan:
+    """Plan the fusion of frames of this shape and type, or raise NotEnoughMemoryError.
 
-    `spans`: frames of each slab, if there are slabs. `reduced_from`: bytes of a frame in its file,
-    if it is made smaller when it is read.
+    Parameters
+    ----------
+    name : str
+        Name of the method, for the expected time.
+    frames : Frames
+        Frames of the right shape and type; their pixels are not read.
+    spans : sequence of range
+        The frames of each slab, if there are slabs.
+    reduced_from : int, optional
+        Bytes of a frame in its file, if frames are reduced when they are read.
     """
     from panfocus._checks import blank
     from panfocus._threads import thread_count
@@ -92,7 +123,7 @@ def make_plan(
     from panfocus.tiling import LEAST_SIDE, tile_bytes, tile_side, working_memory
 
     n_frames, height, width = frames.shape[:3]
-    # Of slabs, one is worked on at a time; then all of their pictures.
+    # One slab is processed at a time, then all slab images.
     fused = blank((max(len(spans[0]), len(spans)), *frames.shape[1:]), frames.dtype) if spans else frames
     usual, worst = method.foreseen((height, width)) if isinstance(method, Surveyor) else (method, method)
     all_maps = {*maps, *(["labels"] if spans else [])}
@@ -101,14 +132,13 @@ def make_plan(
         tiles = tile_bytes(method, fused, Tile.whole((height, width)))
         enough = least = needs.at_peak(tiles=tiles, in_memory=not spans)
     else:
-        # What the frames turn out to need is known when they have been read: too late to refuse them.
+        # The real halo is known only after reading the frames, too late to refuse them: plan for the worst.
         tiles = working_memory(worst, fused, LEAST_SIDE, halo=worst.halo, n_layers=n_layers)
         least = needs.at_peak(tiles=tiles, in_memory=False)
         large = working_memory(usual, fused, ENOUGH_HALOS * usual.halo, halo=usual.halo, n_layers=n_layers)
         enough = needs.at_peak(tiles=large, in_memory=False)
     limit = _limit(least, enough, max_memory)
-    # Frames that would take more than a quarter of the room go to the disk, from where reading them takes
-    # little: larger tiles save more.
+    # Frames above a quarter of the memory go to disk: reading them is cheap, and larger tiles save more.
     in_memory = (usual.halo is None and not spans) or (
         needs.frames <= (limit - needs.always - needs.result) // 4
         and needs.at_peak(tiles=tiles, in_memory=True) <= limit
@@ -117,13 +147,13 @@ def make_plan(
     decoded_at_once = max(1, min(thread_count(), left // needs.decoding))
     tile_memory = left - needs.result
     side = None
-    work = 1.0  # times that of the whole image at once
+    work = 1.0  # relative to processing the whole image at once
     if usual.halo is not None:
         side = tile_side(usual, fused, tile_memory, halo=usual.halo, n_layers=n_layers)
         tiles = working_memory(usual, fused, side, halo=usual.halo, n_layers=n_layers)
         work = (1 + 2 * usual.halo / side) ** 2
     n_fused = sum(map(len, spans)) + len(spans) if spans else n_frames
-    return Plan(
+    return MemoryPlan(
         in_memory=in_memory,
         decoded_at_once=decoded_at_once,
         tile_memory=tile_memory,
@@ -158,19 +188,18 @@ def _needs(
 
 
 def _limit(least: int, enough: int, max_memory: int | None) -> int:
-    """Return the bytes that may be taken, or refuse if they do not suffice."""
+    """Return the number of bytes to use, or raise NotEnoughMemoryError."""
     from panfocus._memory import free_memory
 
     free = free_memory() or UNKNOWN_FREE
-    if max_memory is None:
-        allowed, said = free, f"{format_size(free)} free; use"
-    else:
-        allowed, said = max_memory, f"{format_size(max_memory)} of --max-memory; allow more, or use"
+    allowed = free if max_memory is None else max_memory
     if least > allowed:
+        limit = "are free" if max_memory is None else "are allowed by `max_memory`"
         raise NotEnoughMemoryError(
-            f"about {format_size(least)} of memory would be needed, more than the {said} "
-            "fewer or smaller frames",
+            f"The fusion needs about {format_size(least)} of memory, but {format_size(allowed)} {limit}.",
+            hint="fewer_frames" if max_memory is None else "more_memory",
             needed=least,
+            limit=allowed,
         )
     return max(min(free // FREE_SHARE, max(PLENTY, enough)), least) if max_memory is None else max_memory
 
@@ -191,6 +220,6 @@ def _seconds(
 
 
 def _count_atoms(method: "FusionMethod") -> int:
-    """Count the atoms of all levels of a method's dictionary, if it has one."""
+    """Return the number of atoms of all levels of the method's dictionary, 0 without one."""
     dictionary = getattr(method, "dictionary", None)
     return dictionary.n_levels * dictionary.n_atoms if dictionary else 0

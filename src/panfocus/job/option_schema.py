@@ -1,4 +1,4 @@
-"""What can be set, as plain data that front ends make forms of: the methods' own fields, and the options."""
+"""Describe methods and options as plain data, from which front ends build forms."""
 
 import dataclasses
 import typing
@@ -12,10 +12,10 @@ Form = dict[str, Any]
 
 @cache
 def methods() -> list[Form]:
-    """Describe every method with its settings, the default one first."""
+    """Return every method with its settings, the default method first."""
     from panfocus.methods import DEFAULT_METHOD, method_class, method_names
 
-    def described(name: str) -> Form:
+    def describe(name: str) -> Form:
         method = method_class(name)
         summary = (method.__doc__ or "").strip().partition("\n")[0]
         return {
@@ -25,12 +25,12 @@ def methods() -> list[Form]:
             "maps": list(method.maps),
         }
 
-    return [described(name) for name in sorted(method_names(), key=lambda name: name != DEFAULT_METHOD)]
+    return [describe(name) for name in sorted(method_names(), key=lambda name: name != DEFAULT_METHOD)]
 
 
 @cache
 def options() -> list[Form]:
-    """Describe the options of a fusion that a form offers, in the words of the command line."""
+    """Return the options of a fusion that a form offers, with the help texts of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.registration import BORDERS, CHOICES
@@ -44,14 +44,14 @@ def options() -> list[Form]:
         "refine_strength": {"min": 0},
         "slabs": {},
         "step": {},
-        "max_memory": {},
+        "max_memory": {"kind": "text"},
     }
-    kinds, given = typing.get_type_hints(Request), {f.name: f for f in dataclasses.fields(Request)}
+    kinds, fields = typing.get_type_hints(Request), {f.name: f for f in dataclasses.fields(Request)}
     return [
         {
             "name": name,
             "kind": "choice" if "choices" in limit else _kind(kinds[name]),
-            "default": given[name].default,
+            "default": fields[name].default,
             "help": HELP[name],
             **limit,
         }
@@ -65,7 +65,7 @@ def _fields_of(method: Any) -> list[Form]:
 
 
 def _field(setting: "dataclasses.Field[Any]", kind: Any) -> Form:
-    # What is made anew each time, a dictionary, is not plain data: no default means the method's own.
+    # A default that a factory makes, such as a dictionary, is not plain data; None stands for it.
     default = None if setting.default is dataclasses.MISSING else setting.default
     form = {"name": setting.name, "kind": _kind(kind), "default": default, "help": setting.metadata["help"]}
     if form["kind"] == "choice":

@@ -1,108 +1,286 @@
-"""A request that has been checked, as far as can be without reading pixels: what there is to do, and how."""
+"""Check a request and plan the work, without reading pixels."""
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import InputError, usage_errors
-from panfocus.job.alignment import find_reference
-from panfocus.job.bit_depth import written_dtype
-from panfocus.job.depth_scale import DepthScale
-from panfocus.job.inputs import Source, check_alike, check_chosen, find_source
-from panfocus.job.memory_plan import ENCODED, Plan, make_plan
-from panfocus.job.options import Options, checked_options
+from panfocus.errors import FileError, InputError, Notice, usage_errors, warnings_as_notes
+from panfocus.job.inputs import (
+    FrameSource,
+    check_microscopy_options,
+    check_same_size,
+    find_frames,
+    find_reference,
+)
+from panfocus.job.memory_plan import ENCODED, MemoryPlan, make_plan
 from panfocus.job.request import Request
-from panfocus.job.retouch import read_strokes
-from panfocus.job.write_outputs import Writing
+from panfocus.job.write_outputs import DepthScale, check_bits, output_dtype
 
 if TYPE_CHECKING:
-    from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import FusionMethod
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.retouch import Strokes
+    from panfocus.stack import Frames
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What is known before the first frame is read."""
+    """A checked request: everything that is known before the first frame is read."""
 
     request: Request
-    source: Source
-    bad: "BadFrames"  # what is done with frames that cannot be used
-    others: list[Source]  # to which the decision is applied
-    reference: int | None  # among the headers, to which frames are aligned; None for the middle
-    spans: tuple[range, ...]  # frames of each slab; none without slabs
     method_name: str
     method: "FusionMethod"
-    method_options: dict[str, Any]
-    refinement: dict[str, Any]
-    maps: list[str]  # and layers
+    source: FrameSource
+    others: list[FrameSource]  # sets of frames to which the decisions are applied
+    bad: "BadFrames"  # policy for unusable frames
+    reference: int | None  # number of the frame to which others are aligned; None: the middle
+    spans: tuple[range, ...]  # frames of each slab
+    maps: list[str]  # maps and layers to compute
     depth_scale: DepthScale
-    jpeg: "JpegSettings"
     strokes: "Strokes | None"
-    plan: Plan
+    plan: MemoryPlan
 
     @property
-    def writing(self) -> Writing:
-        """How its results are written."""
-        return Writing(
-            outputs=self.request.outputs,
-            n_slabs=len(self.spans),
-            depth_scale=self.depth_scale,
-            jpeg=self.jpeg,
-            bits=self.request.bits,
-        )
+    def warnings(self) -> list[str]:
+        """Warnings so far: files and frames that were skipped."""
+        return _warnings([self.source, *self.others], self.bad)
 
 
-def prepare(request: Request, *, force: bool, warn: Callable[[str], None], every_map: bool = False) -> Job:
-    """Check everything but the pixels, and plan the work; `warn` is told of frames that are left out.
+def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
+    """Check everything except the pixels, and plan the work.
 
-    With `every_map` the job gives all maps that its method has, and its votes, wanted in files or not.
+    With `every_map` the job computes all maps of its method and its votes, whether files need them or not.
     """
     from panfocus.io.headers import read_metadata
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.slabs import slab_spans
     from panfocus.tiling import layers_of
 
-    with usage_errors():
-        options = checked_options(request)
-        bad = BadFrames(skip=request.skip_bad, warn=warn)
-        source = find_source(request.inputs, request, warn, channel=request.channel, bad=bad)
-        if len(source.headers) < 2:
-            raise InputError(f"fusion needs at least two frames, got only {source.paths[0]}")
-        check_chosen(request, source)
-        reference = find_reference(request.reference, source.headers)
-        spans = slab_spans(len(source.headers), *options.slabs) if options.slabs else ()
-        request.outputs.check_names(len(spans))
-        others = [find_source(inputs, request, warn) for inputs in request.apply_to]
-    _check_destinations(request, [source, *others], len(spans), force=force)
-    check_alike(source, others)
-    _check_formats(request, [source, *others], reference or 0)
-    given = () if spans else layers_of(options.method)
-    maps, layers = _needed(request, options.method.maps, given, every_map=every_map)
-    plan = _planned(request, options, source, maps, n_layers=len(layers), spans=spans)
-    _check_room(request, plan, source, others)
-    return Job(
-        request=request,
-        source=source,
-        bad=bad,
-        others=others,
-        reference=reference,
-        spans=spans,
-        method_name=options.method_name,
-        method=options.method,
-        method_options=options.settings,
-        refinement=options.refinement,
-        maps=[*maps, *layers],
-        depth_scale=options.depth_scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
-        jpeg=options.jpeg,
-        strokes=read_strokes(request, source.like_frames),
-        plan=plan,
-    )
+    bad = BadFrames(skip=request.skip_bad)
+    sources: list[FrameSource] = []
+    with warnings_as_notes(lambda: _warnings(sources, bad)):
+        with usage_errors():
+            name, method = check_options(request)
+            source = find_frames(request.inputs, request, channel=request.channel, bad=bad)
+            sources.append(source)
+            if len(source.headers) == 1 and not bad.dropped:
+                raise InputError(
+                    f"Fusion needs at least two frames; {source.paths[0]} is only one.", file=source.paths[0]
+                )
+            check_microscopy_options(request, source)
+            reference = find_reference(request.reference, source.headers)
+            size = parse_slabs(request.slabs)
+            spans = slab_spans(len(source.headers), *size) if size else ()
+            request.outputs.check_names(len(spans))
+            sources += (find_frames(inputs, request) for inputs in request.apply_to)
+        _check_destinations(request, sources, len(spans), force=force)
+        check_same_size(source, sources[1:])
+        _check_formats(request, sources, reference or 0)
+        offered = () if spans else layers_of(method)
+        maps, layers = _needed_maps(request, method.maps, offered, every_map=every_map)
+        plan = _plan(request, name, method, source, maps, n_layers=len(layers), spans=spans)
+        _check_disk_space(request, plan, source, sources[1:])
+        scale = DepthScale.parse(request.step) if request.step else None
+        return Job(
+            request=request,
+            method_name=name,
+            method=method,
+            source=source,
+            others=sources[1:],
+            bad=bad,
+            reference=reference,
+            spans=spans,
+            maps=[*maps, *layers],
+            depth_scale=scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
+            strokes=read_strokes(request, source.blank_frames),
+            plan=plan,
+        )
 
 
-def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: int, *, force: bool) -> None:
-    """Refuse files that cannot be written, or would replace something to be kept."""
+def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
+    return [*(line for source in sources for line in source.skipped), *bad.warnings]
+
+
+def check_options(request: Request) -> "tuple[str, FusionMethod]":
+    """Refuse options that are wrong for any frames; return the method and its name."""
+    from panfocus._checks import one_of, whole_number
+    from panfocus.io.jpeg_webp import jpeg_settings
+    from panfocus.methods import DEFAULT_METHOD, get_method
+    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.registration import BORDERS, CHOICES
+
+    request.outputs.check_names()
+    name = DEFAULT_METHOD if request.method is None else request.method
+    method = get_method(name, **_method_settings(name, request))
+    request.outputs.check_maps(name, method.maps)
+    refine_options(request)
+    one_of("align", request.align, ("off", *CHOICES))
+    one_of("borders", request.borders, BORDERS)
+    one_of("hot_pixels", request.hot_pixels, HOT_PIXELS)
+    one_of("exposure", request.exposure, EXPOSURE)
+    check_bits(request.bits)
+    jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+    for setting, number in (("channel", request.channel), ("time", request.time)):
+        if number is not None:
+            whole_number(setting, number, at_least=1)
+    if request.step is not None:
+        DepthScale.parse(request.step)
+    parse_slabs(request.slabs)
+    _check_apply_to(request, method.maps)
+    _check_combinations(request)
+    return name, method
+
+
+def refine_options(request: Request) -> dict[str, Any]:
+    """Return the options of the refinement for `pipeline.process_stack`."""
+    strength = request.refine_strength
+    if strength is None:
+        return {"refine": request.refine}
+    if not 0 <= strength < math.inf:
+        raise InputError(
+            f"`refine_strength` must be a number of at least 0, got {strength}.",
+            setting="refine_strength",
+            got=strength,
+        )
+    return {"refine": True, "refine_strength": strength}
+
+
+def parse_slabs(text: str | None) -> tuple[int, int] | None:
+    """Return size and overlap of slabs, written as SIZE:OVERLAP."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6}):(\d{1,6})", text.strip())
+    if not match:
+        raise InputError(
+            f"`slabs` must be two whole numbers, SIZE:OVERLAP, such as 10:3; got {text!r}.",
+            setting="slabs",
+            got=text,
+        )
+    return int(match[1]), int(match[2])
+
+
+def unused_options(request: Request) -> list[Notice]:
+    """Return a notice for every option that has no effect on this request."""
+    outputs, defaults = request.outputs, Request(inputs=(), outputs=request.outputs)
+    pictures = [path for path in (outputs.image, *outputs.applied) if path]
+    no_jpeg = not any(path.suffix.lower() in (".jpg", ".jpeg") for path in pictures)
+    no_depth = not (outputs.depth or outputs.depth_colour or outputs.report)
+    return [
+        Notice(f"`{name}` has no effect: {reason}.")
+        for name, is_unused, reason in (
+            ("jpeg_quality", no_jpeg, "no JPEG is written"),
+            ("jpeg_subsampling", no_jpeg, "no JPEG is written"),
+            ("step", no_depth, "depth is not written"),
+            ("borders", request.align == "off", "the frames are not aligned"),
+        )
+        if is_unused and getattr(request, name) != getattr(defaults, name)
+    ]
+
+
+def read_strokes(request: Request, frames: "Frames") -> "Strokes | None":
+    """Read the retouching strokes of a request; refuse those that do not fit frames of this shape."""
+    from panfocus.io.atomic_files import read_json
+    from panfocus.retouch import parse_strokes
+    from panfocus.stack import colours
+
+    if (path := request.retouch) is None:
+        return None
+    data = read_json(path)
+    height, width = frames.shape[1:3]
+    with _naming_file(path):
+        strokes = parse_strokes(data)
+        strokes.check_frames(len(frames), colours(frames[0]).shape[2])
+        # Only cropping makes the image smaller than the frames, by an amount that is not known yet.
+        if (
+            request.align == "off"
+            or request.borders == "full"
+            or strokes.height > height
+            or strokes.width > width
+        ):
+            strokes.check_size(width, height)
+    return strokes
+
+
+def check_stroke_size(strokes: "Strokes", frames: "Frames", path: Path | None) -> None:
+    """Refuse strokes for an image of another size than the aligned frames."""
+    height, width = frames.shape[1:3]
+    with _naming_file(path):
+        strokes.check_size(width, height)
+
+
+@contextmanager
+def _naming_file(path: Path | None) -> Iterator[None]:
+    """Turn an InputError into a FileError that names the file."""
+    try:
+        yield
+    except InputError as error:
+        raise FileError(
+            f"{path}: {error.message}", hint=error.hint, **error.facts | {"file": path}
+        ) from error
+
+
+def _check_combinations(request: Request) -> None:
+    """Refuse options that cannot be combined."""
+    refine = request.refine or request.refine_strength is not None
+    for first, is_first, second, is_second in (
+        ("slabs", request.slabs, "confidence", request.outputs.confidence),
+        ("skip_bad", request.skip_bad, "apply_to", request.apply_to),
+        ("skip_bad", request.skip_bad, "slabs", request.slabs),
+        ("apply_to", request.apply_to, "refine", refine),
+        ("retouch", request.retouch, "preview", request.preview),
+        ("retouch", request.retouch, "apply_to", request.apply_to),
+        ("retouch", request.retouch, "skip_bad", request.skip_bad),
+    ):
+        if is_first and is_second:
+            raise InputError(f"`{first}` cannot be combined with `{second}`.", setting=first, other=second)
+
+
+def _check_apply_to(request: Request, maps: Sequence[str]) -> None:
+    n_sets, n_outputs = len(request.apply_to), len(request.outputs.applied)
+    if n_sets != n_outputs:
+        raise InputError(
+            f"`apply_to` and `apply_output` must be given equally often, got {n_sets} and {n_outputs}.",
+            setting="apply_to",
+            got=(n_sets, n_outputs),
+        )
+    if n_sets and "labels" not in maps:
+        raise InputError(
+            "`apply_to` needs a method that computes labels. Choose another method.", setting="apply_to"
+        )
+
+
+def parse_method_texts(request: Request) -> dict[str, str]:
+    """Return the settings of the method as texts by name; the dictionary is one of them."""
+    from panfocus.methods import parse_assignments
+
+    texts = parse_assignments(request.settings)
+    if "dictionary" in texts:
+        raise InputError("Choose the dictionary by `dictionary`, not by `settings`.", setting="dictionary")
+    if request.dictionary:
+        texts["dictionary"] = str(request.dictionary)
+    return texts
+
+
+def _method_settings(method: str, request: Request) -> dict[str, Any]:
+    """Return the settings of the method, converted to their types."""
+    from panfocus.methods import parse_settings, setting_names
+
+    texts = parse_method_texts(request)
+    if request.dictionary and "dictionary" not in setting_names(method):
+        raise InputError(
+            f"The method {method} takes no `dictionary`.", setting="dictionary", got=str(request.dictionary)
+        )
+    return parse_settings(method, texts)
+
+
+def _check_destinations(
+    request: Request, sources: Sequence[FrameSource], n_slabs: int, *, force: bool
+) -> None:
+    """Refuse output files that cannot be written or would overwrite something."""
     from panfocus.io.atomic_files import check_destination
 
     inputs = [path for source in sources for path in source.paths]
@@ -112,61 +290,63 @@ def _check_destinations(request: Request, sources: Sequence[Source], n_slabs: in
     request.outputs.check_steps(n_slabs, inputs, force=force)
 
 
-def _check_formats(request: Request, sources: Sequence[Source], reference: int) -> None:
-    """Refuse formats that cannot hold the pictures."""
+def _check_formats(request: Request, sources: Sequence[FrameSource], reference: int) -> None:
+    """Refuse file formats that cannot hold the images."""
     from panfocus._checks import blank
     from panfocus.io.encode import check_format
     from panfocus.io.headers import read_metadata
 
-    pictures = (request.outputs.picture, *request.outputs.applied)
-    for path, source in zip(pictures, sources, strict=True):
-        like = source.headers[0].frame.image
-        written = blank(like.shape, written_dtype(request.bits, like.dtype))
+    images = (request.outputs.picture, *request.outputs.applied)
+    for path, source in zip(images, sources, strict=True):
+        first = source.headers[0].frame.image
+        written = blank(first.shape, output_dtype(request.bits, first.dtype))
         check_format(path, written, read_metadata(source.headers[reference]))
 
 
-def _planned(
+def _plan(
     request: Request,
-    options: Options,
-    source: Source,
+    name: str,
+    method: "FusionMethod",
+    source: FrameSource,
     maps: Sequence[str],
     *,
     n_layers: int,
     spans: Sequence[range],
-) -> Plan:
+) -> MemoryPlan:
     return make_plan(
-        options.method_name,
-        options.method,
-        source.like_frames,
+        name,
+        method,
+        source.blank_frames,
         maps=[kept for kept in maps if kept in ENCODED],
-        refine=options.refinement["refine"],
+        refine=refine_options(request)["refine"],
         align=request.align != "off",
-        max_memory=options.max_memory,
+        max_memory=request.max_memory,
         n_layers=n_layers,
         spans=spans,
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
 
 
-def _check_room(request: Request, plan: Plan, source: Source, others: Sequence[Source]) -> None:
-    """Refuse frames that the disk has no room for while they are worked on."""
+def _check_disk_space(
+    request: Request, plan: MemoryPlan, source: FrameSource, others: Sequence[FrameSource]
+) -> None:
+    """Refuse frames that do not fit on the scratch disk."""
     from panfocus.io.disk_array import check_room
 
-    on_disk = 0 if plan.in_memory else source.like_frames.nbytes
-    on_disk += max((other.like_frames.nbytes for other in others), default=0)  # one set after the other
+    on_disk = 0 if plan.in_memory else source.blank_frames.nbytes
+    on_disk += max((other.blank_frames.nbytes for other in others), default=0)  # one set at a time
     if on_disk:
-        check_room(on_disk * (1 if request.align == "off" else 2))  # and once more, aligned
+        check_room(on_disk * (1 if request.align == "off" else 2))  # aligned frames take the same again
 
 
-def _needed(
+def _needed_maps(
     request: Request, maps: Sequence[str], layers: Sequence[str], *, every_map: bool
 ) -> tuple[list[str], list[str]]:
-    """Choose, of the maps and layers that a method gives, those that the outputs are made of."""
-    outputs = request.outputs
-    needed = outputs.maps()
+    """Return the maps and layers of the method that the outputs need."""
+    needed = request.outputs.maps()
     if request.apply_to:
         needed |= {"votes"} if "votes" in layers else {"labels"}
-    if outputs.steps:
+    if request.outputs.steps:
         needed |= {*maps, *layers}
     if every_map:
         needed |= {*maps, "votes"}

@@ -1,23 +1,146 @@
-"""What a fusion is asked for: the options as they were given, as plain data that a report can hold."""
+"""A request for a fusion: inputs, options and output files, as plain data that a report can hold."""
 
 import dataclasses
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from panfocus.job.outputs import Outputs
+from panfocus.errors import FileError, InputError, UsageError
+
+# The map of the method that each output shows.
+_MAP_OF = {
+    "labels": "labels",
+    "confidence": "confidence",
+    "depth": "depth",
+    "depth_colour": "depth",
+    "never_in_focus": "never_in_focus",
+    "sweep": "depth",
+}
 
 
-def _option(default: Any, text: str) -> Any:
-    """Give an option its default and the text that the command line and the page explain it with."""
-    return field(default=default, metadata={"help": text})
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Output files of a fusion; None for those that are not wanted."""
+
+    image: Path | None = None
+    labels: Path | None = None
+    confidence: Path | None = None
+    depth: Path | None = None
+    depth_colour: Path | None = None
+    never_in_focus: Path | None = None
+    sweep: Path | None = None
+    applied: tuple[Path, ...] = ()  # one for each set of other frames
+    steps: Path | None = None  # a folder
+    report: Path | None = None
+
+    @property
+    def picture(self) -> Path:
+        """Path of the fused image, which every fusion writes."""
+        if self.image is None:
+            raise UsageError("The output file is missing.", hint="name_output", setting="output")
+        return self.image
+
+    def files(self, n_slabs: int = 0) -> dict[str, Path]:
+        """Return the files by kind, the report last."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        single = {kind: path for kind, path in every.items() if isinstance(path, Path) and kind != "steps"}
+        others = {f"applied {i}": path for i, path in enumerate(self.applied, start=1)}
+        digits = max(2, len(str(n_slabs)))
+        slabs = {
+            f"slab {i}": self.picture.with_name(f"{self.picture.stem}-slab-{i:0{digits}}.tif")
+            for i in range(1, n_slabs + 1)
+        }
+        report = {"report": single.pop("report")} if self.report else {}
+        return single | slabs | others | report
+
+    def at(self, place: Callable[[Path], Path]) -> "Outputs":
+        """Return the same outputs with every path replaced by `place(path)`."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        placed: dict[str, Any] = {kind: place(path) for kind, path in every.items() if isinstance(path, Path)}
+        return dataclasses.replace(self, applied=tuple(map(place, self.applied)), **placed)
+
+    def maps(self) -> set[str]:
+        """Return the maps of the method that the outputs show."""
+        return {_MAP_OF[kind] for kind in self.files() if kind in _MAP_OF}
+
+    def check_names(self, n_slabs: int = 0) -> None:
+        """Refuse file names whose suffix is no format for the output, and names that occur twice."""
+        from panfocus.io.atomic_files import check_suffix
+        from panfocus.io.encode import (
+            ANIMATION_SUFFIXES,
+            CONFIDENCE_SUFFIXES,
+            DEPTH_SUFFIXES,
+            IMAGE_SUFFIXES,
+            LABEL_SUFFIXES,
+            MASK_SUFFIXES,
+        )
+
+        suffixes = {
+            "labels": LABEL_SUFFIXES,
+            "confidence": CONFIDENCE_SUFFIXES,
+            "depth": DEPTH_SUFFIXES,
+            "depth_colour": (".png",),
+            "never_in_focus": MASK_SUFFIXES,
+            "sweep": ANIMATION_SUFFIXES,
+            "report": (".json",),
+        }
+        files = self.files(n_slabs)
+        check_suffix(self.picture, IMAGE_SUFFIXES)
+        for kind, path in files.items():
+            check_suffix(path, suffixes.get(kind, IMAGE_SUFFIXES))
+        places: set[str] = set()
+        for path in files.values():
+            place = os.path.realpath(path)
+            if place in places:
+                raise InputError(f"{path}: two outputs have this name. Give each output its own.", file=path)
+            places.add(place)
+
+    def check_maps(self, method: str, maps: Sequence[str]) -> None:
+        """Refuse outputs of maps that the method does not compute."""
+        for kind in self.files():
+            if kind in _MAP_OF and (needed := _MAP_OF[kind]) not in maps:
+                name = needed.replace("_", " ")
+                raise InputError(
+                    f"The method {method} computes no {name} map. Remove `{kind}`.",
+                    setting=kind,
+                    method=method,
+                )
+
+    def check_steps(self, n_slabs: int, inputs: Iterable[Path], *, force: bool) -> None:
+        """Refuse a folder for pictures of the steps that is not empty or holds inputs or other outputs."""
+        from panfocus.io.atomic_files import trial_folder
+
+        if self.steps is None:
+            return
+        for path in (*inputs, *self.files(n_slabs).values()):
+            # Compare with and without following symbolic links.
+            if self.steps.resolve() in (path.parent.resolve(), path.resolve().parent):
+                raise FileError(
+                    f"{path} is in {self.steps}. Choose an empty folder for `save_steps`.", file=path
+                )
+        if self.steps.is_dir() and any(self.steps.iterdir()) and not force:
+            raise FileError(f"{self.steps}: the folder is not empty.", hint="overwrite", file=self.steps)
+        with trial_folder(self.steps):
+            pass
+
+    def names(self, n_slabs: int = 0) -> str:
+        """Return a list of the files for people."""
+        files = list(map(str, self.files(n_slabs).values()))
+        return ", ".join([*files, f"pictures of the steps in {self.steps}"] if self.steps else files)
+
+
+def _option(default: Any, help_text: str) -> Any:
+    """Define an option with the help text that the command line and the page show."""
+    return field(default=default, metadata={"help": help_text})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One field for each option of `panfocus fuse` that has a say in its results.
+    """One field for each option of `panfocus fuse` that affects its results.
 
-    Fields are texts, numbers, truth values, paths, and tuples of them: reports hold them.
+    Fields are texts, numbers, booleans, paths, and tuples of them, so that a report can hold them.
     """
 
     inputs: tuple[str, ...]
@@ -25,43 +148,45 @@ class Request:
     method: str | None = None
     settings: tuple[str, ...] = ()  # NAME=VALUE
     dictionary: Path | None = None
-    hot_pixels: str = _option("auto", "Repair pixels that are not the scene's: auto, on (in pairs too), off.")
+    hot_pixels: str = _option("auto", "Repair hot pixels: auto, on (both kinds in pairs too) or off.")
     align: str = _option(
-        "auto", "auto, off, shift, similarity, affine or homography; auto takes the simplest that fits."
+        "auto", "auto, off, shift, similarity, affine or homography; auto chooses the simplest that fits."
     )
     reference: str | None = _option(
-        None, "Frame that others are aligned to: its file's name, or number from 0; by default the middle."
+        None,
+        "Frame to which the others are aligned: its file name, or its number from 0; default: the middle.",
     )
     borders: str = _option(
         "full",
-        "full: the whole reference frame; borders that a frame lacks come from its neighbours. "
-        "crop: only the area that all frames show.",
+        "full: keep the whole reference frame and fill missing borders from neighbouring frames; "
+        "crop: keep only what all aligned frames show.",
     )
-    exposure: str = _option("auto", "Correct frames of other brightness or colour: auto, off.")
+    exposure: str = _option("auto", "Correct frames of different brightness or colour: auto or off.")
     refine: bool = _option(False, "Smooth the fused image by total variation.")
     refine_strength: float | None = _option(
-        None, "How much to smooth, on unit-range values: larger is smoother. Implies --refine."
+        None, "Strength of the smoothing for intensities from 0 to 1; larger is smoother. Implies refine."
     )
     slabs: str | None = _option(
-        None,
-        "Fuse overlapping parts of so many frames, then those; each is written beside the output.",
+        None, "Fuse in overlapping groups of SIZE frames, then fuse the results, which are written too."
     )  # SIZE:OVERLAP
     retouch: Path | None = None  # strokes
     preview: bool = False
-    step: str | None = _option(None, "From frame to frame, such as 5um or 0.1mm: depth is in it.")
+    step: str | None = _option(
+        None, "Distance between frames, such as 5um or 0.1mm; depth is written in this unit."
+    )
     skip_bad: bool = False
     apply_to: tuple[tuple[str, ...], ...] = ()  # inputs of other sets of frames
-    channel: int | None = None  # of microscopes' files
-    time: int | None = None
+    channel: int | None = None  # of microscopy files, from 1
+    time: int | None = None  # of microscopy files, from 1
     jpeg_quality: int = 95
     jpeg_subsampling: str = "444"
     bits: int | None = _option(
-        None, "Depth of the picture's values, 8 or 16; by default that of the frames. Less is rounded."
+        None, "Bits per value of the fused image, 8 or 16; default: as the frames. Fewer bits are rounded."
     )
     # These change no pixel.
-    max_memory: str | None = _option(
-        None, "Most memory to use, such as 2GB; by default up to a quarter of what is free."
-    )
+    max_memory: int | None = _option(
+        None, "Maximum memory, such as 2GB; default: a quarter of the free memory."
+    )  # bytes
     threads: int | None = None
 
 
@@ -69,5 +194,5 @@ HELP: dict[str, str] = {
     option.name: option.metadata["help"] for option in dataclasses.fields(Request) if option.metadata
 }
 
-# A redone run may have its own.
-FREE = ("inputs", "outputs", "max_memory", "threads")
+# Options that may differ when a run is repeated from its report.
+NOT_REPEATED = ("inputs", "outputs", "max_memory", "threads")

@@ -1,4 +1,4 @@
-"""The report of a run: enough to do it again, and doing so."""
+"""The report of a run: how to write it, and how to repeat a run from it."""
 
 import dataclasses
 import os
@@ -9,28 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError
-from panfocus.job.inputs import Source
-from panfocus.job.outputs import Outputs
+from panfocus.job.inputs import FrameSource
 from panfocus.job.prepare import Job
-from panfocus.job.request import FREE, Request
-from panfocus.job.serialization import plain, restored
+from panfocus.job.request import NOT_REPEATED, Outputs, Request
+from panfocus.job.serialization import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from panfocus.methods import FusionResult
-    from panfocus.stack import Stack
+    from panfocus.pipeline import Fusion
 
 FORMAT = 1
 
 
-def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[Path, str]") -> dict[str, Any]:
-    """Tell all that is known when the fusion is done; `digests` are those of the input files."""
+def run_report(job: Job, fusion: "Fusion", digests: "dict[Path, str]") -> dict[str, Any]:
+    """Return all facts of a finished fusion; `digests` are those of its input files, if they were taken."""
+    stack = fusion.stack
     n_frames, height, width = stack.frames.shape[:3]
     scale = job.depth_scale
     return {
         "format": FORMAT,
-        **result.report,
+        **fusion.result.report,
         "versions": versions(),
-        "request": plain(
+        "request": to_plain(
             dataclasses.replace(
                 job.request, reference=_reference(job), outputs=job.request.outputs.at(Path.absolute)
             )
@@ -47,19 +46,19 @@ def report_of(job: Job, stack: "Stack", result: "FusionResult", digests: "dict[P
             "unit": scale.unit,
             "per_level_of_16_bit": scale.level(n_frames),
         },
-        "warnings": [line for source in (job.source, *job.others) for line in source.left_out]
-        + list(stack.notices),
+        "warnings": [line for source in (job.source, *job.others) for line in source.skipped]
+        + [str(notice) for notice in stack.notices],
         "dropped": job.bad.report(),
     }
 
 
 def input_digests(job: Job) -> dict[Path, str]:
-    """Digest every file that the result depends on."""
+    """Return the SHA-256 digest of every file that the result depends on."""
     from panfocus._threads import map_blocks
     from panfocus.io.atomic_files import digest
 
-    paths = [path for source in (job.source, *job.others) for path in source.used]
-    if job.request.dictionary and job.request.dictionary.exists():  # else one that is shipped, by its name
+    paths = [path for source in (job.source, *job.others) for path in source.used_paths]
+    if job.request.dictionary and job.request.dictionary.exists():  # else the name of a shipped one
         paths.append(job.request.dictionary)
     if job.request.retouch:
         paths.append(job.request.retouch)
@@ -68,7 +67,7 @@ def input_digests(job: Job) -> dict[Path, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what computes the result."""
+    """Return the versions of panfocus and of the libraries that affect the result."""
     from importlib.metadata import version
 
     libraries = ("panfocus", "numpy", "scipy", "numba", "pillow", "tifffile", "imagecodecs", "PyWavelets")
@@ -80,51 +79,57 @@ def versions() -> dict[str, str]:
     }
 
 
-def redone(path: Path, given: Request) -> tuple[Request, list[str]]:
-    """Return the request that a report tells of, if its inputs are still the same, and warnings.
+def repeat_request(path: Path, given: Request) -> tuple[Request, list[str]]:
+    """Return the request of a report, if its inputs have not changed, and notices.
 
-    What is `given` beside it may name other outputs, which take the place of the report's, and may say what
-    changes no pixel.
+    `given` may name other outputs, which replace those of the report, and options that change no pixel.
     """
     from panfocus.io.atomic_files import read_json
 
-    _check_beside(given)
+    _check_given(given)
     report = read_json(path)
     if isinstance(report, dict) and "decisions" in report:
         raise FileError(
-            f"{path}: it tells of a store, and what is too large to digest is not done again from a report; "
-            "type its command again: the settings are in the report"
+            f"{path}: runs on stores cannot be repeated from a report. Repeat the command; its settings "
+            "are in the report.",
+            file=path,
         )
     try:
         if report["format"] > FORMAT:
-            raise FileError(f"{path}: written by a newer panfocus; update this one")
+            raise FileError(f"{path}: written by a newer version of panfocus. Update panfocus.", file=path)
         files = [entry for entry in _every_file(report) if entry is not None]
         moved = _follow_moved(path, files)
         digests: dict[str, str] = {entry["path"]: entry["sha256"] for entry in files}
         request = _request_again(path, report, given, moved)
-        said = [*_differences(report["versions"])]
+        notices = [*_version_notices(report["versions"])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{path}: not a report of panfocus fuse, or damaged") from error
+        raise FileError(f"{path}: not a report of a fusion, or damaged.", file=path) from error
     _check_digests(path, digests)
     if moved:
-        found = f"{len(moved)} of {len(digests)} files were not where the report has them, but beside it"
-        said.insert(0, found)
-    return request, said
+        notices.insert(
+            0, f"{len(moved)} of {len(digests)} files have moved and were found next to the report."
+        )
+    return request, notices
 
 
-def _check_beside(given: Request) -> None:
-    """Refuse what has no say beside a report."""
+def _check_given(given: Request) -> None:
+    """Refuse options that cannot be combined with a report."""
     if given.inputs:
-        raise InputError("--from-report has its own inputs; leave INPUT out")
+        raise InputError("`from_report` cannot be combined with `inputs`.", setting="from_report")
     defaults = Request(inputs=(), outputs=given.outputs)
     for field in dataclasses.fields(Request):
-        if field.name not in FREE and getattr(given, field.name) != getattr(defaults, field.name):
+        if field.name not in NOT_REPEATED and getattr(given, field.name) != getattr(defaults, field.name):
             raise InputError(
-                "--from-report runs with the settings of the report; "
-                f"leave out --{field.name.replace('_', '-').replace('settings', 'set')}"
+                f"`from_report` cannot be combined with `{field.name}`: the report has the settings.",
+                setting="from_report",
+                other=field.name,
             )
     if given.outputs != Outputs() and given.outputs.image is None:
-        raise InputError("--from-report with other outputs than the report's: name the picture too, by -o")
+        raise InputError(
+            "`from_report` with other outputs needs the name of the fused image.",
+            hint="name_output",
+            setting="output",
+        )
 
 
 def _every_file(report: Any) -> Iterator[dict[str, str] | None]:
@@ -134,7 +139,7 @@ def _every_file(report: Any) -> Iterator[dict[str, str] | None]:
 
 
 def _request_again(path: Path, report: Any, given: Request, moved: dict[str, str]) -> Request:
-    request: Request = restored(report["request"])
+    request: Request = from_plain(report["request"])
     dictionary, retouch = report["dictionary"], report.get("retouch")
     return dataclasses.replace(
         request,
@@ -150,7 +155,7 @@ def _request_again(path: Path, report: Any, given: Request, moved: dict[str, str
 
 
 def _follow_moved(report: Path, files: Iterable[dict[str, str]]) -> dict[str, str]:
-    """Let files that are gone, but lie as they did from the report, be those; return old and new paths."""
+    """Find missing files relative to the report, and return their old and new paths."""
     moved = {}
     for entry in files:
         before = Path(entry["path"])
@@ -162,24 +167,24 @@ def _follow_moved(report: Path, files: Iterable[dict[str, str]]) -> dict[str, st
 
 
 def _outputs_again(report: Path, outputs: Outputs) -> Outputs:
-    """Return where a run's files are written again: where they were, or lay as seen from a moved report."""
+    """Return where the outputs are written again: at their old places, or relative to a moved report."""
     now, before = report.absolute(), outputs.report
 
     def place(path: Path) -> Path:
-        if before is None or not path.is_absolute():  # a page's report names files that are saved beside it
+        if before is None or not path.is_absolute():  # reports of the page name files next to them
             return now.parent / path
         if before.exists() and before.samefile(now):
             return path
         try:
             return Path(os.path.normpath(now.parent / os.path.relpath(path, before.parent)))
-        except ValueError:  # on another drive of Windows
+        except ValueError:  # another drive on Windows
             return path
 
     return outputs.at(place)
 
 
 def _moved_reference(reference: str | None, moved: dict[str, str]) -> str | None:
-    """Return the name of a frame, which begins with its file's path, with the file's new path."""
+    """Return the name of a frame, which begins with the path of its file, with the new path."""
     for before, now in moved.items():
         if reference is not None and (reference == before or reference.startswith(f"{before},")):
             return now + reference.removeprefix(before)
@@ -191,35 +196,38 @@ def _check_digests(report: Path, digests: dict[str, str]) -> None:
 
     for path, before in digests.items():
         if digest(Path(path)) != before:
-            raise FileError(f"{path} has changed since {report} was written; restore it, or fuse anew")
+            raise FileError(
+                f"{path} has changed since {report} was written. Restore it, or fuse without the report.",
+                file=path,
+            )
 
 
-def _differences(before: dict[str, str]) -> Iterator[str]:
+def _version_notices(before: dict[str, str]) -> Iterator[str]:
     now = versions()
     changed = [
-        f"{name} {now[name]} (then {before.get(name, 'none')})"
+        f"{name} {now[name]} (was {before.get(name, 'not installed')})"
         for name in now
         if now[name] != before.get(name)
     ]
     if changed:
-        yield f"Other versions than in the report, so the result may differ in places: {', '.join(changed)}"
+        yield f"Versions differ from those of the report, so the result may differ: {', '.join(changed)}."
 
 
 def _reference(job: Job) -> str | None:
-    """Return how the reference is named where inputs are: by whole paths. A number stays one."""
-    typed = job.request.reference
-    if typed is None or job.reference is None or typed.isdecimal():
-        return typed
+    """Return the name of the reference with the full path of its file; a number stays a number."""
+    name = job.request.reference
+    if name is None or job.reference is None or name.isdecimal():
+        return name
     header = job.source.headers[job.reference]
     return header.name.replace(str(header.path), str(header.path.absolute()), 1)
 
 
-def _files(job: Job, source: Source, digests: dict[Path, str]) -> list[dict[str, Any]]:
+def _files(job: Job, source: FrameSource, digests: dict[Path, str]) -> list[dict[str, Any]]:
     entries = []
-    times_given = Counter(source.used)
+    times_given = Counter(source.used_paths)
     n_frames = Counter(header.path for header in source.headers)
     size = {header.path: header.frame.image.shape[:2] for header in source.headers}
-    for path in source.used:
+    for path in source.used_paths:
         height, width = size[path]
         entries.append(
             {
@@ -238,11 +246,11 @@ def _file_if_any(job: Job, path: Path | None, digests: dict[Path, str]) -> dict[
 
 
 def _file(job: Job, path: Path, digests: dict[Path, str]) -> dict[str, str]:
-    """Tell where a file is, also as seen from the report, with which it may be moved."""
+    """Return where a file is, also relative to the report, with which it may be moved."""
     report = job.request.outputs.report
     try:
         seen = Path(os.path.relpath(path, report.parent if report else None)).as_posix()
-    except ValueError:  # on another drive of Windows
+    except ValueError:  # another drive on Windows
         seen = path.name
     return {"path": str(path.absolute()), "from_report": seen, "sha256": digests[path]}
 

@@ -1,105 +1,225 @@
-"""A fusion from files to files, in its order: check, fuse, write."""
+"""Run a fusion from files to files: check, read, process, write. `run` returns what was done."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.job.apply_to import Applied, applied_contents
-from panfocus.job.fusion import Fusion, carried_out, timed
-from panfocus.job.listener import Listener
-from panfocus.job.messages import describe, summarise
-from panfocus.job.prepare import Job, prepare
+from panfocus._progress import Progress, Watch, silent, unwatched
+from panfocus.errors import Notice, warnings_as_notes
+from panfocus.job.apply_to import apply_to_others
+from panfocus.job.inputs import FrameSource, reference_among
+from panfocus.job.prepare import Job, check_stroke_size, parse_slabs, prepare, refine_options
 from panfocus.job.request import Request
-from panfocus.job.run_report import report_of
-from panfocus.job.write_outputs import Writing, contents_of
+from panfocus.job.run_report import input_digests, run_report
+from panfocus.job.summary import describe_job, summarize
+from panfocus.job.write_outputs import (
+    file_kinds,
+    output_contents,
+    output_notices,
+    step_contents,
+    write_outputs,
+)
 
 if TYPE_CHECKING:
-    from panfocus.io.atomic_files import Content
-    from panfocus.methods import FusionResult
-    from panfocus.stack import Frames
+    import numpy as np
 
-Beside = Callable[[Job, Fusion], "dict[Path, Content]"]
+    from panfocus.io.atomic_files import Content
+    from panfocus.pipeline import Fusion
+    from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.stack import Stack
+
+ExtraFiles = Callable[[Job, "Fusion"], "dict[Path, Content]"]
+
+
+@dataclass(frozen=True, eq=False)
+class JobResult:
+    """What a run did.
+
+    Attributes
+    ----------
+    job : Job
+        The checked request.
+    warnings : tuple of str
+        Files and frames that were skipped.
+    summary : tuple of Notice or str
+        Lines for people: notices and what was done, or, after a dry run, what would be done.
+    report : dict
+        Facts of the run, as plain data; empty after a dry run.
+    files : tuple of Path
+        The files that were written.
+    shape : tuple of int
+        Number, height and width of the fused frames.
+    """
+
+    job: Job
+    warnings: tuple[str, ...]
+    summary: tuple[Notice | str, ...]
+    report: dict[str, Any] = dataclasses.field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 def run(
-    request: Request, listener: Listener, *, force: bool, dry_run: bool, beside: Beside | None = None
-) -> None:
-    """Do what is asked for, or only say what would be done.
+    request: Request,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    progress: Progress = silent,
+    before_commit: Callable[[], None] = lambda: None,
+    extra_files: ExtraFiles | None = None,
+) -> JobResult:
+    """Run a fusion from files to files.
 
-    `beside(job, fusion)` returns files to be written with the results, all or none.
+    Parameters
+    ----------
+    force : bool
+        Overwrite existing files.
+    dry_run : bool
+        Check everything and describe the work, but write nothing.
+    progress : callable
+        Called as `progress(stage, done)`; it may raise to cancel the run.
+    before_commit : callable
+        Called when all files are written under temporary names, before they replace anything.
+    extra_files : callable, optional
+        Called as `extra_files(job, fusion)`; returns further files to write with the outputs, all or none.
     """
     from panfocus._threads import limit_threads
     from panfocus.io.atomic_files import create_folder
+    from panfocus.pipeline import timed
 
     times: dict[str, float] = {}
-    applied: list[Applied] = []
     with limit_threads(request.threads):
         with timed(times, "check"):
-            job = prepare(request, force=force, warn=listener.warn)
+            job = prepare(request, force=force)
         if dry_run:
-            describe(listener, job)
-            return
-        with carried_out(job, listener) as fusion, ExitStack() as folder:
+            return JobResult(job, tuple(job.warnings), tuple(describe_job(job)))
+        with (
+            warnings_as_notes(lambda: job.warnings),
+            fused(job, progress) as (fusion, digests),
+            ExitStack() as scratch,
+        ):
             stack, result = fusion.stack, fusion.result
-            times |= fusion.times
+            applied = apply_to_others(job, fusion, scratch, progress)
             with timed(times, "encode"):
-                contents = contents_of(job.writing, result, stack, fusion.slabs)
-                contents |= applied_contents(job, fusion, listener, applied)
+                contents = output_contents(request, result, stack, fusion.slabs, job.depth_scale)
+                contents |= {other.path: other.content for other in applied}
                 if request.outputs.steps:
-                    folder.enter_context(create_folder(request.outputs.steps))
-                    contents |= _step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
-                if beside:
-                    contents |= beside(job, fusion)
-            report = report_of(job, stack, result, fusion.digests) if request.outputs.report else {}
-            write_results(job.writing, contents, report, times, listener, applied=applied, force=force)
-    summarise(listener, job, stack, result.report, applied)
-    listener.say(f"wrote {request.outputs.names(len(job.spans))}")
+                    scratch.enter_context(create_folder(request.outputs.steps))
+                    contents |= step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
+                if extra_files:
+                    contents |= extra_files(job, fusion)
+            times = times | fusion.times
+            report = run_report(job, fusion, digests) | {
+                "applied": [other.report() for other in applied],
+                "times": times,
+            }
+            write_outputs(
+                request,
+                contents,
+                report if request.outputs.report else None,
+                kinds=file_kinds(request, len(job.spans)),
+                before_commit=before_commit,
+                force=force,
+            )
+            lines = summarize(job, stack, result.report, applied)
+            shape = fusion.frames.shape[:3]
+    return JobResult(job, tuple(job.warnings), tuple(lines), report, tuple(contents), shape)
 
 
-def _step_contents(
-    folder: Path, frames: "Frames", result: "FusionResult", slabs: "Frames | None"
-) -> "dict[Path, Content]":
-    from panfocus.io.png import encode_png
-    from panfocus.show.steps import step_pictures
+@contextmanager
+def fused(
+    job: Job, progress: Progress, *, watch: Watch = unwatched
+) -> "Iterator[tuple[Fusion, dict[Path, str]]]":
+    """Read and process the frames of a job; yield the fusion and the digests of its input files.
 
-    pictures = step_pictures(frames, result, slabs)
-    return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
-
-
-def write_results(
-    writing: Writing,
-    contents: "dict[Path, Content]",
-    report: Mapping[str, Any],
-    times: dict[str, float],
-    listener: Listener,
-    *,
-    force: bool,
-    applied: Sequence[Applied] = (),
-    named: Callable[[Path], Path] = Path.absolute,
-    beside: Mapping[Path, str] | None = None,
-) -> None:
-    """Write all files, the report last: it tells of the others, and of `applied` sets what is known then.
-
-    `named(path)` is how it names a file; `beside` tells the kinds of files that are no outputs by themselves.
+    Frames and layers that do not fit into memory are on disk until the block ends.
     """
-    from panfocus.io.atomic_files import write_files
-    from panfocus.io.encode import encode_json
+    from panfocus.pipeline import process_stack, timed
+    from panfocus.retouch import painted
 
-    started = time.perf_counter()
-    kinds = {path: kind for kind, path in writing.outputs.files(writing.n_slabs).items()} | dict(beside or {})
-    written: list[dict[str, Any]] = []
+    request = job.request
+    times: dict[str, float] = {}
+    with ExitStack() as scratch:
+        with timed(times, "read"):
+            stack = read_frames(
+                job.source,
+                scratch,
+                progress,
+                in_memory=job.plan.in_memory,
+                at_once=job.plan.decoded_at_once,
+                reference=job.reference or 0,
+                bad=job.bad,
+            )
+            lost = output_notices(request.outputs.picture, stack, request.bits)
+            stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
+            # Now, because files may change while the frames are processed.
+            digests = input_digests(job) if request.outputs.report else {}
+        fusion = process_stack(
+            stack,
+            job.method,
+            method_name=job.method_name,
+            align=request.align,
+            reference=reference_among(job.reference, job.source.headers, stack),
+            borders=request.borders,
+            hot_pixels=request.hot_pixels,
+            exposure=request.exposure,
+            slab_size=parse_slabs(request.slabs),
+            maps=job.maps,
+            threads=request.threads,
+            max_memory=job.plan.tile_memory,
+            allocate=allocator(scratch),
+            overwrite=True,
+            bad=job.bad,
+            progress=progress,
+            watch=watch,
+            **refine_options(request),
+        )
+        result = fusion.result
+        if job.strokes:
+            check_stroke_size(job.strokes, fusion.frames, request.retouch)
+            with timed(times, "retouch"):
+                image = painted(result.image, fusion.frames, job.strokes.strokes)
+                result = dataclasses.replace(result, image=image)
+        yield dataclasses.replace(fusion, result=result, times=times | fusion.times), digests
 
-    def tell(path: Path, digest: str, size: int) -> None:
-        kind, where = kinds.get(path, "step"), str(named(path))
-        written.append({"kind": kind, "path": where, "sha256": digest, "bytes": size})
 
-    def write_report(file: Any) -> None:
-        times["write"] = round(time.perf_counter() - started, 3)
-        told = [of_set.report() for of_set in applied]
-        file.write(encode_json({**report, "applied": told, "times": times, "outputs": written}))
+def allocator(scratch: ExitStack) -> Callable[[tuple[int, ...], "np.dtype[Any]"], Any]:
+    """Return a function that allocates arrays in scratch files, which `scratch` closes."""
+    import numpy as np
 
-    if writing.outputs.report:
-        contents[writing.outputs.report] = write_report
-    write_files(contents, force=force, ready=listener.finish, written=tell if report else None)
+    from panfocus.io.disk_array import scratch_frames
+
+    def allocate(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
+        return scratch.enter_context(scratch_frames(shape, np.dtype(dtype)))
+
+    return allocate
+
+
+def read_frames(
+    source: FrameSource,
+    scratch: ExitStack,
+    progress: Progress,
+    *,
+    in_memory: bool,
+    at_once: int,
+    reference: int = 0,
+    bad: "BadFrames | None" = None,
+) -> "Stack":
+    """Decode frames into memory or a scratch file; metadata are those of the `reference` frame."""
+    import numpy as np
+
+    from panfocus.io.read_stack import read_into
+
+    blank = source.blank_frames
+    return read_into(
+        np.empty(blank.shape, blank.dtype) if in_memory else allocator(scratch)(blank.shape, blank.dtype),
+        source.headers,
+        at_once=at_once,
+        reference=reference,
+        reduce=source.reduce,
+        progress=silent if in_memory else progress,
+        bad=bad,
+    )

@@ -1,4 +1,4 @@
-"""Training data of a dictionary from files, and what is said of the learning."""
+"""Training data for dictionary learning: regions of image files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from panfocus._intensity import FloatArray
     from panfocus.dictionary.learning import Round
 
-    Levels = list[list[FloatArray]]  # for each grade of focus, sharpest first, the same scenes
+    Levels = list[list[FloatArray]]  # the same scenes at each focus level, sharpest first
 
-# What the settings of learning mean, for the command line and for forms.
+# Help texts of the settings, for the command line and for forms.
 HELP = {
-    "patch_size": "Side of the patches, in pixels.",
-    "atoms": "Atoms of each level.",
-    "max_atoms": "Most atoms in the code of one patch.",
-    "rounds": "Coding steps.",
-    "samples": "Patches drawn at random from all pictures.",
+    "patch_size": "Side of a patch, in pixels.",
+    "atoms": "Number of atoms per focus level.",
+    "max_atoms": "Maximum number of atoms in the code of a patch.",
+    "rounds": "Number of learning rounds.",
+    "samples": "Number of patches drawn at random from all images.",
     "seed": "The same seed gives the same dictionary.",
 }
 
 
 def cut_regions(regions: Path, patch_size: int) -> "tuple[Levels, str]":
-    """Read the rectangles that a TOML file lists, in grey; return also what they are, in words."""
+    """Read the regions listed in a TOML file, in grey; return them and a description."""
     from panfocus.decide.gray import to_gray
     from panfocus.io.regions import read_regions
 
@@ -35,15 +35,16 @@ def cut_regions(regions: Path, patch_size: int) -> "tuple[Levels, str]":
 
 
 def check_holds_patch(image: "FloatArray", name: str, patch_size: int) -> None:
-    """Refuse a picture that is smaller than a patch."""
+    """Refuse an image that is smaller than a patch."""
     height, width = image.shape
     if min(height, width) < patch_size:
         raise FileError(
-            f"{name}: {width} x {height} pixels are less than a patch of {patch_size} x {patch_size}"
+            f"{name}: {width} x {height} pixels are fewer than a patch of {patch_size} x {patch_size}.",
+            file=name,
         )
 
 
-def said_course(history: "Sequence[Round]") -> str:
-    """Say how the error fell."""
+def describe_learning(history: "Sequence[Round]") -> str:
+    """Return how the error decreased."""
     first, last = history[0].objective, history[-1].objective
-    return f"mean squared error {first:.4f} after the first round, {last:.4f} after the last"
+    return f"Mean squared error: {first:.4f} after the first round, {last:.4f} after the last."

@@ -3,7 +3,6 @@
 from panfocus.methods._method import (
     DEFAULT_METHOD,
     FusionMethod,
-    FusionResult,
     Layered,
     Surveyor,
     get_method,
@@ -18,7 +17,6 @@ from panfocus.methods._tile import Region, Tile, cover, largest, within
 __all__ = [
     "DEFAULT_METHOD",
     "FusionMethod",
-    "FusionResult",
     "Layered",
     "Region",
     "Surveyor",

@@ -12,10 +12,10 @@ from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.decide import majority
 from panfocus.decide.compose import by_votes, sum_in_any_order
 from panfocus.decide.patches import add_patches, centred_patches, patch_means
-from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import Choice, choose_frames, in_blocks
 from panfocus.methods._sparse import SparseMethod
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 from panfocus.sparse import Pursuit
 
 Reconstruct = Literal["pixels", "codes"]

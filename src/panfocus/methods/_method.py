@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 from panfocus.stack import Frames
 
 DEFAULT_METHOD = "panfocus"
@@ -31,40 +29,6 @@ _BUILT_IN = {
     "sr-fm": "panfocus.methods.sr_fm:SrFm",
     "sr-ksvd": "panfocus.methods.sr_ksvd:SrKsvd",
 }
-
-
-@dataclass(frozen=True)
-class FusionResult:
-    """A fused image and what is known about it; None where a method does not know.
-
-    Attributes
-    ----------
-    image : ndarray (h, w) or (h, w, c)
-        The fused picture, in the dtype and range of the frames.
-    labels : ndarray of int (h, w), optional
-        The frame that is sharpest here, counted from 0. A pixel that is blended may have more of another.
-    confidence : ndarray of float32 (h, w), optional
-        How sure the label is, from 0 to 1; what it measures is the method's to say.
-    depth : ndarray of float32 (h, w), optional
-        Where in the stack each pixel is sharpest, in frames, between frames too.
-    never_in_focus : ndarray of bool (h, w), optional
-        Places that are sharp in no frame.
-    votes : ndarray of int (n, h, w), or such planes on disk, optional
-        Weights of the frames in the image, as whole votes; only if they are asked for.
-    log_odds : ndarray of float16 (n - 1, h, w), or such planes on disk, optional
-        Log odds of each frame against the one before it; only if they are asked for.
-    report : dict
-        Settings, versions and measurements of the run, as plain data.
-    """
-
-    image: NDArray[Any]
-    labels: IntArray | None = None
-    confidence: FloatArray | None = None
-    depth: FloatArray | None = None
-    never_in_focus: NDArray[np.bool_] | None = None
-    votes: Frames | None = None
-    log_odds: Frames | None = None
-    report: dict[str, Any] = field(default_factory=dict)
 
 
 class FusionMethod(Protocol):

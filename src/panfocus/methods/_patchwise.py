@@ -13,8 +13,8 @@ from panfocus.decide import majority, vote_shares
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.patches import patch_origins, spread_each
-from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 
 PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
 

@@ -16,10 +16,10 @@ from panfocus._intensity import FloatArray, IntArray
 from panfocus.decide import level_weights, weighted_activity
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, in_blocks
 from panfocus.methods._sparse import SparseMethod, check_dictionary
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 
 Contrast = Literal["restored", "normalised"]
 

@@ -19,9 +19,9 @@ from panfocus.decide.gray import to_gray
 from panfocus.decide.patches import spread_each
 from panfocus.errors import InputError
 from panfocus.methods import _dense_sift
-from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import patch_grid
 from panfocus.methods._tile import Tile, cover
+from panfocus.result import FusionResult
 
 Refinement = Literal["matching", "sharpness", "none"]
 

@@ -19,8 +19,8 @@ from panfocus._intensity import FloatArray, IntensityScale
 from panfocus.decide.compose import sum_in_any_order
 from panfocus.decide.gray import to_gray
 from panfocus.errors import InputError
-from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 
 Rule = Literal["mean", "choose-max", "window"]
 Bands = list[FloatArray]  # approximation, then horizontal, vertical, diagonal details from coarse to fine

@@ -22,10 +22,10 @@ from panfocus.decide.compose import as_votes, by_labels, by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.methods._method import FusionResult
 from panfocus.methods._never_in_focus import largest_scale, never_in_focus, never_in_focus_reach, own_scale
 from panfocus.methods._sparse import check_dictionary
 from panfocus.methods._tile import Tile, within
+from panfocus.result import FusionResult
 from panfocus.stack import Frames, colours, part_of, sampled_strips
 
 Composition = Literal["blend", "labels"]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from panfocus._intensity import FloatArray
 from panfocus.decide.compose import by_weights
 from panfocus.decide.gray import to_gray
-from panfocus.methods._method import FusionResult
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 
 # Eigenvalues that differ by less than this share of the largest are one: rounding cannot tell them apart.
 SAME_EIGENVALUE = 1e-10

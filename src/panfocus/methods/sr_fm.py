@@ -17,10 +17,10 @@ from panfocus._threads import limit_threads
 from panfocus.decide.focus_measure import NOISE_GAIN, REACH, laplacian_energy
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._method import FusionResult
 from panfocus.methods._patchwise import fuse_by_votes, row_blocks
 from panfocus.methods._sparse import SparseMethod, check_dictionary
 from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
 
 POOL_REACH = 1  # pooled are the codes of 3 x 3 patches
 NOISE = 1 / 255  # patches whose measure varies no more than that of such noise are not learned from

@@ -2,23 +2,18 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from numpy.typing import NDArray
 
 from panfocus._checks import frames_array
 from panfocus._progress import Progress
 from panfocus._threads import ended_by
-from panfocus.errors import AlignmentError
-from panfocus.job.alignment import ONLY_SHIFTS, alignment_report, model_for
-from panfocus.job.messages import sentences_on
-from panfocus.methods import FusionResult
+from panfocus.job.summary import fusion_lines
 from panfocus.napari_plugin.layer_frames import Source
-from panfocus.stack import Frames, LazyFrames
-
-if TYPE_CHECKING:
-    from panfocus.registration import Alignment
+from panfocus.result import FusionResult
+from panfocus.stack import NO_METADATA, Frames, LazyFrames, Stack
 
 MOST_SHARES = 10  # of frames that are listed: the widget is narrow
 
@@ -70,8 +65,9 @@ def fuse_source(
     raise to end the fusion; the other options are those of the command line.
     """
     from panfocus.io.disk_array import scratch_frames
-    from panfocus.pipeline import fuse, repair_hot_pixels
-    from panfocus.registration import apply_alignment
+    from panfocus.job.runner import allocator
+    from panfocus.methods import get_method
+    from panfocus.pipeline import process_stack
 
     with ExitStack() as rooms, ended_by(check):
         frames: Frames = Watched(source.frames, check)
@@ -82,46 +78,25 @@ def fuse_source(
                 room[k] = frames[k]
             frames = Watched(room, check)
         frames = frames_array(frames, source.names)  # refuses what no step could use
-        area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
-        done: dict[str, Any] = {}
-        said: tuple[str, ...] = ()
-        if align != "off":
-            frames, done = repair_hot_pixels(frames, hot_pixels)  # while pixels are still those of the sensor
-            hot_pixels = "off"
-            found, said = _found(frames, align, source, progress)
-            done |= {"alignment": alignment_report(found)}
-            if found.model != "none":
-                room = rooms.enter_context(scratch_frames(frames.shape, frames.dtype))
-                apply_alignment(found, frames, room, progress=progress)
-                frames = Watched(room, check)
-        result = fuse(
-            frames,
-            method,
+        metadata = replace(NO_METADATA, acquisition=source.acquisition)
+        fusion = process_stack(
+            Stack(frames, tuple(source.names), metadata=metadata),
+            get_method(method, **settings),
+            method_name=method,
+            align=align,
+            borders="crop",
             hot_pixels=hot_pixels,
             exposure=exposure,
             refine=refine,
+            allocate=allocator(rooms),
             progress=progress,
-            **settings,
         )
-        result.report.update(done)
+        result = fusion.result
+        area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
+        if fusion.alignment and fusion.alignment.model != "none":
+            area = fusion.alignment.area
         if source.place:
             result.report["position"] = source.place
         told = result.report if len(frames) <= MOST_SHARES else result.report | {"frame_shares": None}
-        return Outcome(result, area, (*sentences_on(frames.shape, told), *said))
-
-
-def _found(
-    frames: Frames, align: str, source: Source, progress: Progress
-) -> "tuple[Alignment, tuple[str, ...]]":
-    """Return how frames are to be moved, and what to say of it."""
-    from panfocus.registration import check_aligned, find_alignment
-
-    model = model_for(align, source.acquisition, frames.shape)
-    by_shifts = [f"{ONLY_SHIFTS}; align=similarity allows scale and rotation"] if model != align else []
-    found = find_alignment(frames, model, progress=progress)
-    try:
-        check_aligned(found, frames, source.names)
-    except AlignmentError as error:
-        told = "; ".join([str(error), "leave it out, or fuse with align=off", *by_shifts])
-        raise AlignmentError(told, **error.facts) from error
-    return found, (*found.notices(source.names), *by_shifts)
+        lines = fusion_lines(fusion.frames.shape, told)
+        return Outcome(result, area, (*lines, *map(str, fusion.stack.notices)))

@@ -4,7 +4,7 @@ A scene is told by its thumbnail: so small that focus hardly shows in it, withou
 brightness, and compared at all the shifts and scales that a stack may have.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,18 +38,21 @@ class BadFrames:
     `needed`: each has its counterpart elsewhere, so that none can be skipped.
     """
 
-    def __init__(self, *, skip: bool, warn: Callable[[str], None], needed: bool = False) -> None:
+    def __init__(self, *, skip: bool, needed: bool = False) -> None:
         self.skip = skip
         self.needed = needed
         self.dropped: list[tuple[str, str]] = []  # name, reason
-        self._warn = warn
 
     def drop(self, name: str, reason: PanfocusError) -> None:
         """Leave a frame out, aloud, or refuse to."""
         if not self.skip:
             raise reason
         self.dropped.append((name, str(reason)))
-        self._warn(f"left out: {reason}")
+
+    @property
+    def warnings(self) -> list[str]:
+        """One line for each frame that was dropped."""
+        return [f"Skipped: {reason}" for _, reason in self.dropped]
 
     def check_enough_left(self, n_frames: int) -> None:
         """Refuse to go on with fewer than two frames."""

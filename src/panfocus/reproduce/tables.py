@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from panfocus._progress import Progress
-from panfocus.methods import FusionMethod, FusionResult
+from panfocus.methods import FusionMethod
 from panfocus.metrics import metric_of
 from panfocus.pipeline import fuse
 from panfocus.reproduce.elements import Section, paragraph, table, tag, text
 from panfocus.reproduce.numbers import Number
 from panfocus.reproduce.paper import TABLE_1, TABLE_2, Cell, Printed, axes, best_three, column, miscoloured
 from panfocus.reproduce.sets import EXACT_SETS, NO_REFERENCE, NO_SOURCE, Pictures
+from panfocus.result import FusionResult
 
 SYMBOLS = {"NMI": "NMI", "QABF": "Q_AB/F", "SSIM": "SSIM", "MSE": "MSE"}
 DIGITS = 4  # of every value in the paper's tables

@@ -10,7 +10,7 @@ from panfocus._downscale import reduced, reduction
 from panfocus.show.thumbnail import shown
 
 if TYPE_CHECKING:
-    from panfocus.methods import FusionResult
+    from panfocus.result import FusionResult
     from panfocus.stack import Frames
 
 LARGEST_SIDE = 800

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import FileError, InputError, usage_errors
-from panfocus.job.byte_size import format_size, parse_size
-from panfocus.job.depth_scale import DepthScale
-from panfocus.job.options import parse_method_texts
+from panfocus.job.memory_plan import format_size
+from panfocus.job.prepare import parse_method_texts
 from panfocus.job.request import Request
+from panfocus.job.write_outputs import DepthScale
 from panfocus.tiled_store.checkpoint import run_in
 from panfocus.tiled_store.commit import placed
 from panfocus.tiled_store.tile_plan import DECISIONS, DEFAULT_MEMORY, chunk_side, searched_side, units_of
@@ -125,7 +125,7 @@ def _memory(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
     """
     typed = "of --max-memory; allow more"
     if request.max_memory:
-        return parse_size("--max-memory", request.max_memory), typed
+        return request.max_memory, typed
     if not (least := cluster and cluster.least_memory()):
         return DEFAULT_MEMORY, typed
     threads = "1 thread" if least.threads == 1 else f"{least.threads} threads"

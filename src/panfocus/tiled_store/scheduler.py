@@ -4,14 +4,33 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from panfocus.errors import PanfocusError
-from panfocus.job.listener import Listener
 from panfocus.parallel.processes import FINISHING, Lost
 from panfocus.parallel.run_tasks import Workers, perform
 from panfocus.tiled_store.checkpoint import Task, of_task
 from panfocus.tiled_store.tasks import done_before, work
+
+
+class Listener(Protocol):
+    """Receives the progress and the results of a run."""
+
+    def say(self, line: str) -> None:
+        """Take a line of the result."""
+        ...
+
+    def warn(self, line: str) -> None:
+        """Take a warning."""
+        ...
+
+    def progress(self, stage: str, done: float) -> None:
+        """Take the stage and the fraction done, 0 to 1."""
+        ...
+
+    def finish(self) -> None:
+        """Ignore interrupts from here on: files are about to appear."""
+        ...
 
 
 @dataclass

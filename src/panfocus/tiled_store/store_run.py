@@ -8,14 +8,13 @@ import numpy as np
 
 from panfocus._threads import available_cores, limit_threads
 from panfocus.errors import FileError, PanfocusError
-from panfocus.job.listener import Listener
 from panfocus.parallel import Cluster
 from panfocus.parallel.run_tasks import Workers
 from panfocus.tiled_store.checkpoint import RunFolder, taken
 from panfocus.tiled_store.commit import check_places, make_ready, put_in_place
 from panfocus.tiled_store.outputs import create_stores
 from panfocus.tiled_store.prepare import GiantJob
-from panfocus.tiled_store.scheduler import Stages
+from panfocus.tiled_store.scheduler import Listener, Stages
 from panfocus.tiled_store.survey import parts_to_look_at
 from panfocus.tiled_store.tasks import halve_level, planes_of
 from panfocus.tiled_store.tile_plan import HALVINGS, planes_at_once, rectangles, tiles

@@ -19,7 +19,7 @@ from panfocus.tiled_store.tile_plan import (
 )
 
 if TYPE_CHECKING:
-    from panfocus.methods import FusionResult
+    from panfocus.result import FusionResult
     from panfocus.show.pyramid import How
 
 # How four pixels of an output become one; those that are not named are means.

@@ -6,8 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from panfocus.errors import InputError
-from panfocus.job.byte_size import format_size
-from panfocus.job.memory_plan import PROGRAM
+from panfocus.job.memory_plan import PROGRAM, format_size
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from panfocus._checks import blank, check_kind
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError, missing_extra
-from panfocus.methods import FusionMethod, FusionResult, Surveyor, Tile, cover
+from panfocus.methods import FusionMethod, Surveyor, Tile, cover
+from panfocus.result import FusionResult
 from panfocus.stack import SAMPLED, LazyFrames, in_native_order
 from panfocus.tiling.tile_fusion import Corrections, fuse_part, read_for
 from panfocus.tiling.tiled import layers_of, tile_side

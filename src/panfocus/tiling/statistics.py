@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from panfocus._intensity import IntArray
-from panfocus.methods import FusionResult
+from panfocus.result import FusionResult
 
 CONFIDENCE_STEPS = 1 << 24  # confidence is counted in these: sums of whole numbers know no order
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.methods import FusionMethod, FusionResult, Region, Tile, within
+from panfocus.methods import FusionMethod, Region, Tile, within
 from panfocus.preprocess import Exposure, HotPixels
+from panfocus.result import FusionResult
 from panfocus.stack import Frames
 
 

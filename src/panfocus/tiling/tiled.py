@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import InputError
-from panfocus.methods import FusionMethod, FusionResult, Layered, Surveyor, Tile, cover, largest
+from panfocus.methods import FusionMethod, Layered, Surveyor, Tile, cover, largest
+from panfocus.result import FusionResult
 from panfocus.stack import Frames, part_of
 from panfocus.tiling.statistics import Shares
 
@@ -48,7 +48,7 @@ def run(
     if isinstance(method, Surveyor):
         # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
         (method,) = map_blocks(method.survey, [frames])
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Any]
     kept = [name for name in method.maps if maps is None or name in maps]
     layers = [name for name in layers_of(method) if maps is not None and name in maps]
     shares = Shares(len(frames))

@@ -15,10 +15,9 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._threads import limit_threads
     from panfocus.errors import PanfocusError
     from panfocus.job.prepare import prepare
-    from panfocus.job.serialization import restored
+    from panfocus.job.serialization import from_plain
 
-    request = restored(task["request"])
-    warnings: list[str] = []
+    request = from_plain(task["request"])
     nothing = {
         "seconds": None,
         "compiling": 0.0,
@@ -29,10 +28,10 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     }
     try:
         with limit_threads(request.threads):
-            job = prepare(request, force=True, warn=warnings.append, every_map=True)
+            job = prepare(request, force=True, every_map=True)
     except PanfocusError as error:
-        return nothing | {"warnings": warnings, "error": " ".join(str(error).split())}
-    n_frames, height, width = job.source.like_frames.shape[:3]
+        return nothing | {"warnings": getattr(error, "__notes__", []), "error": " ".join(str(error).split())}
+    n_frames, height, width = job.source.blank_frames.shape[:3]
     compiling = 0.0 if _is_compiled(request) else SECONDS_TO_COMPILE
     return {
         "seconds": None if job.plan.seconds is None else job.plan.seconds + compiling,
@@ -41,7 +40,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "n_frames": n_frames,
         "width": width,
         "height": height,
-        "warnings": warnings,
+        "warnings": job.warnings,
         "error": None,
     }
 

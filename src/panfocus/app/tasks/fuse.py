@@ -7,8 +7,8 @@ from panfocus.app.file_stamps import Stamp, stamps_of
 from panfocus.app.tasks.progress_events import LiveMap, Tell, Teller, compiling_told
 
 if TYPE_CHECKING:
-    from panfocus.job.fusion import Fusion
     from panfocus.job.prepare import Job
+    from panfocus.pipeline import Fusion
 
 # What a job's folder holds.
 ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
@@ -21,37 +21,45 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._threads import limit_threads
     from panfocus.app.result_layers import check_room
     from panfocus.io.disk_array import ArrayFolder
-    from panfocus.job.fusion import carried_out
-    from panfocus.job.messages import summarise
     from panfocus.job.prepare import prepare
-    from panfocus.job.serialization import restored
+    from panfocus.job.runner import fused
+    from panfocus.job.serialization import from_plain
+    from panfocus.job.summary import summarize
 
     keep_freed_memory()
-    request, folder = restored(task["request"]), Path(task["folder"])
+    request, folder = from_plain(task["request"]), Path(task["folder"])
     teller = Teller(tell)
     stamps = stamps_of([*request.inputs, str(request.dictionary)])  # before they are read
     with limit_threads(request.threads), compiling_told(teller):
         teller.progress("check", 0.0)
-        job = prepare(request, force=True, warn=teller.warn, every_map=True)
-        check_room(ArrayFolder(folder / ARRAYS), job.source.like_frames)
-        live = LiveMap(folder / LIVE, job.source.like_frames.shape, tell)
-        with carried_out(job, teller, watch=live.watch) as fusion:
+        job = prepare(request, force=True, every_map=True)
+        check_room(ArrayFolder(folder / ARRAYS), job.source.blank_frames)
+        live = LiveMap(folder / LIVE, job.source.blank_frames.shape, tell)
+        with fused(job, teller.progress, watch=live.watch) as (fusion, digests):
             live.finish()
-            result = _keep(job, fusion, folder, teller, stamps)
-            summarise(teller, job, fusion.stack, fusion.result.report)
+            result = _keep(job, fusion, digests, folder, teller, stamps)
+            for warning in job.warnings:
+                teller.warn(warning)
+            for line in summarize(job, fusion.stack, fusion.result.report):
+                teller.say(str(line))
     return result
 
 
 def _keep(
-    job: "Job", fusion: "Fusion", folder: Path, teller: Teller, stamps: dict[str, Stamp]
+    job: "Job",
+    fusion: "Fusion",
+    digests: dict[Path, str],
+    folder: Path,
+    teller: Teller,
+    stamps: dict[str, Stamp],
 ) -> dict[str, Any]:
     from panfocus.app.result_layers import keep_display, keep_layer, layers_of
     from panfocus.app.saved_result import Kept
     from panfocus.io.atomic_files import write_files
-    from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import encode_json
-    from panfocus.job.run_report import report_of
-    from panfocus.job.serialization import plain
+    from panfocus.io.disk_array import ArrayFolder
+    from panfocus.job.run_report import run_report
+    from panfocus.job.serialization import to_plain
     from panfocus.show.pyramid import TILE
 
     arrays = ArrayFolder(folder / ARRAYS)
@@ -68,8 +76,8 @@ def _keep(
                 slabs[s] = fusion.slabs[s]
     keep_display(arrays, fusion.stack.icc_profile)
     teller.progress("keep", 1.0)
-    report = report_of(job, fusion.stack, fusion.result, fusion.digests) | {"times": fusion.times}
-    kept = plain(Kept.of(job, fusion.stack))
+    report = run_report(job, fusion, digests) | {"times": fusion.times}
+    kept = to_plain(Kept.of(job, fusion.stack))
     now = stamps_of(stamps)
     steady = {path: stamp if stamp == now[path] else None for path, stamp in stamps.items()}
     told = encode_json(report | {"stamps": steady})

@@ -24,7 +24,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus.io.atomic_files import check_destination, write_files
     from panfocus.io.dictionary_file import check_total_atoms
     from panfocus.io.regions import encode_regions
-    from panfocus.job.training_data import cut_regions, said_course
+    from panfocus.job.training_data import cut_regions, describe_learning
 
     teller, settings = Teller(tell), task["settings"]
     path, output = Path(task["file"]), Path(task["output"])
@@ -54,7 +54,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     shown.draw(learned.levels)
     learned.save(output)
     teller.say(f"learned {learned}")
-    teller.say(said_course(learned.history))
+    teller.say(describe_learning(learned.history))
     # Frames that were aligned are nobody's files: who saves the rectangles needs them too.
     frames = sorted(each.name for each in path.parent.glob("frame-*.tif")) if task["frames_of"] else []
     objective = [done.objective for done in learned.history]

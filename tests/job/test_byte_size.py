@@ -3,7 +3,7 @@
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.job.byte_size import format_size, parse_size
+from panfocus.job.memory_plan import format_size, parse_size
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.job.depth_scale import DepthScale
+from panfocus.job.write_outputs import DepthScale
 
 
 @pytest.mark.parametrize(
