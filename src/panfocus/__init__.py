@@ -1,6 +1,6 @@
-"""panfocus: one picture that is sharp everywhere, from frames that are sharp somewhere.
+"""panfocus: focus stacking. Fuse frames of different focus into one image that is sharp everywhere.
 
-The public names; each is imported when it is first used, so that `import panfocus` costs nothing.
+Public names are imported on first use, so that `import panfocus` is fast.
 """
 
 from importlib import import_module
@@ -11,9 +11,11 @@ from panfocus.errors import AlignmentError, FileError, InputError, PanfocusError
 if TYPE_CHECKING:
     from panfocus import metrics
     from panfocus.dictionary import CoupledDictionary
+    from panfocus.job.inputs import read_stack
     from panfocus.pipeline import apply, fuse, fuse_slabs
     from panfocus.registration.alignment import Aligned, align
     from panfocus.result import FusionResult
+    from panfocus.stack import Stack
 
     __version__: str
 
@@ -25,14 +27,16 @@ __all__ = [
     "FusionResult",
     "InputError",
     "PanfocusError",
+    "Stack",
     "align",
     "apply",
     "fuse",
     "fuse_slabs",
     "metrics",
+    "read_stack",
 ]
 
-_HOME_OF = {
+_MODULE_OF = {
     "Aligned": "panfocus.registration.alignment",
     "align": "panfocus.registration.alignment",
     "CoupledDictionary": "panfocus.dictionary",
@@ -40,6 +44,8 @@ _HOME_OF = {
     "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
     "fuse_slabs": "panfocus.pipeline",
+    "read_stack": "panfocus.job.inputs",
+    "Stack": "panfocus.stack",
 }
 
 
@@ -50,8 +56,8 @@ def __getattr__(name: str) -> Any:
         return version("panfocus")
     if name == "metrics":
         return import_module("panfocus.metrics")
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'panfocus' has no attribute {name!r}")
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from napari.layers import Image
-
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from panfocus.errors import AlignmentError

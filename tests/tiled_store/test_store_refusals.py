@@ -139,7 +139,7 @@ def test_a_missing_chunk_is_its_fill_value_and_said(tmp_path, slices):
     request = request_for(tmp_path / "in.zarr", outputs)
     listener = Quiet()
     command(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
-    assert json.loads((tmp_path / "report.json").read_text())["count_missing_chunks"] == 1
+    assert json.loads((tmp_path / "report.json").read_text())["missing_chunks"] == 1
     assert f"{tmp_path / 'in.zarr'}: 1 chunks have no file; they count as its fill value" in listener.said
     np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
 

@@ -61,7 +61,7 @@ def align(
         from panfocus._threads import limit_threads
         from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
         from panfocus.io.encode import encode_json
-        from panfocus.io.headers import select_matching, read_headers
+        from panfocus.io.headers import read_headers, select_matching
         from panfocus.io.input_files import find_inputs
         from panfocus.job.inputs import find_reference, reference_among
         from panfocus.job.runner import allocator
@@ -121,8 +121,8 @@ def _read(headers: "Sequence[Header]", room: ExitStack, progress: Progress, bad:
     import numpy as np
 
     from panfocus._checks import blank
-    from panfocus.io.read_stack import read_into
     from panfocus.io.disk_array import scratch_frames
+    from panfocus.io.read_stack import read_into
 
     first = headers[0].frame.image
     like = blank((len(headers), *first.shape), first.dtype)

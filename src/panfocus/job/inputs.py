@@ -52,7 +52,7 @@ def find_frames(
 ) -> FrameSource:
     """Find files and read their headers; unusable frames are an error, or handled by `bad`."""
     from panfocus._downscale import reduction
-    from panfocus.io.headers import select_matching, read_headers
+    from panfocus.io.headers import read_headers, select_matching
     from panfocus.io.input_files import find_inputs
 
     if not inputs:
@@ -66,6 +66,30 @@ def find_frames(
     size = headers[0].frame.image.shape
     reduce = reduction(size, PREVIEW_SIDE) if request.preview else 1
     return FrameSource(paths, headers, reduce, tuple(skipped))
+
+
+def read_stack(
+    inputs: str | Path | Sequence[str | Path], *, channel: int | None = None, time: int | None = None
+) -> "Stack":
+    """Read the frames of a stack with their metadata, as the command `panfocus fuse` reads them.
+
+    Parameters
+    ----------
+    inputs : path or sequence of paths
+        Files, folders and patterns of images, multi-page TIFFs and z-stacks, or one OME-Zarr store.
+        Frames of a folder are read in natural order.
+    channel, time : int, optional
+        Channel and time point of a microscopy file, counted from 1; by default all channels.
+
+    Returns
+    -------
+    Stack
+        Frames in memory; those of an OME-Zarr store are read when they are indexed.
+    """
+    from panfocus.io import read_stack as reading
+    from panfocus.preprocess.frame_checks import BadFrames
+
+    return reading.read_stack(inputs, channel=channel, time=time, bad=BadFrames(skip=False))
 
 
 def find_reference(name: str | None, headers: "Sequence[Header]") -> int | None:

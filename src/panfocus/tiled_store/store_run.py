@@ -55,7 +55,7 @@ def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> N
             **{name: job.plan[name] for name in REPORTED},
             "shape": list(folder.image.shape),
             "axes": [axis.name for axis in folder.image.axes],
-            "count_missing_chunks": job.missing,
+            "missing_chunks": job.missing,
             "warnings": job.notices,
             "units": units,
             "stages": stages.done,

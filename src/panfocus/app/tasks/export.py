@@ -24,8 +24,8 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus._threads import limit_threads
     from panfocus.app.saved_result import Kept
     from panfocus.io.atomic_files import read_json
-    from panfocus.io.encode import encode_json
     from panfocus.io.disk_array import ArrayFolder
+    from panfocus.io.encode import encode_json
     from panfocus.job.run_report import versions
     from panfocus.job.serialization import from_plain
     from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs

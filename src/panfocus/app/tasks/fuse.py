@@ -56,8 +56,8 @@ def _keep(
     from panfocus.app.result_layers import keep_display, keep_layer, layers_of
     from panfocus.app.saved_result import Kept
     from panfocus.io.atomic_files import write_files
-    from panfocus.io.encode import encode_json
     from panfocus.io.disk_array import ArrayFolder
+    from panfocus.io.encode import encode_json
     from panfocus.job.run_report import run_report
     from panfocus.job.serialization import to_plain
     from panfocus.show.pyramid import TILE
