@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from panfocus import metrics
     from panfocus.dictionary import CoupledDictionary
     from panfocus.job.inputs import read_stack
+    from panfocus.methods import method_names
+    from panfocus.metrics import metric_names
     from panfocus.pipeline import apply, fuse, fuse_slabs
     from panfocus.registration.alignment import Aligned, align
     from panfocus.result import FusionResult
@@ -32,6 +34,8 @@ __all__ = [
     "apply",
     "fuse",
     "fuse_slabs",
+    "method_names",
+    "metric_names",
     "metrics",
     "read_stack",
 ]
@@ -44,6 +48,8 @@ _MODULE_OF = {
     "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
     "fuse_slabs": "panfocus.pipeline",
+    "method_names": "panfocus.methods",
+    "metric_names": "panfocus.metrics",
     "read_stack": "panfocus.job.inputs",
     "Stack": "panfocus.stack",
 }

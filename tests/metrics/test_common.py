@@ -1,4 +1,4 @@
-"""What holds for every metric."""
+"""Properties of every metric."""
 
 import math
 
@@ -10,12 +10,12 @@ from panfocus._threads import limit_threads
 from panfocus.errors import InputError
 from panfocus.metrics import CATALOGUE
 
-SIZE = (43, 47)  # the smallest odd one that is not square and holds every window
+SIZE = (43, 47)  # odd, not square, and just large enough for every window
 
 
 def value(metric, sources, fused, **options):
-    """Call a metric with what it takes of sources and fused image; the first source is the reference."""
-    if metric.colour:  # three equal channels: what holds for grey holds for them
+    """Call a metric with the arguments of its kind; the first source is the reference."""
+    if metric.colour:  # three equal channels behave like grey
         sources, fused = [in_colour(source) for source in sources], in_colour(fused)
     arguments = {"sources": (sources, fused), "reference": (sources[0], fused), "single": (fused,)}
     return metric.function(*arguments[metric.kind], **options)
@@ -38,8 +38,8 @@ WITH_MORE_SOURCES = pytest.mark.parametrize(
 # Larger windows than the image, or rows that are too few.
 UNDEFINED_BELOW = {"QY": 7, "QW": 8, "QC": 8, "SSIM": 11, "VIFF": 41, "FMI": 3, "SD": 2}
 
-# Documented values of equal images and of constant ones. Those of metrics that are missing in the first
-# depend on the image: on the entropy of its levels (QNCIE, TE), on its features (QP), or on nothing else.
+# Documented values of equal and of constant images. Metrics that are missing in the first table depend on the
+# image: on its entropy (QNCIE, TE), on its features (QP), or on the fused image alone.
 OF_EQUAL_IMAGES = {
     "NMI": 2,
     "QABF": 0.9994 / (1 + math.exp(-7.5)) * 0.9879 / (1 + math.exp(-4.4)),
@@ -83,7 +83,7 @@ def test_sources_may_be_one_array(scene, metric):
 
 
 @EVERY_METRIC
-def test_sixteen_bits_give_the_value_of_eight(scene, metric):
+def test_16_bit_images_score_like_8_bit_images(scene, metric):
     sources, fused = scene
     *wide, wide_fused = (image.astype(np.uint16) * 257 for image in (*sources, fused))
     assert value(metric, wide, wide_fused) == value(metric, sources, fused)
@@ -91,7 +91,7 @@ def test_sixteen_bits_give_the_value_of_eight(scene, metric):
 
 @EVERY_METRIC
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 1e-4)])
-def test_floats_give_the_value_of_eight_bits(scene, metric, dtype, tolerance):
+def test_float_images_score_like_8_bit_images(scene, metric, dtype, tolerance):
     sources, fused = scene
     *floats, fused_float = (image.astype(dtype) / dtype(255) for image in (*sources, fused))
     expected = value(metric, sources, fused)
@@ -99,7 +99,7 @@ def test_floats_give_the_value_of_eight_bits(scene, metric, dtype, tolerance):
 
 
 @EVERY_METRIC
-def test_twelve_bits_in_sixteen_take_their_own_range(scene, metric):
+def test_data_range_sets_white(scene, metric):
     sources, fused = scene
     *packed, fused_packed = (image.astype(np.uint16) * 16 for image in (*sources, fused))
     expected = value(metric, sources, fused)
@@ -131,14 +131,15 @@ def test_different_constant_images_have_a_finite_value(metric):
 
 
 @EVERY_METRIC
-@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 2), (10, 12), (13, 17), (40, 60)])
-def test_tiny_images_have_a_value_or_are_refused(rng, metric, shape):
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 2), (10, 12), (40, 60)])
+def test_tiny_images_have_a_value_or_are_rejected(rng, metric, shape):
     a, b, fused = rng.integers(0, 256, (3, *shape)).astype(np.uint8)
     side = shape[0] if metric.key == "SD" else min(shape)
     needed = UNDEFINED_BELOW.get(metric.key, 1)
     if side < needed:
-        with pytest.raises(InputError, match=r"needs at least"):
+        with pytest.raises(InputError) as caught:
             value(metric, [a, b], fused)
+        assert caught.value.facts["needed"] == needed
     else:
         assert math.isfinite(value(metric, [a, b], fused))
 
@@ -151,17 +152,17 @@ def test_images_of_the_smallest_size_have_a_value(rng, metric):
 
 
 @EVERY_METRIC
-def test_threads_do_not_move_a_bit(rng, metric):
-    a, b, fused = rng.integers(0, 256, (3, 700, 300)).astype(np.uint8)  # several bands
+def test_threads_do_not_change_the_bits(rng, metric):
+    a, b, fused = rng.integers(0, 256, (3, 450, 300)).astype(np.uint8)  # three bands
     values = set()
-    for threads in (1, 2, 5):
+    for threads in (1, 4):
         with limit_threads(threads):
             values.add(value(metric, [a, b], fused))
     assert len(values) == 1
 
 
 @EVERY_METRIC
-def test_images_are_left_alone(scene, metric):
+def test_images_are_not_modified(scene, metric):
     sources, fused = scene
     before = [image.copy() for image in (*sources, fused)]
     value(metric, sources, fused)
@@ -174,42 +175,58 @@ GREY = np.zeros((5, 7), np.uint8)
 
 @METRICS_OF_SOURCES
 @pytest.mark.parametrize(
-    ("sources", "fused", "said"),
+    ("sources", "fused", "facts"),
     [
-        ([GREY], GREY, "at least two sources, got 1"),
-        ([], GREY, "at least two sources, got none"),
-        ([GREY, np.zeros((5, 7, 3), np.uint8)], GREY, r"source 1 has shape \(5, 7, 3\); metrics take grey"),
-        ([GREY, np.zeros((5, 8), np.uint8)], GREY, "source 1 is 8 x 5 pixels, the fused image is 7 x 5"),
-        ([GREY, GREY.astype(np.uint16)], GREY, "source 1 is uint16, the fused image is uint8"),
-        ([GREY.astype(int)] * 2, GREY.astype(int), "source 0 is int64; supported"),
-        ([GREY.astype(float)] * 2, GREY.astype(float), "float images need data_range"),
+        ([GREY], GREY, {"got": 1, "needed": 2}),
+        ([], GREY, {"got": 0, "needed": 2}),
+        ([GREY, np.zeros((5, 7, 3), np.uint8)], GREY, {"got": (5, 7, 3)}),
+        ([GREY, np.zeros((5, 8), np.uint8)], GREY, {"got": (5, 8), "needed": (5, 7)}),
+        ([GREY, GREY.astype(np.uint16)], GREY, {"got": "uint16", "needed": "uint8"}),
+        ([GREY.astype(np.int64)] * 2, GREY.astype(np.int64), {"got": "int64"}),
+        ([GREY.astype(float)] * 2, GREY.astype(float), {"setting": "data_range"}),
     ],
 )
-def test_what_cannot_be_compared_is_named(metric, sources, fused, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_sources_are_rejected(metric, sources, fused, facts):
+    with pytest.raises(InputError) as caught:
         metric.function(sources, fused)
+    assert caught.value.facts == facts
 
 
 @pytest.mark.parametrize("metric", [metrics.ssim, metrics.mse, metrics.psnr])
-def test_a_reference_of_another_size_or_type_is_refused(metric):
-    with pytest.raises(InputError, match="the reference is 8 x 5 pixels, the image is 7 x 5"):
+def test_a_reference_of_another_size_or_type_is_rejected(metric):
+    with pytest.raises(InputError) as caught:
         metric(np.zeros((5, 8), np.uint8), GREY)
-    with pytest.raises(InputError, match="the reference is uint16, the image is uint8"):
+    assert caught.value.facts == {"got": (5, 8), "needed": (5, 7)}
+    with pytest.raises(InputError) as caught:
         metric(GREY.astype(np.uint16), GREY)
+    assert caught.value.facts == {"got": "uint16", "needed": "uint8"}
 
 
 @EVERY_METRIC
-def test_nan_and_a_bad_range_are_named(metric):
+def test_nan_and_a_bad_data_range_are_rejected(metric):
     image = np.zeros(SIZE)
-    with pytest.raises(InputError, match="image holds NaN"):
+    with pytest.raises(InputError):
         value(metric, [image, image], np.full(SIZE, np.nan), data_range=1.0)
-    with pytest.raises(InputError, match="data_range must be a number above 0, got 0"):
+    with pytest.raises(InputError) as caught:
         value(metric, [image, image], image, data_range=0.0)
+    assert caught.value.facts == {"setting": "data_range", "got": 0.0}
+
+
+def test_messages_about_images(message):
+    """Representative wording; the facts are tested above."""
+    for name, sources in (
+        ("metrics: sizes differ", [GREY, np.zeros((5, 8), np.uint8)]),
+        ("metrics: colour", [GREY, np.zeros((5, 7, 3), np.uint8)]),
+    ):
+        with pytest.raises(InputError) as caught:
+            metrics.nmi(sources, GREY)
+        message(name, str(caught.value))
 
 
 @pytest.mark.parametrize(
     ("metric", "option"), [(metrics.qabf, "variant"), (metrics.te, "variant"), (metrics.fmi, "feature")]
 )
-def test_unknown_variants_are_refused_with_the_known_ones(metric, option):
-    with pytest.raises(InputError, match=f"there is no {option} 'mine' of {metric.__name__}; known: "):
+def test_unknown_variants_are_rejected(metric, option):
+    with pytest.raises(InputError) as caught:
         metric([GREY, GREY], GREY, **{option: "mine"})
+    assert caught.value.facts == {"setting": option, "got": "mine"}

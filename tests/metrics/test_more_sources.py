@@ -1,4 +1,4 @@
-"""More than two sources: no published values but those of NMI and QABF, so each extension is derived here."""
+"""More than two sources. Only NMI and QABF have published values, so the others are derived here."""
 
 import math
 
@@ -12,7 +12,7 @@ SIZE = (43, 47)
 
 @pytest.fixture
 def images(rng):
-    """Two sources that have something in common, and a fusion that is neither of them."""
+    """Two related sources and a fusion that equals neither."""
     base = rng.integers(0, 120, SIZE)
     a, b = (base + rng.integers(0, 120, SIZE) for _ in range(2))
     return tuple(image.astype(np.uint8) for image in (a, b, np.maximum(a, b)))
@@ -30,13 +30,13 @@ def keyed(*keys):
         (qy, 1), (qcb, 1), (fmi, 1), (viff, 1), (qw, 1), (qc, 1),
     ],
 )  # fmt: skip
-def test_sources_that_equal_the_fused_image_have_the_documented_value(images, metric, expected, k):
+def test_equal_sources_have_the_documented_value(images, metric, expected, k):
     image = images[0]
     assert metric([image] * k, image) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", [nmi, te])
-def test_sums_grow_by_what_each_source_alone_gives(images, metric):
+def test_metric_is_the_sum_over_sources(images, metric):
     a, b, fused = images
     alone = {name: metric([source, source], fused) / 2 for name, source in (("a", a), ("b", b))}
     assert metric([a, b, b], fused) == pytest.approx(alone["a"] + 2 * alone["b"])
@@ -55,21 +55,21 @@ def test_fmi_is_the_mean_over_the_sources(images, feature):
 
 
 @keyed("QABF", "QABF_zliu", "QY", "QCB", "FMI", "VIFF", "QP", "QW", "QC")
-def test_every_source_given_twice_changes_nothing(images, metric):
+def test_duplicating_every_source_changes_nothing(images, metric):
     a, b, fused = images
     assert metric.function([a, b, a, b], fused) == pytest.approx(metric.function([a, b], fused), rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", [viff, qp])
-def test_the_least_or_the_best_of_three_decides_however_often_one_is_given(images, metric):
+def test_repeating_one_source_changes_nothing(images, metric):
     a, b, fused = images
     expected = pytest.approx(metric([a, b], fused), rel=1e-12)
     assert metric([a, b, b], fused) == expected
     assert metric([a, a, b], fused) == expected
 
 
-def test_qy_asks_all_pairs_to_agree(rng):
-    # Two sources agree, the third is unlike them and is what was fused: the best counts, in every window.
+def test_qy_requires_all_pairs_to_agree(rng):
+    # Two sources agree; the fused image is the third. The most similar source counts in every window.
     a, c = rng.integers(0, 256, (2, *SIZE)).astype(np.uint8)
     assert qy([a, a, c], c) == pytest.approx(1)
 
@@ -93,15 +93,14 @@ def test_qw_and_qc_of_a_single_window_by_hand(rng):
 
 
 def test_qncie_of_three_sources_by_hand():
-    # Two levels, half and half: an image shares one bit with a copy, of the eight to which it is related, and
-    # a is independent of b. The fused image is b, so that three of four are alike.
+    # Two levels with equal shares: an image shares 1 bit of 8 with a copy, and a is independent of b. The
+    # fused image is b, so that three of four images are equal.
     a, b = np.array([[0, 0, 9, 9]], np.uint8), np.array([[0, 9, 0, 9]], np.uint8)
     eigenvalues = np.array([1, 1 - 1 / 8, 1 - 1 / 8, 1 + 2 / 8]) / 4
     assert qncie([a, b, b], b) == pytest.approx(1 + (eigenvalues * np.log(eigenvalues)).sum() / np.log(256))
 
 
-def test_qcb_weighs_sources_by_their_contrast_not_by_their_number(images):
-    # A source without contrast has no weight, and the others share all of it.
+def test_qcb_gives_sources_without_contrast_no_weight(images):
     a, _, fused = images
     flat = np.zeros_like(a)
     assert qcb([a, flat, flat], fused) == pytest.approx(qcb([a, a], fused), rel=1e-12)

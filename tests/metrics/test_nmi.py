@@ -10,7 +10,7 @@ def test_equal_images_score_the_number_of_sources(rng, n):
     assert nmi([image] * n, image) == pytest.approx(n, rel=1e-14)
 
 
-def test_copying_a_source_scores_one_from_it(rng):
+def test_a_copied_source_adds_one(rng):
     a, b = rng.integers(0, 256, (2, 130, 170)).astype(np.uint8)
     alone = nmi([a, a], a) / 2
     assert nmi([a, b], a) == pytest.approx(alone + nmi([b, b], a) / 2)
@@ -29,7 +29,7 @@ def test_two_by_two_table_by_hand():
     assert nmi([source, source], fused) == pytest.approx(expected, rel=1e-14)
 
 
-def test_constant_images_share_nothing():
+def test_constant_images_score_zero():
     image = np.full((5, 7), 9, np.uint8)
     assert nmi([image, image], image) == 0
 

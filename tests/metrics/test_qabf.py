@@ -15,21 +15,21 @@ def test_equal_images_score_the_maximum(rng, n):
     assert pytest.approx(0.9748, abs=5e-5) == BEST
 
 
-def test_black_scenes_kept_black_score_the_maximum():
+def test_black_images_score_the_maximum():
     image = np.zeros((5, 7), np.uint8)
     assert qabf([image, image], image) == pytest.approx(BEST)
 
 
-def test_lost_edges_score_next_to_nothing(rng):
+def test_lost_edges_score_nearly_zero(rng):
     image = rng.integers(0, 256, (13, 17)).astype(np.uint8)
     assert qabf([image, image], np.zeros_like(image)) < 1e-3
 
 
-def test_halved_contrast_keeps_orientation_and_half_the_strength():
+def test_halved_contrast_preserves_orientation_and_half_the_strength():
     image = np.zeros((9, 11), np.uint8)
     image[:, 5:] = 100
     expected = 0.9994 / 2 * 0.9879 / (1 + math.exp(-4.4))
-    # Where there is no edge at all, 1e-5 stands for it and is kept in full; it weighs next to nothing.
+    # Pixels without an edge have a strength of 1e-5, which is preserved but has almost no weight.
     assert qabf([image, image], image // 2) == pytest.approx(expected, rel=1e-6)
 
 

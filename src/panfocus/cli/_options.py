@@ -117,13 +117,13 @@ DataRange = Annotated[
 
 def parse_metrics(typed: str | None) -> tuple[str, ...]:
     """Return the keys of --metrics; all keys if it is not given."""
-    from panfocus.metrics import CATALOGUE, metric_of
+    from panfocus.metrics import get_metric, metric_names
 
     if typed is None:
-        return tuple(metric.key for metric in CATALOGUE)
+        return tuple(metric_names())
     keys = tuple(key.strip() for key in typed.split(","))
     for key in keys:
-        metric_of(key)  # raises if there is no such metric
+        get_metric(key)  # raises if there is no such metric
     if repeated := [key for i, key in enumerate(keys) if key in keys[:i]]:
         raise InputError(f"`metrics` contains {repeated[0]} twice.", setting="metrics", got=typed)
     return keys

@@ -118,12 +118,12 @@ def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Grou
 
 def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
     """Raise if a metric is undefined for every scene."""
-    from panfocus.metrics import why_undefined
+    from panfocus.metrics import explain_undefined
 
     scenes = [scene for group in groups for scene in group.scenes]
     for key in keys:
         reasons = [
-            why_undefined(key, n_sources=len(scene.sources), reference=scene.reference is not None)
+            explain_undefined(key, n_sources=len(scene.sources), reference=scene.reference is not None)
             for scene in scenes
         ]
         if all(reasons):
@@ -132,10 +132,10 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
 
 def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:
     """Print why metrics have no value on any scene, if only the pixels could tell."""
-    from panfocus.metrics import metric_of
+    from panfocus.metrics import get_metric
 
     for key in keys:
-        lacking = "a result and a reference in colour" if metric_of(key).colour else "large enough images"
+        lacking = "a result and a reference in colour" if get_metric(key).colour else "large enough images"
         terminal.say(f"{key} has no value: no scene has {lacking}.")
 
 

@@ -116,10 +116,10 @@ def _find_sources(
 
 def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:
     """Print aligned columns; on a terminal with rules."""
-    from panfocus.metrics import metric_of
+    from panfocus.metrics import get_metric
 
     rows = [
-        (key, f"{value:.6g}", f"{metric_of(key).better} is better", metric_of(key).says)
+        (key, f"{value:.6g}", f"{get_metric(key).better} is better", get_metric(key).summary)
         for key, value in scores.items()
     ]
     if sys.stdout and sys.stdout.isatty():

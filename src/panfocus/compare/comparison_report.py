@@ -28,7 +28,7 @@ from panfocus.io.atomic_files import check_destination, make_folder, remove_temp
 from panfocus.io.encode import encode_json
 from panfocus.io.lock import lock_folder
 from panfocus.io.read_stack import read_image
-from panfocus.metrics import metric_of
+from panfocus.metrics import get_metric
 from panfocus.metrics.catalogue import source_letters
 from panfocus.show.document import fill, open_page, read_part
 
@@ -173,8 +173,8 @@ def _description(key: str) -> dict[str, str]:
             "better": "smaller",
             "says": "time of the fusion alone, on this machine, beside the other work of the comparison",
         }
-    metric = metric_of(key)
-    return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.says}
+    metric = get_metric(key)
+    return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.summary}
 
 
 def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What metrics do to every pixel of large images, compiled.
+"""Compiled loops over all pixels.
 
-All sums run in one fixed order. The only liberty given to the compiler is `contract`: a*b + c may become one
-fused operation, the same one every time.
+All sums run in a fixed order. The compiler may only use `contract`: a*b + c becomes one fused operation, the
+same in every run.
 """
 
 import math
@@ -26,7 +26,7 @@ def valid_filter(plane: Array, taps: Array) -> Array:
     out = np.zeros((height - n + 1, width - n + 1))
     line = np.empty(width)
     for i in range(height - n + 1):
-        # Loops over pixels inside those over taps: pixels lie along the vector lanes.
+        # Pixels in the inner loop, so that the compiler vectorises over them.
         line[:] = 0.0
         for k in range(n):
             for j in range(width):
@@ -39,7 +39,7 @@ def valid_filter(plane: Array, taps: Array) -> Array:
 
 @_compile
 def sobel_edges(padded: Array, rounding: float, zero: float) -> tuple[Array, Array]:
-    """Strength and orientation of the Sobel gradient; the plane has one more pixel on every side.
+    """Return strength and orientation of the Sobel gradient; the plane is padded by one pixel.
 
     Differences below `rounding` count as 0. A strength or a horizontal difference of 0 becomes `zero`.
     """
@@ -63,7 +63,7 @@ def edge_preservation(
     strength: Array, orientation: Array, fused_strength: Array, fused_orientation: Array,
     strength_sigmoid: Sigmoid, orientation_sigmoid: Sigmoid, folded: bool,
 ) -> Array:  # fmt: skip
-    """Product of two sigmoids, of the ratio of strengths and of the turn between orientations."""
+    """Return the product of two sigmoids: of the ratio of strengths and of the difference in orientation."""
     out = np.empty_like(strength)
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):

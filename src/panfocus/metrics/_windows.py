@@ -1,16 +1,15 @@
-"""Means, variances and likeness in windows, as the local metrics take them."""
+"""Means, variances and similarity in sliding windows."""
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import sobel
 
-from panfocus.metrics._bands import Band
-from panfocus.metrics._inputs import Grey, Plane, UndefinedError
+from panfocus.metrics._images import Band, Grey, Plane, UndefinedError
 from panfocus.metrics._kernel_numba import valid_filter
 
-# In a window that is constant, E[x^2] - E[x]^2 is rounding of about 1e-12 instead of 0, and a quotient of
-# such numbers is noise. The smallest true variance of 8-bit images is 4 orders above this.
+# Variances below this are 0. In a constant window E[x^2] - E[x]^2 is about 1e-12 by rounding, and a quotient
+# of such numbers is noise. The smallest true variance of 8-bit images is 4 orders of magnitude larger.
 FLAT = 1e-6
 
 
@@ -25,63 +24,68 @@ class Statistics(NamedTuple):
 
 
 def gaussian(side: int, sigma: float) -> Plane:
-    """Taps of a Gaussian window of `side` pixels; they sum to one."""
+    """Return the taps of a Gaussian window of `side` pixels; they sum to one."""
     offsets = np.arange(side) - (side - 1) / 2
     taps = np.exp(-(offsets**2) / (2 * sigma**2))
     return np.asarray(taps / taps.sum())
 
 
 def box(side: int) -> Plane:
-    """Taps of a uniform window of `side` pixels; they sum to one."""
+    """Return the taps of a uniform window of `side` pixels; they sum to one."""
     return np.full(side, 1 / side)
 
 
-def windowed(plane: Plane, taps: Plane) -> Plane:
-    """Means of all windows that lie within the plane: an array smaller by len(taps) - 1 on each axis."""
+def window_means(plane: Plane, taps: Plane) -> Plane:
+    """Return the means of all windows inside the plane; each axis is shorter by len(taps) - 1."""
     means: Plane = valid_filter(np.ascontiguousarray(plane), taps)
     return means
 
 
 def valid_shape(image: Grey, side: int, metric: str) -> tuple[int, int]:
-    """Rows and columns of windows that lie within the image; refused if there are none."""
+    """Return the number of rows and columns of windows inside the image; raise if there are none."""
     height, width = image.shape
     if min(height, width) < side:
         raise UndefinedError(
-            f"{metric} needs at least {side} x {side} pixels, the images are {width} x {height}"
+            f"{metric} needs images of at least {side} x {side} pixels, got {width} x {height}.",
+            needed=side,
+            got=image.shape,
         )
     return height - side + 1, width - side + 1
 
 
-def under(band: Band, side: int) -> slice:
-    """Rows of the image that lie under a band of windows."""
+def rows_under(band: Band, side: int) -> slice:
+    """Return the rows of the image that a band of windows covers."""
     return slice(band.inner.start, band.inner.stop + side - 1)
 
 
 def squared_sobel(plane: Plane) -> Plane:
-    """Squared Sobel magnitude (weights 1, 2, 1, not divided), with the border repeated."""
+    """Return the squared Sobel magnitude (weights 1, 2, 1, not divided), with the border repeated."""
     gx, gy = (sobel(plane, axis=axis, mode="nearest") for axis in (1, 0))
     return np.asarray(gx * gx + gy * gy)
 
 
-def statistics(x: Plane, y: Plane, taps: Plane, *, flat: float = FLAT) -> Statistics:
-    """Statistics of all windows within the planes. A variance below `flat`, and covariances with it, is 0."""
-    mean_x, mean_y = windowed(x, taps), windowed(y, taps)
-    var_x = windowed(x * x, taps) - mean_x * mean_x
-    var_y = windowed(y * y, taps) - mean_y * mean_y
-    cov = windowed(x * y, taps) - mean_x * mean_y
+def window_statistics(x: Plane, y: Plane, taps: Plane, *, flat: float = FLAT) -> Statistics:
+    """Return the statistics of all windows. A variance below `flat`, and its covariances, become 0."""
+    mean_x, mean_y = window_means(x, taps), window_means(y, taps)
+    var_x = window_means(x * x, taps) - mean_x * mean_x
+    var_y = window_means(y * y, taps) - mean_y * mean_y
+    cov = window_means(x * y, taps) - mean_x * mean_y
     flat_x, flat_y = var_x < flat, var_y < flat
     var_x[flat_x], var_y[flat_y], cov[flat_x | flat_y] = 0, 0, 0
     return Statistics(mean_x, mean_y, var_x, var_y, cov)
 
 
-def likeness(s: Statistics, c: float) -> Plane:
-    """SSIM of each window with C1 = C2 = c. With c = 0 it is the universal quality index; 0 / 0 is 1."""
+def local_ssim(s: Statistics, c: float) -> Plane:
+    """Return the SSIM of each window with C1 = C2 = c.
+
+    With c = 0 it is the universal quality index; 0 / 0 is 1.
+    """
     luminance = _quotient(2 * s.mean_x * s.mean_y + c, s.mean_x**2 + s.mean_y**2 + c)
     return luminance * _quotient(2 * s.cov + c, s.var_x + s.var_y + c)
 
 
-def shares(weights: Plane) -> Plane:
-    """Weights (k, ...) as parts of their sum over the first axis; equal parts where the sum is 0."""
+def normalize_weights(weights: Plane) -> Plane:
+    """Divide weights (k, ...) by their sum over the first axis; weights are equal where the sum is 0."""
     whole = weights.sum(axis=0)
     equal = np.full_like(weights, 1 / len(weights))
     return np.asarray(np.divide(weights, whole, out=equal, where=whole != 0))

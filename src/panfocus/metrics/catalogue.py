@@ -1,22 +1,22 @@
-"""All metrics in one table, for whoever scores a result or lays out scores."""
+"""All metrics in one table, and `score`, which computes them together.
+
+To add a metric, write its function in a new module of this package and add one entry to `CATALOGUE`. Other
+packages register theirs as entry points of the group `panfocus.metrics`.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
-from panfocus.metrics._inputs import UndefinedError
-from panfocus.metrics.ag import ag
-from panfocus.metrics.ei import ei
-from panfocus.metrics.en import en
+from panfocus.metrics._images import UndefinedError
 from panfocus.metrics.fmi import fmi
-from panfocus.metrics.mse import mse
 from panfocus.metrics.nmi import nmi
-from panfocus.metrics.psnr import psnr
-from panfocus.metrics.psnr_rgb import psnr_rgb
+from panfocus.metrics.no_reference import ag, ei, en, sd, sf
 from panfocus.metrics.qabf import qabf
 from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
@@ -24,55 +24,73 @@ from panfocus.metrics.qncie import qncie
 from panfocus.metrics.qp import qp
 from panfocus.metrics.qw import qw
 from panfocus.metrics.qy import qy
+from panfocus.metrics.reference import mse, psnr, psnr_rgb, ssim
 from panfocus.metrics.scd import scd
-from panfocus.metrics.sd import sd
-from panfocus.metrics.sf import sf
-from panfocus.metrics.ssim import ssim
 from panfocus.metrics.te import te
 from panfocus.metrics.viff import viff
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What a table needs to know of a metric."""
+    """A metric and its description for tables.
 
-    key: str  # the name in scores and tables
+    Attributes
+    ----------
+    key : str
+        Name in scores and tables.
+    title : str
+        Full name.
+    kind : {"sources", "reference", "single"}
+        What the fused image is compared with: its sources, a reference, or nothing.
+    better : {"larger", "smaller"}
+        Which values are better.
+    summary : str
+        What the metric measures, in one line.
+    function : callable
+        Called with (sources, fused), (reference, fused) or (fused), by kind, and `data_range=`.
+    pairs_only : bool
+        Whether the metric is defined for exactly two sources.
+    colour : bool
+        Whether the metric compares colour images (h, w, 3) instead of grey planes.
+    """
+
+    key: str
     title: str
-    kind: Literal["sources", "reference", "single"]  # what the fused image is compared with, if anything
+    kind: Literal["sources", "reference", "single"]
     better: Literal["larger", "smaller"]
-    says: str  # in one line
-    function: Callable[..., float]  # (sources, fused), (reference, fused) or (fused), and data_range=
-    pairs_only: bool = False  # more than two sources have no value
-    colour: bool = False  # compares colours (h, w, 3); all others take grey planes
+    summary: str
+    function: Callable[..., float]
+    pairs_only: bool = False
+    colour: bool = False
 
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric("NMI", "Normalised mutual information", "sources", "larger",
            "information that the fused image shares with its sources", nmi),
     Metric("QABF", "Q^AB/F after Xydeas and Petrovic", "sources", "larger",
-           "edges of the sources that the fused image keeps", qabf),
+           "preservation of the sources' edges", qabf),
     Metric("QABF_zliu", "Q^AB/F with Z. Liu's constants", "sources", "larger",
-           "the same with other constants; never to be mixed with QABF", partial(qabf, variant="z-liu")),
+           "the same with other constants; not comparable with QABF", partial(qabf, variant="z-liu")),
     Metric("QNCIE", "Nonlinear correlation information entropy", "sources", "larger",
            "dependence among the fused image and all sources", qncie),
     Metric("TE", "Tsallis mutual information", "sources", "larger",
-           "information that is shared, rare levels counting most", te),
+           "shared information; rare levels count most", te),
     Metric("QY", "Yang's structural similarity", "sources", "larger",
-           "likeness to all sources where they agree, else to the best", qy),
+           "similarity to all sources where they agree, else to the most similar one", qy),
     Metric("QCB", "Chen and Blum's visible contrast", "sources", "larger",
-           "contrast of the sources, as an eye sees it, that is kept", qcb),
+           "preservation of the contrast that an eye sees", qcb),
     Metric("FMI", "Feature mutual information", "sources", "larger",
            "information about the sources' edges in small windows", fmi),
     Metric("VIFF", "Visual information fidelity for fusion", "sources", "larger",
-           "information about the sources that reaches an eye", viff),
+           "preservation of the information that an eye sees", viff),
     Metric("QP", "Zhao's phase congruency", "sources", "larger",
-           "edges and corners of the sources, whatever their contrast, that are kept", qp),
+           "preservation of edges and corners of any contrast", qp),
     Metric("QW", "Piella's weighted quality index", "sources", "larger",
-           "likeness to the sources where they have contrast", qw),
+           "similarity to the sources where they have contrast", qw),
     Metric("QC", "Cvejic's quality index", "sources", "larger",
-           "likeness to the source that the fused image follows", qc),
+           "similarity to the source that the fused image follows", qc),
     Metric("SCD", "Sum of the correlations of differences", "sources", "larger",
-           "whether what one source lacks comes from the other; two sources only", scd, pairs_only=True),
+           "whether each source adds what the other lacks; two sources only", scd, pairs_only=True),
     Metric("SF", "Spatial frequency", "single", "larger",
            "root mean square difference of neighbouring pixels", sf),
     Metric("AG", "Average gradient", "single", "larger",
@@ -84,44 +102,68 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("EI", "Edge intensity", "single", "larger",
            "mean Sobel magnitude", ei),
     Metric("SSIM", "Structural similarity", "reference", "larger",
-           "likeness in luminance, contrast and structure", ssim),
+           "similarity in luminance, contrast and structure", ssim),
     Metric("MSE", "Mean squared error", "reference", "smaller",
            "squared difference, on a scale of 0..255", mse),
     Metric("PSNR", "Peak signal-to-noise ratio", "reference", "larger",
            "squared difference as a ratio to white, in dB", psnr),
     Metric("PSNR_RGB", "Peak signal-to-noise ratio of colour", "reference", "larger",
-           "the same of red, green and blue together, not of grey", psnr_rgb, colour=True),
+           "the same over red, green and blue instead of grey", psnr_rgb, colour=True),
 )  # fmt: skip
 
-# Metrics against a reference that are customary between the fused image and each source as well.
+# Metrics with a reference that are customarily computed against each source as well.
 _PER_SOURCE = ("SSIM", "MSE")
 
-_BY_KEY = {metric.key: metric for metric in CATALOGUE}
+
+def metric_names() -> list[str]:
+    """Return the keys of all metrics, built in and registered by other packages."""
+    return list(_known())
 
 
-def metric_of(key: str) -> Metric:
-    """Return the metric behind a key of `score`: of `SSIM`, and also of `SSIM_AF`, `SSIM_BF`, ..."""
-    if key not in _BY_KEY and _source_of(key) is None:
+def get_metric(key: str) -> Metric:
+    """Return the metric of a key of `score`, such as `SSIM` or, for one source, `SSIM_AF`."""
+    known = _known()
+    name = key if key in known or _source_of(key) is None else key.rpartition("_")[0]
+    if name not in known:
         single = " and ".join(f"{name}_AF, {name}_BF, ..." for name in _PER_SOURCE)
         raise InputError(
-            f"there is no metric {key!r}; known: {', '.join(_BY_KEY)}, and of one source {single}"
+            f"Unknown metric {key!r}. Known metrics: {', '.join(known)}; for one source {single}.",
+            setting="metrics",
+            got=key,
         )
-    return _BY_KEY[key if key in _BY_KEY else key.rpartition("_")[0]]
+    return known[name]
 
 
-def why_undefined(key: str, *, n_sources: int, reference: bool) -> str | None:
-    """Say why a key has no value for so many sources, with or without a reference; None if it has one.
+def _known() -> dict[str, Metric]:
+    return {metric.key: metric for metric in (*CATALOGUE, *_registered())}
 
-    That the images are too small for its windows, or grey where it compares colours, the metric says itself.
+
+@cache  # searches every installed package
+def _registered() -> tuple[Metric, ...]:
+    return tuple(
+        Metric(entry.name, entry.name, "sources", "larger", f"from {entry.value}", partial(_call, entry))
+        for entry in entry_points(group="panfocus.metrics")
+    )
+
+
+def _call(entry: EntryPoint, sources: Sequence[Any], fused: Any, *, data_range: float | None) -> float:
+    """Call a registered metric, which takes the sources and the fused image only."""
+    return float(entry.load()(sources, fused))
+
+
+def explain_undefined(key: str, *, n_sources: int, reference: bool) -> str | None:
+    """Return why a metric has no value for this number of sources, with or without a reference.
+
+    None means that it has one, unless the images are too small or grey, which the metric itself checks.
     """
-    metric, source = metric_of(key), _source_of(key)
+    metric, source = get_metric(key), _source_of(key)
     if source is not None:
         n_needed = source_number(source)
-        return f"{key} needs {n_needed} sources, there are {n_sources}" if n_sources < n_needed else None
+        return f"{key} needs {n_needed} sources, got {n_sources}." if n_sources < n_needed else None
     if metric.kind == "reference" and not reference:
-        return f"{key} needs a reference"
+        return f"{key} needs a reference."
     if metric.pairs_only and n_sources > 2:
-        return f"{key} is defined for two sources only, there are {n_sources}"
+        return f"{key} needs exactly two sources, got {n_sources}."
     return None
 
 
@@ -152,30 +194,30 @@ def score(
     fused : array (h, w)
         The grey fused image.
     reference : array (h, w), optional
-        The grey image that counts as right. With it, the metrics of kind "reference" are given.
+        The grey reference. It adds the metrics of kind "reference".
     colours : pair of arrays (h, w, 3), optional
-        The reference and the fused image in colour, for PSNR_RGB; alpha does not count.
+        The reference and the fused image in colour, for PSNR_RGB; alpha is ignored.
     data_range : float, optional
-        The value of white, black being 0. Integers take their type's largest value by default (12-bit
-        values in uint16 need 4095); floats must give it.
+        Value of white; black is 0. Default for integers: the type's maximum (12-bit values in uint16 need
+        4095). Floats must give it.
     keys : collection of str, optional
-        The values that are wanted, by key; all of them by default.
+        Keys of the values to compute; by default all.
     complete : bool
-        Whether a wanted key that has no value is an error, which says why, instead of being left out.
+        Whether a requested key without a value is an error instead of being left out.
 
     Returns
     -------
     dict
         Value by key, in the order of the catalogue. `SSIM_AF`, `SSIM_BF`, ... and `MSE_AF`, ... compare the
-        fused image with the first source, the second, and so on. What has no value is left out: the
-        likeness to a reference without one, PSNR_RGB without two pictures in colour, SCD for more than two
-        sources, windows that are larger than the image. PSNR of equal images is infinite.
+        fused image with the first source, the second, and so on. Metrics without a value are left out:
+        reference metrics without a reference, PSNR_RGB without colour images, SCD for more than two sources,
+        and metrics whose windows are larger than the image. PSNR of equal images is infinite.
     """
-    wanted = None if keys is None else {key: metric_of(key) for key in keys}.keys()
+    wanted = None if keys is None else {key: get_metric(key) for key in keys}.keys()
     if complete and wanted is not None:
         for key in wanted:
-            if reason := why_undefined(key, n_sources=len(sources), reference=reference is not None):
-                raise UndefinedError(reason)
+            if reason := explain_undefined(key, n_sources=len(sources), reference=reference is not None):
+                raise UndefinedError(reason, setting="metrics", got=key)
     scores: dict[str, float] = {}
     for key, metric, arguments in _comparisons(sources, fused, reference, colours):
         if wanted is None or key in wanted:
@@ -193,8 +235,8 @@ def _comparisons(
     reference: ArrayLike | None,
     colours: tuple[ArrayLike, ArrayLike] | None,
 ) -> Iterator[tuple[str, Metric, tuple[ArrayLike | Sequence[ArrayLike], ...]]]:
-    """Yield key, metric and what the metric is called with."""
-    for metric in CATALOGUE:
+    """Yield key, metric and the arguments of the metric."""
+    for metric in _known().values():
         if metric.kind == "sources":
             yield metric.key, metric, (sources, fused)
         elif metric.kind == "single":
@@ -207,13 +249,13 @@ def _comparisons(
 
 
 def source_letters(index: int) -> str:
-    """Name a source as the columns of a spreadsheet: A, B, ..., Z, AA, AB, ..."""
+    """Return the name of a source, like a spreadsheet column: A, B, ..., Z, AA, AB, ..."""
     rest, last = divmod(index, 26)
     return (source_letters(rest - 1) if rest else "") + chr(ord("A") + last)
 
 
 def source_number(letters: str) -> int:
-    """Count a source that is named so: 1 for A, 26 for Z, 27 for AA."""
+    """Return the number of a source by its letters: 1 for A, 26 for Z, 27 for AA."""
     number = 0
     for letter in letters:
         number = 26 * number + ord(letter) - ord("A") + 1

@@ -8,15 +8,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
-from panfocus.metrics._bands import Band, total
-from panfocus.metrics._inputs import Grey, Plane, fusion_images
-from panfocus.metrics._windows import squared_sobel, under, valid_shape
+from panfocus.metrics._images import Band, Grey, Plane, check_fusion, sum_bands
+from panfocus.metrics._windows import rows_under, squared_sobel, valid_shape
 
 _SIDE = 3
 _CELLS = _SIDE**2
 
-# Values are rounded to multiples of this, on 0..255, so that features that are equal in 8-bit images are
-# equal in float images of the same content, whose values are off by some 1e-14, or 1e-5 in float32.
+# Values are rounded to multiples of this, on 0..255. Features that are equal in 8-bit images are then also
+# equal in float images of the same content, whose rounding errors are 1e-14, or 1e-5 in float32.
 _GRID = 2.0**-14
 
 
@@ -27,14 +26,13 @@ def fmi(
     data_range: float | None = None,
     feature: Literal["edge", "gradient", "none"] = "edge",
 ) -> float:
-    """Information about the sources' features in the fused image's, from windows of 3 x 3 pixels.
+    """Return the mutual information of the sources' and the fused image's features in 3 x 3 windows.
 
-    The feature values of a window, less the least of them, are taken as a distribution over its nine
-    places, in the order of columns. Of source and fused image only these marginals are known; a joint
-    distribution is put together from them and from the correlation c of the two windows, after Nelsen: t H
-    + (1 - t) p q', where p q' is the independent one, H the one that couples them most (if c >= 0) or most
-    inversely, and t is c over the correlation that H would give. The window's value is 2 I / (H(p) + H(q));
-    FMI is the mean over windows and sources.
+    The feature values of a window minus their minimum form a distribution over its nine pixels, in column
+    order. The joint distribution of source and fused image is built from these marginals p and q and from the
+    correlation c of the two windows, after Nelsen: t H + (1 - t) p q'. Here p q' is the independent
+    distribution, H the one with the largest (if c >= 0) or smallest correlation, and t is c over the
+    correlation of H. The value of a window is 2 I / (H(p) + H(q)); FMI is the mean over windows and sources.
 
     Parameters
     ----------
@@ -43,33 +41,31 @@ def fmi(
     fused : array (h, w)
         The grey fused image, at least 3 x 3 pixels.
     data_range : float, optional
-        The value of white, black being 0. Integers take their type's largest value by default (12-bit
-        values in uint16 need 4095); floats must give it.
+        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
     feature : {"edge", "gradient", "none"}
-        What is compared: a map of edges, the horizontal gradient by central differences, or the pixels. The
+        Compared feature: a map of edges, the horizontal gradient by central differences, or the pixels. The
         three give values on different scales.
 
     Returns
     -------
     float
-        From 0 to 1 or a little more, 1 when all sources equal the fused image. Larger is better. A window in
-        which both are equal, or constant, counts as 1, so constant images score 1.
+        From 0 to slightly above 1; 1 when all sources equal the fused image. Larger is better. A window in
+        which both are equal or constant counts as 1, so constant images score 1.
 
     Notes
     -----
-    Edges are pixels whose squared Sobel magnitude exceeds four times its mean over the image and both
-    horizontal or both vertical neighbours; the border is repeated for Sobel, and nothing lies beyond it for
-    the neighbours. Windows with c beyond what H can give have negative shares in the joint distribution;
-    as customary these enter the entropy by the logarithm of their size. A window with one feature alone
-    has no entropy; two such windows with the feature in different places share nothing.
+    Edges are pixels whose squared Sobel magnitude exceeds four times its mean over the image, and both
+    horizontal or both vertical neighbours. Sobel repeats the border; neighbours outside the image are 0.
+    Where |c| exceeds the correlation of H, the joint distribution has negative entries; as customary, the
+    entropy uses the logarithm of their magnitude. A window with a single feature has no entropy; two such
+    windows with the feature at different pixels share no information.
 
-    *What it rewards wrongly.* Emptiness: with "edge" most windows hold no edge in either image and count as
-    1, so that values crowd near .9. An edge that moves by one pixel is lost, while a missing one may cost
-    nothing. Places in a window are numbered by columns, and the value depends on it: a turned scene scores
-    differently.
+    *What it rewards wrongly.* Empty areas: with "edge" most windows have no edge in either image and count as
+    1, so that values crowd near 0.9. An edge that moves by one pixel is lost, while a missing edge may cost
+    nothing. The value depends on the column order of the pixels: a rotated scene scores differently.
 
-    *Variants in use.* MATLAB's `edge` thins differently from Octave's, whose rule this is, so published
-    values may differ somewhat. Wavelet and cosine features exist as well, and a slower FMI with larger
+    *Variants in use.* MATLAB's `edge` thins differently from Octave's, which is used here, so published
+    values may differ slightly. Wavelet and cosine features exist as well, and a slower FMI with larger
     windows.
 
     References
@@ -79,9 +75,13 @@ def fmi(
     Razian, "Fast-FMI: non-reference image fusion metric", AICT 2014. R. B. Nelsen, "Discrete bivariate
     distributions with given marginals and correlation", Communications in Statistics 16(1), 1987.
     """
-    images, result = fusion_images(sources, fused, data_range)
+    images, result = check_fusion(sources, fused, data_range)
     if feature not in _EXTRACT:
-        raise InputError(f"there is no feature {feature!r} of fmi; known: {', '.join(_EXTRACT)}")
+        raise InputError(
+            f"`feature` must be one of {', '.join(_EXTRACT)}, got {feature!r}.",
+            setting="feature",
+            got=feature,
+        )
     valid = valid_shape(result, _SIDE, "fmi")
     extract = _EXTRACT[feature]
     compare = _edge_similarity if feature == "edge" else _similarity
@@ -91,10 +91,10 @@ def fmi(
         features = extract(_on_grid(image))
 
         def shared(band: Band, features: Plane = features) -> float:
-            rows = under(band, _SIDE)
+            rows = rows_under(band, _SIDE)
             return float(compare(_windows(features[rows]), _windows(fused_features[rows])).sum())
 
-        score += total(shared, valid)
+        score += sum_bands(shared, valid)
     return score / (len(images) * valid[0] * valid[1])
 
 
@@ -122,13 +122,13 @@ _EXTRACT: dict[str, Callable[[Plane], Plane]] = {
 
 
 def _windows(features: Plane) -> Plane:
-    """All windows as rows (n, 9), each read by columns."""
+    """Return all windows as rows (n, 9), each in column order."""
     windows: Plane = sliding_window_view(features, (_SIDE, _SIDE)).swapaxes(2, 3).reshape(-1, _CELLS)
     return windows
 
 
 def _edge_similarity(a: Plane, b: Plane) -> Plane:
-    """Compare windows of zeros and ones: few pairs of them differ, so that each is compared once."""
+    """Compare windows of zeros and ones. Few pairs differ, so each distinct pair is compared once."""
     bits = 1 << np.arange(_CELLS)
     pairs = (a @ bits).astype(np.intp) << _CELLS | (b @ bits).astype(np.intp)
     _, first, counts = np.unique(pairs, return_index=True, return_counts=True)
@@ -136,7 +136,7 @@ def _edge_similarity(a: Plane, b: Plane) -> Plane:
 
 
 def _similarity(a: Plane, b: Plane) -> Plane:
-    """Normalised information 2 I / (H(p) + H(q)) that windows (n, 9) share with their partners."""
+    """Return the normalised mutual information 2 I / (H(p) + H(q)) of pairs of windows (n, 9)."""
     p, q = _as_distribution(a), _as_distribution(b)
     entropies = _entropy(p) + _entropy(q)
     information = entropies - _entropy(_joint(p, q).reshape(-1, _CELLS**2))
@@ -152,12 +152,12 @@ def _as_distribution(windows: Plane) -> Plane:
 
 
 def _joint(p: Plane, q: Plane) -> Plane:
-    """Joint distributions (n, 9, 9) with marginals p and q and, if it can be had, their correlation."""
+    """Return joint distributions (n, 9, 9) with marginals p and q and, if possible, their correlation."""
     P, Q = p.cumsum(axis=1)[:, :, None], q.cumsum(axis=1)[:, None, :]
     correlation = _correlation(p, q)[:, None, None]
-    # Fréchet's bounds: the largest and the smallest joint distribution function that the marginals allow.
+    # Fréchet's bounds: the largest and the smallest joint distribution function with these marginals.
     extreme = np.where(correlation >= 0, np.minimum(P, Q), np.maximum(P + Q - 1, 0))
-    # Hoeffding: the covariance of the places under a joint distribution function H is the sum of H - P Q.
+    # Hoeffding: the covariance of the positions under a joint distribution function H is the sum of H - P Q.
     attainable = (extreme - P * Q).sum(axis=(1, 2), keepdims=True)
     wanted = correlation * (_spread(p) * _spread(q))[:, None, None]
     t = np.divide(wanted, attainable, out=np.zeros_like(wanted), where=attainable != 0)
@@ -172,7 +172,7 @@ def _correlation(p: Plane, q: Plane) -> Plane:
 
 
 def _spread(p: Plane) -> Plane:
-    """How far the place 1..9 in a window deviates from its mean, as a standard deviation."""
+    """Return the standard deviation of the position 1..9 in a window."""
     place = np.arange(1, _CELLS + 1)
     return np.asarray(np.sqrt(np.maximum((p * place**2).sum(axis=1) - (p * place).sum(axis=1) ** 2, 0)))
 

@@ -1,4 +1,4 @@
-"""Q^AB/F: how much of the sources' edges the fused image keeps."""
+"""Q^AB/F: preservation of the sources' edges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
-from panfocus.metrics._bands import Band, total
-from panfocus.metrics._inputs import Grey, Plane, fusion_images
+from panfocus.metrics._images import Band, Grey, Plane, check_fusion, sum_bands
 from panfocus.metrics._kernel_numba import Sigmoid, edge_preservation, sobel_edges
 
 
@@ -17,8 +16,8 @@ from panfocus.metrics._kernel_numba import Sigmoid, edge_preservation, sobel_edg
 class _Variant:
     strength: Sigmoid
     orientation: Sigmoid
-    folded: bool  # orientations that differ by pi are taken for equal
-    per_pixel: bool  # the sources' weighted mean is formed in each pixel, and all pixels count alike
+    folded: bool  # opposite orientations count as equal
+    per_pixel: bool  # weighted mean over the sources in each pixel; all pixels have the same weight
 
 
 _VARIANTS = {
@@ -26,11 +25,11 @@ _VARIANTS = {
     "z-liu": _Variant((1.0, -10.0, 0.5), (1.0, -20.0, 0.75), folded=True, per_pixel=True),
 }
 
-# Stands for a gradient of zero, so that quotients exist; on 0..255.
+# Replaces a gradient of zero, to avoid division by zero; on 0..255.
 _ZERO = 1e-5
 
-# Smaller gradients are zero with rounding on top: the smallest true one is 1/257, of 16-bit images. Without
-# this, rounding would choose the sign of a vertical orientation in float images.
+# Smaller gradients are rounding errors of zero: the smallest true gradient is 1/257, in 16-bit images.
+# Without this, rounding would decide the sign of a vertical orientation in float images.
 _ROUNDING = 1e-3
 
 
@@ -47,12 +46,12 @@ def qabf(
     data_range: float | None = None,
     variant: Literal["xydeas-petrovic", "z-liu"] = "xydeas-petrovic",
 ) -> float:
-    """Edges of the sources that survive in the fused image, in strength and orientation.
+    """Return how well the fused image preserves the sources' edges, in strength and orientation.
 
     Q^AB/F = sum of w_s Q_s / sum of w_s, over all pixels of all sources s, after Xydeas and Petrovic. The
-    weight w_s is the source's Sobel magnitude. Edges are kept to the degree
-    Q_s = .9994 / (1 + exp(-15 (G - .5))) * .9879 / (1 + exp(-22 (A - .8))), where G is the smaller over the
-    larger magnitude of source and fused image, and A is 1 less their difference in orientation over pi / 2.
+    weight w_s is the source's Sobel magnitude. The preservation of an edge is
+    Q_s = 0.9994 / (1 + exp(-15 (G - 0.5))) * 0.9879 / (1 + exp(-22 (A - 0.8))). G is the smaller over the
+    larger magnitude of source and fused image. A is 1 minus their difference in orientation over pi / 2.
 
     Parameters
     ----------
@@ -61,40 +60,43 @@ def qabf(
     fused : array (h, w)
         The grey fused image.
     data_range : float, optional
-        The value of white, black being 0. Integers take their type's largest value by default (12-bit
-        values in uint16 need 4095); floats must give it.
+        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
     variant : {"xydeas-petrovic", "z-liu"}
-        Which of two sets of constants in use; see below.
+        Which of two published sets of constants; see below.
 
     Returns
     -------
     float
-        From 0 to .9748, which is reached when all sources equal the fused image. Larger is better.
+        From 0 to 0.9748, reached when all sources equal the fused image. Larger is better.
 
     Notes
     -----
-    Sobel differences are taken with zeros outside the image, and border pixels count. An orientation is
+    Sobel differences use zeros outside the image, and border pixels count. The orientation is
     atan(gy / gx), with gx from left to right; a gx or a magnitude of 0 is replaced by 1e-5, on a scale of
-    0..255. So a purely vertical gradient leans right, and a mirrored scene scores up to .002 more or less.
+    0..255. Because of this, mirroring a scene changes its score by up to 0.002.
 
-    *What it rewards wrongly.* Every edge of every source, blur edges, noise and halos included. Where one
-    source is sharp, the weaker edges of the others count against a fusion that rightly leaves them out,
-    so that none comes near the maximum. Smoothing the decision over a wide window raises it while the error
-    against ground truth grows.
+    *What it rewards wrongly.* Every edge of every source, including blurred edges, noise and halos. Where one
+    source is sharp, the weaker edges of the others count against a fusion that rightly omits them, so that
+    no fusion comes near the maximum. Smoothing the decision over a wide window raises the value although the
+    error against ground truth grows.
 
-    *Variants in use.* "z-liu", of an older toolbox: sigmoids 1 / (1 + exp(-10 (G - .5))) and 1 / (1 +
-    exp(-20 (A - .75))), orientations folded so that opposite ones are equal, and the mean over pixels of
-    the sources' weighted mean. It is .003 to .09 lower on Lytro fusions; its maximum is .9867. A third code
-    has other Sobel kernels. Never put two of them in one table. With more than two sources, the mean over
-    their pairs is another number again.
+    *Variants in use.* "z-liu", from an older toolbox: sigmoids 1 / (1 + exp(-10 (G - 0.5))) and
+    1 / (1 + exp(-20 (A - 0.75))), opposite orientations equal, and the mean over pixels of the sources'
+    weighted mean. It is 0.003 to 0.09 lower on Lytro fusions; its maximum is 0.9867. A third implementation
+    uses other Sobel kernels. Never mix them in one table. With more than two sources, the mean over pairs of
+    sources differs again.
 
     References
     ----------
     C. S. Xydeas, V. Petrovic, "Objective image fusion performance measure", Electronics Letters 36(4), 2000.
     """
-    images, result = fusion_images(sources, fused, data_range)
+    images, result = check_fusion(sources, fused, data_range)
     if variant not in _VARIANTS:
-        raise InputError(f"there is no variant {variant!r} of qabf; known: {', '.join(_VARIANTS)}")
+        raise InputError(
+            f"`variant` must be one of {', '.join(_VARIANTS)}, got {variant!r}.",
+            setting="variant",
+            got=variant,
+        )
     chosen = _VARIANTS[variant]
 
     def kept_and_weight(band: Band) -> Plane:
@@ -108,12 +110,12 @@ def qabf(
             return np.array([(kept / weight).sum(), weight.size])
         return np.array([kept.sum(), weight.sum()])
 
-    kept, weight = total(kept_and_weight, result.shape, halo=1)
+    kept, weight = sum_bands(kept_and_weight, result.shape, halo=1)
     return float(kept / weight)
 
 
 def _edges(image: Grey, band: Band) -> _Edges:
-    """Edges of a band's own rows, with zeros outside the image."""
+    """Return the edges of the inner rows of a band, with zeros outside the image."""
     above = band.own.start
     below = band.rows.stop - band.inner.stop
     padded = np.pad(image.plane(band.rows), ((1 - above, 1 - below), (1, 1)))

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus.metrics._inputs import Plane, UndefinedError, fusion_images
+from panfocus.metrics._images import Plane, UndefinedError, check_fusion
 from panfocus.metrics._windows import FLAT
 
 
 def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:
-    """Correlation of what each source added to the fused image with that source.
+    """Return the sum of the correlations of differences.
 
-    SCD = r(F - B, A) + r(F - A, B), with Pearson's correlation r over all pixels: what the fused image has
-    beyond one source should come from the other.
+    SCD = r(F - B, A) + r(F - A, B), with Pearson's correlation r over all pixels: the difference
+    of the fused image from one source should come from the other source.
 
     Parameters
     ----------
@@ -22,26 +22,24 @@ def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     fused : array (h, w)
         The grey fused image.
     data_range : float, optional
-        The value of white, black being 0. Integers take their type's largest value by default (12-bit
-        values in uint16 need 4095); floats must give it.
+        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
 
     Returns
     -------
     float
-        From -2 to 2. Larger is better. A correlation with a constant counts as 0, so that three equal images,
-        and all constant ones, score 0.
+        From -2 to 2. Larger is better. A correlation with a constant counts as 0, so that three equal images
+        and all constant images score 0.
 
     Raises
     ------
     InputError
-        If there are more than two sources: "what the other added" then has no meaning, and none is invented
-        here.
+        If there are more than two sources, for which SCD is not defined.
 
     Notes
     -----
-    *What it rewards wrongly.* Sums: F = A + B scores 2 exactly for uncorrelated sources, so brightness and
-    contrast that no camera saw raise it. It was made for infrared and visible images, which add to each
-    other; in focus stacks the sources are two views of one scene, and the correct selection scores low.
+    *What it rewards wrongly.* Sums: F = A + B scores exactly 2 for uncorrelated sources, so artificial
+    brightness and contrast raise it. It was designed for infrared and visible images, which complement each
+    other. In focus stacks the sources show one scene, and the correct selection scores low.
 
     *Variants in use.* None known for two sources.
 
@@ -50,9 +48,9 @@ def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     V. Aslantas, E. Bendes, "A new image quality metric for image fusion: the sum of the correlations of
     differences", AEU International Journal of Electronics and Communications 69(12), 2015.
     """
-    images, result = fusion_images(sources, fused, data_range)
+    images, result = check_fusion(sources, fused, data_range)
     if len(images) > 2:
-        raise UndefinedError(f"scd is defined for two sources only, got {len(images)}; score pairs instead")
+        raise UndefinedError(f"scd needs exactly two sources, got {len(images)}.", needed=2, got=len(images))
     a, b, f = images[0].plane(), images[1].plane(), result.plane()
     return _correlation(f - b, a) + _correlation(f - a, b)
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
-from panfocus.metrics._inputs import Plane, fusion_images
-from panfocus.metrics._levels import joint_distribution, stretched
+from panfocus.metrics._histograms import joint_histogram, stretch_levels
+from panfocus.metrics._images import Plane, check_fusion
 
 _Q = 1.85
 _VARIANTS = ("z-liu", "tsallis")
@@ -21,10 +21,10 @@ def te(
     data_range: float | None = None,
     variant: Literal["z-liu", "tsallis"] = "z-liu",
 ) -> float:
-    """Tsallis mutual information between the fused image and each source, added up.
+    """Return the sum over the sources of their Tsallis mutual information with the fused image.
 
     I_q(s, F) = 1 / (1 - q) * (1 - sum of p(i, j)^q / (p_s(i) p_F(j))^(q - 1)) over all pairs of levels that
-    occur, with q = 1.85. TE is its sum over the sources.
+    occur, with q = 1.85.
 
     Parameters
     ----------
@@ -33,31 +33,30 @@ def te(
     fused : array (h, w)
         The grey fused image.
     data_range : float, optional
-        The value of white, black being 0. Integers take their type's largest value by default (12-bit
-        values in uint16 need 4095); floats must give it.
+        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
     variant : {"z-liu", "tsallis"}
-        "tsallis" is the definition above. "z-liu", the default, gives the values of the customary
-        toolbox. They are met to 1e-12 if the marginals are taken the wrong way round, p_s(j) p_F(i), and
-        pairs where one of these is 0 are left out; that this is what it does is inferred from its values.
+        "tsallis" is the definition above. "z-liu", the default, matches the customary toolbox to 1e-12. We
+        infer from its values that it swaps the marginals, p_s(j) p_F(i), and leaves out pairs where one
+        of them is 0.
 
     Returns
     -------
     float
-        From 0, for images that are independent or constant, to about 130 for each source that equals the
-        fused image. Larger is better. Where source and result have very different histograms, "z-liu" has no
+        From 0, for independent or constant images, to about 130 for each source that equals the
+        fused image. Larger is better. For very different histograms of source and result, "z-liu" has no
         such bounds.
 
     Notes
     -----
-    Each image is first stretched from its own least and largest value to 0..255 and rounded half up. For
+    Each image is first stretched from its minimum and maximum to 0..255 and rounded half up. For
     "tsallis" this only renames the levels of 8-bit images; for "z-liu" it matters.
 
-    *What it rewards wrongly.* Rare levels: one pixel whose level occurs nowhere else weighs as much as
-    thousands of common ones, so that noise and single outliers move it by several units. It grows with the
-    size of the image and depends on the scene far more than on the fusion: compare only within a scene.
+    *What it rewards wrongly.* Rare levels: one pixel with a unique level weighs as much as thousands of
+    common ones, so that noise and single outliers change the value by several units. It grows with the image
+    size and depends on the scene far more than on the fusion: compare only within a scene.
 
     *Variants in use.* The letter divides the sum by H_q(A) + H_q(B) - I_q(A, B), which is negative for
-    ordinary photographs with this q; the toolbox leaves the division out.
+    ordinary photographs with this q; the toolbox omits the division.
 
     References
     ----------
@@ -66,11 +65,15 @@ def te(
     fusion algorithms for context enhancement in night vision: a comparative study", IEEE Transactions on
     Pattern Analysis and Machine Intelligence 34(1), 2012.
     """
-    images, result = fusion_images(sources, fused, data_range)
+    images, result = check_fusion(sources, fused, data_range)
     if variant not in _VARIANTS:
-        raise InputError(f"there is no variant {variant!r} of te; known: {', '.join(_VARIANTS)}")
-    fused_levels = stretched(result)
-    joints = [joint_distribution(stretched(image), fused_levels) for image in images]
+        raise InputError(
+            f"`variant` must be one of {', '.join(_VARIANTS)}, got {variant!r}.",
+            setting="variant",
+            got=variant,
+        )
+    fused_levels = stretch_levels(result)
+    joints = [joint_histogram(stretch_levels(image), fused_levels) for image in images]
     return sum(_tsallis_information(joint, swapped=variant == "z-liu") for joint in joints)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from panfocus.metrics import metric_of
+from panfocus.metrics import get_metric
 
 T = TypeVar("T")
 MEASURES = ("NMI", "QABF")  # which need no reference: those of Table 2 and of the figures
@@ -95,7 +95,7 @@ def column(table: Mapping[Cell, T], measure: str, image_set: str) -> dict[str, T
 
 def best_three(values: Mapping[str, float], measure: str) -> dict[str, int]:
     """Return the places 1, 2 and 3 by method; equal values share a place."""
-    sign = 1 if metric_of(measure).better == "larger" else -1
+    sign = 1 if get_metric(measure).better == "larger" else -1
     places = {
         method: 1 + sum(sign * other > sign * value for other in values.values())
         for method, value in values.items()

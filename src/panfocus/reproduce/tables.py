@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from panfocus._progress import Progress
 from panfocus.methods import FusionMethod
-from panfocus.metrics import metric_of
+from panfocus.metrics import get_metric
 from panfocus.pipeline import fuse
 from panfocus.reproduce.elements import Section, paragraph, table, tag, text
 from panfocus.reproduce.numbers import Number
@@ -119,7 +119,7 @@ def section_2(results: Results) -> Section:
 
 def is_worse(measure: str, ours: float, papers: float) -> bool:
     """Tell whether ours is worse than the paper's value, in the paper's digits."""
-    sign = 1 if metric_of(measure).better == "larger" else -1
+    sign = 1 if get_metric(measure).better == "larger" else -1
     return sign * round(ours, DIGITS) < sign * papers
 
 
@@ -192,7 +192,7 @@ def _table(
         for i, method in enumerate(methods):
             cells = [tag("th", text(method), scope="row")]
             if i == 0:
-                arrow = "↑" if metric_of(measure).better == "larger" else "↓"
+                arrow = "↑" if get_metric(measure).better == "larger" else "↓"
                 heading = f"{SYMBOLS[measure]} {arrow}"
                 cells.insert(0, tag("th", heading, rowspan=len(methods), scope="rowgroup"))
             for name in sets:
