@@ -1,4 +1,4 @@
-"""Forms show what the methods and the command line have, and nothing that they refuse."""
+"""The option schema matches the methods and the command line."""
 
 import json
 
@@ -11,7 +11,7 @@ from panfocus.job import option_schema
 from panfocus.methods import get_method, method_names, parse_settings, setting_names
 
 
-def test_every_method_has_a_form_of_all_its_settings():
+def test_schema_has_every_method_with_all_settings():
     of_name = {form["name"]: form for form in option_schema.methods()}
     assert sorted(of_name) == method_names()
     assert next(iter(of_name)) == "panfocus"
@@ -21,7 +21,7 @@ def test_every_method_has_a_form_of_all_its_settings():
         assert all(field["help"] for field in form["fields"])
 
 
-def test_every_choice_and_default_is_taken_by_the_method():
+def test_methods_accept_every_choice_and_default():
     for form in option_schema.methods():
         for field in form["fields"]:
             for value in field.get("choices", []):
@@ -32,7 +32,7 @@ def test_every_choice_and_default_is_taken_by_the_method():
                 assert parsed[field["name"]] == field["default"]
 
 
-def test_a_choice_that_is_not_listed_is_refused():
+def test_methods_reject_choices_that_are_not_listed():
     chosen = [(form, f) for form in option_schema.methods() for f in form["fields"] if f["kind"] == "choice"]
     assert chosen
     for form, field in chosen:
@@ -40,7 +40,7 @@ def test_a_choice_that_is_not_listed_is_refused():
             get_method(form["name"], **{field["name"]: "something else"})
 
 
-def test_options_have_the_command_lines_words_and_defaults():
+def test_options_have_help_and_defaults_of_the_command():
     fuse = get_command(command).commands["fuse"]
     options = {parameter.name: parameter for parameter in fuse.params}
     for field in option_schema.options():
@@ -48,7 +48,7 @@ def test_options_have_the_command_lines_words_and_defaults():
         assert field["default"] == options[field["name"]].default
 
 
-def test_kinds_are_those_that_a_page_knows_and_all_is_plain_data():
+def test_schema_is_plain_data_of_known_kinds():
     methods = option_schema.methods()
     fields = [field for form in methods for field in form["fields"]] + option_schema.options()
     assert {f["kind"] for f in fields} == {"number", "integer", "boolean", "choice", "text", "dictionary"}

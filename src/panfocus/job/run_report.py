@@ -252,7 +252,8 @@ def _file(job: Job, path: Path, digests: dict[Path, str]) -> dict[str, str]:
         seen = Path(os.path.relpath(path, report.parent if report else None)).as_posix()
     except ValueError:  # another drive on Windows
         seen = path.name
-    return {"path": str(path.absolute()), "from_report": seen, "sha256": digests[path]}
+    place = {"path": str(path.absolute()), "from_report": seen}
+    return place | ({"sha256": digests[path]} if path in digests else {})
 
 
 def _paths(files: Iterable[dict[str, str]]) -> tuple[str, ...]:
