@@ -1,4 +1,6 @@
-"""Two small frames, a stack of five in two lights, and a dictionary."""
+"""Two small frames, a stack of five in two lights, a dictionary, and commands that must fail."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,3 +61,25 @@ def lights(tmp_path, stack, monkeypatch):
             write_image(tmp_path / name / f"z{k}.png", frame)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that must fail with one line on stderr and leave the current folder unchanged."""
+
+    def fails(*arguments, code=1, names=()):
+        before = sorted(Path().rglob("*"))
+        ran = run(*arguments)
+        assert ran.code == code, ran
+        assert_error_line(ran.err, *names)
+        assert sorted(Path().rglob("*")) == before
+        return ran
+
+    return fails
+
+
+def assert_error_line(err, *names):
+    """Check that stderr is one error that mentions these files, options or numbers."""
+    (line,) = err.splitlines()
+    assert line.startswith("panfocus: ")
+    assert [name for name in names if str(name) not in line] == [], line

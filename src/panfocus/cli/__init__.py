@@ -7,6 +7,9 @@ that Ctrl-C prints one line even while the program loads.
 import gc
 import io
 import sys
+import time
+
+STARTED = time.monotonic()  # for the time of the whole command in its summary
 
 
 def main() -> None:

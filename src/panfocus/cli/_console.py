@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from panfocus import cli
 from panfocus._numba_messages import hear_of_compiling
 from panfocus.cli._wording import COMMAND
 from panfocus.errors import Notice, PanfocusError, UsageError
@@ -89,7 +90,8 @@ class Console:
         for line in done.summary:
             self.say(line)
         if done.files:
-            self.say(f"Wrote {done.job.request.outputs.names(len(done.job.spans))}.")
+            names = done.job.request.outputs.names(len(done.job.spans))
+            self.say(f"Wrote {names} in {time.monotonic() - cli.STARTED:.1f} s")
 
     def finish(self) -> None:
         """Ignore Ctrl-C from here on, while files are put in place: they are written all or none."""

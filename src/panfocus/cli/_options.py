@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli._wording import COMMAND
 from panfocus.errors import InputError
+from panfocus.job.memory_plan import parse_size
 from panfocus.job.request import HELP
 
 INPUT_HELP = "Files, folders, patterns such as 'z*.tif', or multi-page TIFFs."
@@ -16,6 +18,14 @@ def _folder_name(typed: str) -> Path:
     if not typed:  # an unset shell variable; Path("") would be the current folder
         raise typer.BadParameter("The name is empty; use . for the current folder.")
     return Path(typed)
+
+
+def parse_memory(typed: str | int) -> int:
+    """Return the bytes of a size such as 2GB."""
+    try:
+        return parse_size(str(typed))
+    except InputError as error:
+        raise typer.BadParameter(COMMAND.text(error)) from error
 
 
 def _positive_number(value: float | None) -> float | None:
@@ -38,7 +48,7 @@ Debug = Annotated[bool, typer.Option("--debug", help="Print the log, and a trace
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Maximum number of threads; default: all cores.")
 ]
-MaxMemory = Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])]
+MaxMemory = Annotated[int | None, typer.Option(metavar="SIZE", help=HELP["max_memory"], parser=parse_memory)]
 Scheduler = Annotated[
     str | None,
     typer.Option(

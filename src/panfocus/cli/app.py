@@ -50,7 +50,7 @@ def page(
         from panfocus.job.memory_plan import parse_size
 
         with usage_errors():
-            largest = parse_size("`max_upload`", max_upload)
+            largest = parse_size(max_upload, "max_upload")
         try:
             from panfocus.app.serve import serve
             from panfocus.app.uploads import Limits

@@ -26,6 +26,7 @@ from panfocus.cli._options import (
     SkipBad,
     Step,
     Time,
+    parse_memory,
 )
 from panfocus.errors import InputError, PanfocusError, usage_errors
 from panfocus.job.request import Outputs, Request
@@ -91,8 +92,8 @@ def batch(
     time: Time = None,
     bits: Bits = None,
     max_memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="Maximum memory of each worker, such as 2GB."),
+        int | None,
+        typer.Option(metavar="SIZE", help="Maximum memory of each worker, such as 2GB.", parser=parse_memory),
     ] = None,
     skip_bad: SkipBad = False,
     threads: Annotated[
@@ -121,7 +122,6 @@ def batch(
             run_batch,
         )
         from panfocus.batch.stack_task import Outcome
-        from panfocus.job.memory_plan import parse_size
         from panfocus.job.prepare import check_options
         from panfocus.parallel import check_dask, connected
 
@@ -141,7 +141,7 @@ def batch(
             channel=channel,
             time=time,
             bits=bits,
-            max_memory=parse_size(max_memory) if max_memory else None,
+            max_memory=max_memory,
             threads=threads,
         )
         with usage_errors():

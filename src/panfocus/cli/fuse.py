@@ -1,5 +1,7 @@
 """`panfocus fuse` and `panfocus demo`: fuse a stack, or the sample that comes with the package."""
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +31,7 @@ from panfocus.cli._options import (
     Threads,
     Time,
 )
-from panfocus.errors import UsageError, usage_errors
+from panfocus.errors import InputError, Notice, UsageError, usage_errors
 from panfocus.job.request import HELP, Outputs, Request
 
 
@@ -151,7 +153,6 @@ def fuse(
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._malloc import keep_freed_memory
         from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
-        from panfocus.job.memory_plan import parse_size
         from panfocus.job.prepare import unused_options
         from panfocus.job.run_report import repeat_request
         from panfocus.job.runner import run
@@ -193,17 +194,18 @@ def fuse(
             jpeg_quality=jpeg_quality,
             jpeg_subsampling=jpeg_subsampling,
             bits=bits,
-            max_memory=parse_size(max_memory) if max_memory else None,
+            max_memory=max_memory,
             threads=threads,
         )
-        if from_report:
-            with usage_errors():
-                request, repeated = repeat_request(from_report, request)
-            for line in repeated:
-                terminal.say(line)
-        else:
-            for notice in unused_options(request):
-                terminal.say(notice)
+        with usage_errors():
+            notices: Sequence[str | Notice]
+            if from_report:
+                request, notices = repeat_request(from_report, request)
+            else:
+                request = _with_output(request)
+                notices = unused_options(request)
+        for notice in notices:
+            terminal.say(notice)
         by_tiles = bool(scheduler or decisions)
         if is_store(request) or (by_tiles and is_tiff_to_tiff(request)):
             fuse_store(
@@ -227,6 +229,33 @@ def fuse(
             before_commit=terminal.finish,
         )
         terminal.report(done)
+
+
+def _with_output(request: Request) -> Request:
+    """Return the request with an output: by default a new file NAME-fused.EXT in the current folder."""
+    from panfocus.cli._tiled_store import is_store
+    from panfocus.io.encode import IMAGE_SUFFIXES
+    from panfocus.io.input_files import find_inputs
+
+    if not request.inputs:
+        raise InputError("INPUT is missing.", hint="name_inputs", setting="inputs")
+    if request.outputs.image:
+        return request
+    named = Path(request.inputs[0])
+    if is_store(request):
+        name, suffix = named.resolve().name.removesuffix(".zarr").removesuffix(".ome"), ".ome.zarr"
+    else:
+        first = find_inputs(request.inputs[:1])[0]
+        name, suffix = named.resolve().name if named.is_dir() else first.stem, first.suffix.lower()
+        if name.lower().endswith(".ome") and suffix in (".tif", ".tiff"):
+            name, suffix = name[:-4], ".ome.tif"
+        elif suffix in (".jpe", ".jfif", ".jif"):
+            suffix = ".jpg"
+        elif suffix not in IMAGE_SUFFIXES:  # such as RAW
+            suffix = ".png"
+    names = (f"{name}-fused{number}{suffix}" for number in ("", *(f"-{n}" for n in range(2, 10_000))))
+    image = next(path for path in map(Path, names) if not path.exists())
+    return dataclasses.replace(request, outputs=dataclasses.replace(request.outputs, image=image))
 
 
 def demo(
