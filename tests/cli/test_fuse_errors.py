@@ -201,7 +201,7 @@ def test_unexpected_error_is_one_line_and_a_traceback_only_with_debug(
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr("panfocus.pipeline.process_stack", fail)
-    message("unexpected error", fails("fuse", *A_B, "-o", "fused.png", names=["--debug"]).err)
+    message("cli: unexpected error", fails("fuse", *A_B, "-o", "fused.png", names=["--debug"]).err)
     assert "Traceback" in run("fuse", ".", "-o", "fused.png", "--debug").err
 
 
@@ -210,7 +210,7 @@ def test_out_of_memory_is_one_line(folder, fails, monkeypatch, message):
         raise MemoryError
 
     monkeypatch.setattr("panfocus.pipeline.process_stack", fail)
-    message("out of memory", fails("fuse", *A_B, "-o", "fused.png").err)
+    message("cli: out of memory", fails("fuse", *A_B, "-o", "fused.png").err)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
@@ -226,5 +226,5 @@ def test_ctrl_c_leaves_nothing(folder, command, dictionary_file, message):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    message("interrupted", err)
+    message("cli: interrupted", err)
     assert sorted(folder.iterdir()) == before
