@@ -1,80 +1,136 @@
-import re
+"""Checks of frames: what counts as a stack, and what each error reports."""
 
 import numpy as np
 import pytest
 
-from panfocus._checks import frames_array
+from panfocus._checks import frames_array, one_of, real_number, whole_number
 from panfocus.errors import InputError
 
 GREY = np.zeros((13, 17), np.uint8)
 COLOUR = np.zeros((13, 17, 3), np.uint8)
 
 
-def refused(frames, words):
-    with pytest.raises(InputError, match=re.escape(words)) as caught:
+def rejected(frames):
+    """Return the error for frames that are no stack; it has one line."""
+    with pytest.raises(InputError) as caught:
         frames_array(frames)
     assert "\n" not in str(caught.value)
+    return caught.value
 
 
-def test_an_array_of_frames_is_not_copied():
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda: whole_number("side", 2.5, at_least=1),
+        lambda: whole_number("side", True, at_least=1),
+        lambda: whole_number("side", 0, at_least=1),
+        lambda: whole_number("side", 9, at_least=1, at_most=8),
+        lambda: real_number("side", "wide"),
+        lambda: one_of("side", "middle", ("left", "right")),
+    ],
+)
+def test_invalid_setting_is_reported_with_its_name_and_value(check):
+    with pytest.raises(InputError) as caught:
+        check()
+    assert caught.value.facts["setting"] == "side"
+    assert caught.value.facts["got"] in (2.5, True, 0, 9, "wide", "middle")
+
+
+def test_wording_of_settings(message):
+    for name, check in {
+        "setting-range": lambda: whole_number("threads", 0, at_least=1),
+        "setting-choice": lambda: one_of("borders", "black", ("full", "crop")),
+    }.items():
+        with pytest.raises(InputError) as caught:
+            check()
+        message(name, str(caught.value))
+
+
+def test_array_of_frames_is_not_copied():
     frames = np.zeros((2, 13, 17, 3), np.uint8)
     assert frames_array(frames) is frames
 
 
 @pytest.mark.parametrize("kind", [list, tuple, iter])
-def test_frames_one_by_one_are_stacked(rng, kind):
+def test_sequence_of_frames_is_stacked(rng, kind):
     frames = rng.random((3, 13, 17))
     np.testing.assert_array_equal(frames_array(kind(list(frames))), frames)
 
 
-def test_too_few_frames():
-    refused([], "fusion needs at least two frames, got none")
-    refused([GREY], "fusion needs at least two frames, got 1")
-    refused(GREY[None], "fusion needs at least two frames, got 1")
+@pytest.mark.parametrize("frames", [[], [GREY], GREY[None]], ids=["none", "list of one", "array of one"])
+def test_fewer_than_two_frames_are_rejected(frames):
+    assert rejected(frames).facts == {"frames": len(frames), "needed": 2}
 
 
-def test_shapes_that_are_no_frames():
-    refused(GREY, "frames have shape (13, 17); needed: (n, h, w) or (n, h, w, c)")
-    refused(np.zeros((2, 2, 13, 17, 3)), "frames have shape (2, 2, 13, 17, 3)")
-    refused([GREY[0], GREY[0]], "frame 0 has shape (17,); needed: (h, w) or (h, w, c)")
-    refused([GREY[:0], GREY[:0]], "frame 0 has shape (0, 17)")
-    refused(np.zeros((2, 13, 0)), "frame 0 has shape (13, 0)")
+@pytest.mark.parametrize(
+    ("frames", "shape"),
+    [
+        (GREY, (13, 17)),
+        (np.zeros((2, 2, 13, 17, 3)), (2, 2, 13, 17, 3)),
+        ([GREY[0], GREY[0]], (17,)),
+        ([GREY[:0], GREY[:0]], (0, 17)),
+        (np.zeros((2, 13, 0)), (13, 0)),
+        (np.zeros((15, 3, 38, 38), np.uint8), (3, 38, 38)),  # channels in the second axis
+        (np.zeros((2, 30, 300, 65), np.uint8), (30, 300, 65)),
+    ],
+)
+def test_unsupported_shape_is_rejected(frames, shape):
+    assert rejected(frames).facts["got"] == shape
 
 
-def test_sizes_that_differ():
-    refused([GREY, GREY[:, :15]], "frame 1 is 15 x 13 pixels, frame 0 is 17 x 13; all frames need one size")
+def test_wording_of_frames(message):
+    message("frames-channel-axis", str(rejected(np.zeros((15, 3, 384, 384), np.uint8))))
+    message("frames-size", str(rejected([GREY, GREY[:, :15]])))
+    message("frames-dtype", str(rejected([GREY, GREY.astype(np.uint16)])))
 
 
-def test_colour_models_that_differ():
-    refused([GREY, COLOUR], "frame 1 is colour, frame 0 is grey; convert them to one colour model")
-    refused([COLOUR, np.zeros((13, 17, 4), np.uint8)], "frame 1 is colour with alpha, frame 0 is colour")
-    refused([COLOUR, np.zeros((13, 17, 7), np.uint8)], "frame 1 is of 7 channels")
+def test_something_else_than_arrays_is_rejected():
+    assert rejected(7).facts["setting"] == "frames"
 
 
-def test_types_that_differ_or_are_not_supported():
-    refused([GREY, GREY.astype(np.uint16)], "frame 1 is uint16, frame 0 is uint8; all frames need one bit")
-    refused([GREY, GREY.astype(int)], "frame 1 is int64; supported: uint8, uint16, float32, float64")
+@pytest.mark.parametrize(
+    "other",
+    [
+        GREY[:, :15],
+        COLOUR,
+        np.zeros((13, 17, 7), np.uint8),
+        GREY.astype(np.uint16),
+        GREY.astype(int),
+    ],
+    ids=["size", "colour", "channels", "dtype", "unsupported dtype"],
+)
+def test_frame_unlike_the_first_is_named(other):
+    assert rejected([GREY, GREY, other]).facts["file"] == "frame 2"
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_masked_values_are_rejected(rng):
+    frames = np.ma.array(rng.random((2, 13, 17)))
+    np.testing.assert_array_equal(frames_array(frames), frames.data)
+    np.testing.assert_array_equal(frames_array(list(frames)), frames.data)
+    frames[1, 3, 4] = np.ma.masked
+    rejected(frames)
+    assert rejected(list(frames)).facts["file"] == "frame 1"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_that_are_no_numbers(value, dtype):
+def test_invalid_values_are_rejected(value, dtype):
     frames = np.zeros((3, 13, 17), dtype)
     frames[2, 12, 16] = value
-    refused(frames, "frame 2 holds NaN or infinite values; replace them first")
+    assert rejected(frames).facts["file"] == "frame 2"
 
 
-def test_only_values_of_frames_are_looked_at(monkeypatch):
-    looked_at = []
-    monkeypatch.setattr("panfocus._checks.largest_magnitude", lambda frames, k: looked_at.append(k) or 1.0)
+def test_values_are_read_once_per_frame(monkeypatch):
+    read = []
+    monkeypatch.setattr("panfocus._checks.largest_magnitude", lambda frames, k: read.append(k) or 1.0)
     frames_array(np.ones((3, 13, 17)))
-    assert looked_at == [0, 1, 2]  # and not at what stands for one, for its shape and type
+    assert read == [0, 1, 2]
 
 
-def test_an_array_that_is_not_in_memory_is_looked_through_some_rows_at_a_time(monkeypatch):
+def test_array_on_disk_is_read_in_bands(monkeypatch):
     class OnDisk:
         shape, dtype, ndim = (3, 13, 17), np.dtype(np.float32), 3
-        asked = ()
+        keys = ()
 
         def __len__(self):
             return 3
@@ -83,17 +139,17 @@ def test_an_array_that_is_not_in_memory_is_looked_through_some_rows_at_a_time(mo
             raise AssertionError("all frames at once")
 
         def __getitem__(self, key):
-            self.asked += (key,)
+            self.keys += (key,)
             k, rows, cols = key
             return np.full((13, 17), np.nan if k == 2 else 0.5, np.float32)[rows, cols]
 
     frames = OnDisk()
-    refused(frames, "frame 2 holds NaN or infinite values; replace them first")
-    assert [k for k, *_ in frames.asked] == [0, 1, 2]
+    assert rejected(frames).facts["file"] == "frame 2"
+    assert [k for k, *_ in frames.keys] == [0, 1, 2]
     monkeypatch.setattr("panfocus._checks.BAND_VALUES", 5 * 17)
-    frames.asked = ()
-    refused(frames, "frame 2 holds NaN or infinite values; replace them first")
-    assert [rows for k, rows, _ in frames.asked if k == 0] == [slice(0, 5), slice(5, 10), slice(10, 13)]
-    frames.dtype, frames.asked = np.dtype(np.uint8), ()
+    frames.keys = ()
+    assert rejected(frames).facts["file"] == "frame 2"
+    assert [rows for k, rows, _ in frames.keys if k == 0] == [slice(0, 5), slice(5, 10), slice(10, 13)]
+    frames.dtype, frames.keys = np.dtype(np.uint8), ()
     assert frames_array(frames) is frames
-    assert frames.asked == ()  # whole numbers are all finite
+    assert frames.keys == ()  # integers are always finite

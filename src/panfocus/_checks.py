@@ -1,4 +1,4 @@
-"""Checks of what users hand over, and the wording of their errors."""
+"""Checks of arguments and frames."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,40 +12,55 @@ from panfocus._intensity import SUPPORTED_DTYPES
 from panfocus.errors import InputError
 from panfocus.stack import Chosen, Frames, in_native_order
 
-BAND_VALUES = 1 << 22  # of a frame that are looked at at once
-FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, still fit into float32
+BAND_VALUES = 1 << 22  # values of a frame that are checked at once
+FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, fit into float32
+MOST_CHANNELS = 64  # more are not channels but an image axis in the wrong place
 
 
 def whole_number(name: str, value: object, *, at_least: int, at_most: int | None = None) -> None:
-    """Refuse what is not a whole number in its range."""
+    """Raise unless the value is an integer in its range."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number, got {value!r}")
-    if value < at_least:
-        raise InputError(f"{name} must be at least {at_least}, got {value}")
-    if at_most is not None and int(value) > at_most:
-        raise InputError(f"{name} must be at most {at_most}, got {value}")
+        problem = "be a whole number"
+    elif value < at_least:
+        problem = f"be at least {at_least}"
+    elif at_most is not None and int(value) > at_most:
+        problem = f"be at most {at_most}"
+    else:
+        return
+    raise InputError(f"{_label(name)} must {problem}, got {value!r}.", setting=name, got=value)
 
 
 def real_number(name: str, value: object) -> None:
-    """Refuse what is not a number; its range is the caller's to check."""
+    """Raise unless the value is a number; callers check its range."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise InputError(f"{name} must be a number, got {value!r}")
+        raise InputError(f"{_label(name)} must be a number, got {value!r}.", setting=name, got=value)
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse what is none of the choices."""
+    """Raise unless the value is one of the choices."""
     if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        raise InputError(
+            f"{_label(name)} must be one of {', '.join(choices)}, got {value!r}.", setting=name, got=value
+        )
+
+
+def _label(name: str) -> str:
+    """Return a setting's name in backticks; other names, such as "stroke 3: radius", stay as they are."""
+    return f"`{name}`" if name.isidentifier() else _capitalize(name)
+
+
+def _capitalize(name: str) -> str:
+    """Return a name for the start of a sentence; names of files keep their case."""
+    return name.capitalize() if name.startswith(("frame ", "stroke ", "the ")) else name
 
 
 def frames_array(
     frames: ArrayLike | Sequence[ArrayLike] | Frames, names: Sequence[str] | None = None
 ) -> Frames:
-    """Return the frames as one array (n, h, w) or (n, h, w, c), or say what keeps them from being a stack.
+    """Return frames as one array (n, h, w) or (n, h, w, c) in native byte order; raise if they are no stack.
 
-    It has the byte order of this machine.
-    What has a shape and a type is an array already, in memory or not; it is looked through frame by frame.
-    In messages frames have their names, by default frame 0, frame 1, ...
+    Anything with a shape and a dtype counts as an array, in memory or not, and is checked frame by frame.
+    `names` are used in messages instead of "frame 0", "frame 1", ...
     """
 
     def name(i: int) -> str:
@@ -53,24 +68,36 @@ def frames_array(
 
     if is_lazy(frames):
         raise InputError(
-            "arrays of Dask and Zarr are taken by `fuse` alone; give frames in memory: np.asarray(frames)"
+            "Dask and Zarr arrays are supported only by `fuse`. Load them first with np.asarray(frames).",
+            setting="frames",
         )
     if isinstance(frames, Frames):
         if frames.ndim not in (3, 4):
-            raise InputError(f"frames have shape {frames.shape}; needed: (n, h, w) or (n, h, w, c)")
+            raise InputError(
+                f"`frames` must have shape (n, h, w) or (n, h, w, c), got {frames.shape}.",
+                setting="frames",
+                got=frames.shape,
+            )
         _check_count(len(frames))
-        if not frames.dtype.isnative:  # what lies on disk is not held in memory for that
+        if isinstance(frames, np.ma.MaskedArray):
+            frames = _unmask(frames, "`frames`")
+        if not frames.dtype.isnative:  # arrays on disk are converted as they are read
             in_memory = isinstance(frames, np.ndarray) and not isinstance(frames, np.memmap)
             frames = in_native_order(np.asarray(frames)) if in_memory else Chosen(frames, range(len(frames)))
-        alike = blank(frames.shape[1:], frames.dtype)
-        check_kind(alike, name(0), alike, name(0))
+        like = blank(frames.shape[1:], frames.dtype)
+        check_kind(like, name(0), like, name(0))
         if frames.dtype.kind == "f":
             for i in range(len(frames)):
                 check_range(name(i), largest_magnitude(frames, i))
         return frames
     if not isinstance(frames, Iterable):
-        raise InputError(f"frames are {frames!r}; needed: an array or a sequence of arrays")
-    arrays = [in_native_order(np.asarray(frame)) for frame in frames]
+        raise InputError(
+            f"`frames` must be an array or a sequence of arrays, got {frames!r}.", setting="frames"
+        )
+    arrays = [
+        in_native_order(np.asarray(_unmask(frame, name(i)) if np.ma.isMaskedArray(frame) else frame))
+        for i, frame in enumerate(frames)
+    ]
     _check_count(len(arrays))
     for i, array in enumerate(arrays):
         check_like(array, name(i), arrays[0], name(0))
@@ -78,52 +105,87 @@ def frames_array(
 
 
 def is_lazy(frames: object) -> bool:
-    """Tell whether frames are an array of Dask or of Zarr; neither is imported for that."""
+    """Return whether frames are a Dask or Zarr array, without importing either library."""
     return type(frames).__module__.partition(".")[0] in ("dask", "zarr") and hasattr(frames, "chunks")
 
 
 def blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array of zeros that takes no memory: something of this kind, for checks."""
+    """Return an array of zeros that takes no memory, for checks of shape and dtype."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def _check_count(n_frames: int) -> None:
     if n_frames < 2:
-        raise InputError(f"fusion needs at least two frames, got {n_frames or 'none'}")
+        raise InputError(f"Fusion needs at least two frames, got {n_frames}.", frames=n_frames, needed=2)
+
+
+def _unmask(array: np.ma.MaskedArray[Any, Any], name: str) -> NDArray[Any]:
+    """Return the data of a masked array; raise if any value is masked."""
+    if np.ma.is_masked(array):
+        raise InputError(
+            f"{_capitalize(name)} has masked values, which are not supported. Fill them first, for example "
+            "with array.filled(0).",
+            file=name,
+        )
+    return np.asarray(array.data)
 
 
 def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
-    """Refuse a frame that cannot be used, or that does not match the first one."""
+    """Raise if a frame is not supported or differs from the first one in kind."""
     check_kind(array, name, first, first_name)
     if array.dtype.kind == "f":
         check_range(name, largest_magnitude(array[None], 0))
 
 
 def check_kind(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
-    """Refuse a frame by its shape and type; its values, which may not be there yet, are not looked at."""
+    """Raise if the shape or dtype of a frame is not supported or differs from the first; ignore values."""
+    start = _capitalize(name)
     if array.ndim not in (2, 3) or array.size == 0:
-        raise InputError(f"{name} has shape {array.shape}; needed: (h, w) or (h, w, c)")
+        raise InputError(
+            f"{start} has shape {array.shape}, expected (h, w) or (h, w, c).", file=name, got=array.shape
+        )
+    if array.ndim == 3 and (array.shape[2] > MOST_CHANNELS or (array.shape[0] <= 4 < array.shape[2])):
+        raise InputError(
+            f"{start} has shape {array.shape}: {array.shape[2]} channels. Channels must be the last axis; "
+            "move them with np.moveaxis(frames, 1, -1).",
+            file=name,
+            got=array.shape,
+            limit=MOST_CHANNELS,
+        )
     if array.dtype.name not in SUPPORTED_DTYPES:
-        raise InputError(f"{name} is {array.dtype.name}; supported: {', '.join(SUPPORTED_DTYPES)}")
+        raise InputError(
+            f"{start} has dtype {array.dtype.name}, supported are {', '.join(SUPPORTED_DTYPES)}.",
+            file=name,
+            got=array.dtype.name,
+        )
     if array.dtype != first.dtype:
         raise InputError(
-            f"{name} is {array.dtype.name}, {first_name} is {first.dtype.name}; "
-            f"all frames need one bit depth ({', '.join(SUPPORTED_DTYPES)})"
+            f"{start} is {array.dtype.name}, but {first_name} is {first.dtype.name}. "
+            "All frames must have the same bit depth.",
+            file=name,
+            got=array.dtype.name,
+            needed=first.dtype.name,
         )
     if array.shape[2:] != first.shape[2:]:
         raise InputError(
-            f"{name} is {_colour_model(array)}, {first_name} is {_colour_model(first)}; "
-            "convert them to one colour model"
+            f"{start} is {_colour_model(array)}, but {first_name} is {_colour_model(first)}. "
+            "Convert them to the same colour model.",
+            file=name,
+            got=array.shape,
+            needed=first.shape,
         )
     if array.shape[:2] != first.shape[:2]:
         raise InputError(
-            f"{name} is {_size(array)} pixels, {first_name} is {_size(first)}; "
-            "all frames need one size: crop them"
+            f"{start} has {_size(array)} pixels, but {first_name} has {_size(first)}. "
+            "All frames must have the same size.",
+            file=name,
+            got=array.shape,
+            needed=first.shape,
         )
 
 
 def largest_magnitude(frames: Frames, k: int) -> float:
-    """Return the largest value of a frame of floats, of either sign; NaN if one is none."""
+    """Return the largest absolute value of a float frame, read in bands; NaN if it contains NaN."""
     height, width = frames.shape[1:3]
     rows = max(1, BAND_VALUES // math.prod(frames.shape[2:]))
     bands = (
@@ -134,11 +196,19 @@ def largest_magnitude(frames: Frames, k: int) -> float:
 
 
 def check_range(name: str, largest: float) -> None:
-    """Refuse a frame of floats whose largest value is this."""
+    """Raise if the largest absolute value of a float frame is not finite, too large or too small."""
     if not math.isfinite(largest):
-        raise InputError(f"{name} holds NaN or infinite values; replace them first")
+        raise InputError(
+            f"{_capitalize(name)} contains NaN or infinite values. Replace them first.",
+            file=name,
+            got=largest,
+        )
     if largest != 0 and not 1 / FLOAT_LIMIT <= largest <= FLOAT_LIMIT:
-        raise InputError(f"{name} holds values up to {largest:g}; rescale them to about 0 to 1")
+        raise InputError(
+            f"{_capitalize(name)} has values up to {largest:g}. Rescale them to about 0 to 1.",
+            file=name,
+            got=largest,
+        )
 
 
 def _size(array: NDArray[Any]) -> str:
@@ -148,5 +218,5 @@ def _size(array: NDArray[Any]) -> str:
 def _colour_model(array: NDArray[Any]) -> str:
     channels = array.shape[2] if array.ndim == 3 else 1
     return {1: "grey", 2: "grey with alpha", 3: "colour", 4: "colour with alpha"}.get(
-        channels, f"of {channels} channels"
+        channels, f"an image of {channels} channels"
     )

@@ -386,7 +386,7 @@ def find_stack_alignment(
     searched = alignment_model(model, stack.metadata.acquisition, stack.frames.shape)
     found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
     while bad and bad.skip and (lost := lost_frames(found)) and found.reference not in lost:
-        kept = _drop_lost_frames(lost, stack, found, bad)
+        kept = _drop_lost_frames(stack, found, bad)
         reference = None if reference is None else kept.index(reference)
         names = tuple(stack.names[k] for k in kept)
         stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
@@ -395,10 +395,8 @@ def find_stack_alignment(
     try:
         check_aligned(found, stack.frames, stack.names)
     except AlignmentError as error:
-        is_reference = found.reference in error.facts["frames"]
         message = " ".join([error.message, *(notice.message for notice in only_shifts)])
-        hint = "choose_reference" if is_reference else "align_off"
-        raise AlignmentError(message, hint=hint, **error.facts) from error
+        raise AlignmentError(message, hint=error.hint, **error.facts) from error
     notices = (*stack.notices, *found.notices(stack.names), *only_shifts)
     return dataclasses.replace(stack, notices=notices), found
 
@@ -417,17 +415,14 @@ def alignment_model(model: str, acquisition: "Acquisition | None", shape: tuple[
     return "shift" if model == "auto" and is_microscope and min(shape[1:3]) >= SMALLEST else model
 
 
-def _drop_lost_frames(lost: Sequence[int], stack: Stack, found: "Alignment", bad: "BadFrames") -> list[int]:
+def _drop_lost_frames(stack: Stack, found: "Alignment", bad: "BadFrames") -> list[int]:
     """Drop frames that cannot be aligned; return the numbers of the others."""
-    from panfocus.registration import find_blank, missed
+    from panfocus.registration import alignment_errors
 
-    blank = find_blank(stack.frames, lost)
-    for k in lost:
-        name = stack.names[k]
-        reason = "it is blank" if k in blank else f"score {found.scores[k]:.2f}"
-        message = f"{name} cannot be aligned with {missed(found, k, stack.names)} ({reason})."
-        bad.drop(name, InputError(message, file=name))
-    kept = [k for k in range(len(stack.names)) if k not in lost]
+    errors = alignment_errors(found, stack.frames, stack.names)
+    for k, error in errors.items():
+        bad.drop(stack.names[k], error)
+    kept = [k for k in range(len(stack.names)) if k not in errors]
     bad.check_enough_left(len(kept))
     return kept
 

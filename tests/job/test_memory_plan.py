@@ -14,7 +14,7 @@ from panfocus.errors import NotEnoughMemoryError
 from panfocus.job.memory_plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
-from panfocus.registration.memory import _registering
+from panfocus.registration.memory import _registration_bytes
 from panfocus.slabs import slab_spans
 from panfocus.tiling import tile_side
 
@@ -139,7 +139,7 @@ def test_memory_of_registration_hardly_grows_with_number_and_size_of_frames():
         few, many = (alignment_bytes(like(n, 1100, 1400)) for n in (2, 200))
         assert few < 100_000_000
         assert 50_000_000 < many - few < 200 * 2 * 600_000  # matches of two pairs per frame
-        large, larger = (_registering(like(2, 1000 * k, 1500 * k)) for k in (4, 8))
+        large, larger = (_registration_bytes(like(2, 1000 * k, 1500 * k)) for k in (4, 8))
     assert abs(larger - large) < 10_000_000
 
 

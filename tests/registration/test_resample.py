@@ -1,4 +1,4 @@
-"""Resampling against SciPy's splines, and what it must never do."""
+"""Resampling compared with SciPy's splines."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ def whole(frame):
     return slice(0, frame.shape[0]), slice(0, frame.shape[1])
 
 
-def test_it_is_the_quintic_spline_of_scipy_where_that_stays_in_range(rng):
-    """The range of the 4 x 4 pixels around is what a spline may swing beyond; smooth frames hardly do."""
+def test_smooth_frame_agrees_with_quintic_splines_of_scipy(rng):
+    """Values are limited to the range of the surrounding pixels, which smooth frames hardly exceed."""
     frame = gaussian_filter(rng.random((300, 560)), 2)
     result = resample(frame[None], 0, H, whole(frame))
     y, x = np.mgrid[:300, :560]
@@ -31,14 +31,14 @@ def test_it_is_the_quintic_spline_of_scipy_where_that_stays_in_range(rng):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("channels", [(), (2,), (3,), (4,)])
-def test_no_movement_changes_nothing(rng, dtype, channels):
+def test_identity_changes_no_bit(rng, dtype, channels):
     frame = rng.integers(0, np.iinfo(dtype).max + 1, (90, 70, *channels), dtype)
     result = resample(frame[None], 0, np.eye(3), whole(frame))
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, frame)
 
 
-def test_no_halo_beside_an_edge():
+def test_edge_gets_no_halo():
     frame = np.full((64, 64), 100, np.uint8)
     frame[:, 32:] = 200
     shift = np.array([[1, 0, 0.4], [0, 1, 0.3], [0, 0, 1]])
@@ -47,8 +47,8 @@ def test_no_halo_beside_an_edge():
     assert result.max() == 200
 
 
-def test_a_part_is_what_the_whole_is_there(rng):
-    """To within rounding: a spline has no end, tiles cut it off where it is below 1e-8 of the contrast."""
+def test_part_agrees_with_the_whole_within_rounding(rng):
+    """Splines have infinite support; tiles cut them off below 1e-8 of the contrast."""
     frame = rng.integers(0, 65536, (700, 300), np.uint16)
     all_of_it = resample(frame[None], 0, H, whole(frame)).astype(int)
     part = resample(frame[None], 0, H, (slice(100, 400), slice(50, 250))).astype(int)

@@ -84,7 +84,6 @@ def fuse_source(
             get_method(method, **settings),
             method_name=method,
             align=align,
-            borders="crop",
             hot_pixels=hot_pixels,
             exposure=exposure,
             refine=refine,
@@ -93,8 +92,6 @@ def fuse_source(
         )
         result = fusion.result
         area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
-        if fusion.alignment and fusion.alignment.model != "none":
-            area = fusion.alignment.area
         if source.place:
             result.report["position"] = source.place
         told = result.report if len(frames) <= MOST_SHARES else result.report | {"frame_shares": None}

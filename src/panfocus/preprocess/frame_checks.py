@@ -47,7 +47,7 @@ class BadFrames:
         """Leave a frame out, aloud, or refuse to."""
         if not self.skip:
             raise reason
-        self.dropped.append((name, str(reason)))
+        self.dropped.append((name, reason.message))
 
     @property
     def warnings(self) -> list[str]:

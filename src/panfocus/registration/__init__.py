@@ -1,17 +1,18 @@
-"""ALIGN: frames that lie on each other before they are fused. `panfocus.align` is its function."""
+"""Registration: align the frames of a stack before they are fused."""
 
 from panfocus.registration.alignment import (
+    BORDERS,
     CHOICES,
     Aligned,
     Alignment,
     align,
+    aligned_shape,
+    alignment_errors,
+    apply_alignment,
     check_aligned,
     find_alignment,
     lost_frames,
-    missed,
 )
-from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
-from panfocus.registration.blank_frames import find_blank
 from panfocus.registration.memory import alignment_bytes
 
 __all__ = [
@@ -22,10 +23,9 @@ __all__ = [
     "align",
     "aligned_shape",
     "alignment_bytes",
+    "alignment_errors",
     "apply_alignment",
     "check_aligned",
     "find_alignment",
-    "find_blank",
     "lost_frames",
-    "missed",
 ]

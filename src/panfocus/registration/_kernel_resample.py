@@ -1,4 +1,4 @@
-"""Loops of resampling: quintic B-splines through the pixels, looked at between them."""
+"""Compiled loops of resampling by interpolating quintic B-splines."""
 
 import math
 from typing import Any
@@ -15,15 +15,15 @@ POLES = (
     math.sqrt(135 / 2 - math.sqrt(17745 / 4)) + math.sqrt(105 / 4) - 13 / 2,
     math.sqrt(135 / 2 + math.sqrt(17745 / 4)) - math.sqrt(105 / 4) - 13 / 2,
 )
-AT_ONCE = 16  # rows
-EDGE = 0.05  # pixels beyond the middle of an outermost pixel that it still counts for, instead of a row less
-WIDE = 24  # values of a row that are added up at once: six pixels of up to four channels
-MARGIN = 24  # pixels beyond which what is there changes nothing: the larger root to this power is 2e-9
+ROW_BLOCK = 16  # rows that are transposed together
+EDGE = 0.05  # pixels beyond the centre of an outermost pixel that still count as inside the frame
+ROW_VALUES = 24  # values that are summed together: six pixels of up to four channels
+MARGIN = 24  # pixels: support of the prefilter; the larger pole to this power is 2e-9
 
 
 @compiled()
 def mirror(i: int, n: int) -> int:
-    """Index of what is seen at place i of a row that is mirrored at the middles of its end pixels."""
+    """Return the index for position i of a row of n pixels, mirrored at the centres of its end pixels."""
     if n == 1:
         return 0
     i = abs(i) % (2 * n - 2)
@@ -32,29 +32,29 @@ def mirror(i: int, n: int) -> int:
 
 @compiled()
 def to_coefficients(values: Array) -> None:
-    """Turn values (h, w, c), in place, into weights of B-splines whose sum goes through the values."""
+    """Replace values (h, w, c) by the coefficients of the B-spline that interpolates them."""
     height, width, channels = values.shape
     down = values.reshape(height, width * channels)
     if height > 1:
-        _filter_down(down)
+        _filter_columns(down)
     if width > 1:
-        for top in range(0, height, AT_ONCE):  # rows become columns: some lie beside each other then
-            rows = values[top : top + AT_ONCE]
-            turned = np.empty((width, len(rows), channels), values.dtype)
+        for top in range(0, height, ROW_BLOCK):  # transposed: the filter then runs along memory
+            rows = values[top : top + ROW_BLOCK]
+            transposed = np.empty((width, len(rows), channels), values.dtype)
             for x in range(width):
                 for y in range(len(rows)):
                     for c in range(channels):
-                        turned[x, y, c] = rows[y, x, c]
-            _filter_down(turned.reshape(width, len(rows) * channels))
+                        transposed[x, y, c] = rows[y, x, c]
+            _filter_columns(transposed.reshape(width, len(rows) * channels))
             for y in range(len(rows)):
                 for x in range(width):
                     for c in range(channels):
-                        rows[y, x, c] = turned[x, y, c]
+                        rows[y, x, c] = transposed[x, y, c]
 
 
 @compiled()
-def _filter_down(lines: Array) -> None:
-    """Filter the columns of an array (n, m), all at once."""
+def _filter_columns(lines: Array) -> None:
+    """Apply the recursive prefilter to all columns of an array (n, m)."""
     n = len(lines)
     one = lines.dtype.type(1)
     for root in POLES:
@@ -90,8 +90,8 @@ def _add(line: Array, factor: float, other: Array, out: Array) -> None:
 
 
 @compiled(fastmath={"contract"})
-def _find_places(H: Array, y: int, across: Array, down: Array) -> None:
-    """Put where H takes the pixels of a row."""
+def _map_row(H: Array, y: int, across: Array, down: Array) -> None:
+    """Write the positions H(x, y) of all pixels x of row y."""
     at_x, at_y, at_z = H[0, 1] * y + H[0, 2], H[1, 1] * y + H[1, 2], H[2, 1] * y + H[2, 2]
     for x in range(len(across)):
         z = H[2, 0] * x + at_z
@@ -100,24 +100,24 @@ def _find_places(H: Array, y: int, across: Array, down: Array) -> None:
 
 
 @compiled(fastmath={"contract"})
-def _find_pixels(places: Array, size: int, pixels: Array, beyond: Array) -> None:
-    """Put the pixel before each place, those outside moved to the end, and how far beyond it the place is."""
+def _split_positions(positions: Array, size: int, pixels: Array, fraction: Array) -> None:
+    """Split positions, clipped to the frame, into a pixel index and the fraction beyond that pixel."""
     last = size - 1.0
-    for x in range(len(places)):
-        place = places[x] if places[x] > 0.0 else 0.0  # also where it is no number
-        place = place if place < last else last
-        pixels[x] = np.int32(place)
-        beyond[x] = place - pixels[x]
+    for x in range(len(positions)):
+        position = positions[x] if positions[x] > 0.0 else 0.0  # also replaces NaN
+        position = position if position < last else last
+        pixels[x] = np.int32(position)
+        fraction[x] = position - pixels[x]
 
 
 @compiled(fastmath={"contract"})
-def _find_weights(beyond: Array, a: Array, b: Array, c: Array, d: Array, e: Array, f: Array) -> None:
-    """Put the quintic B-splines of the six pixels around each place, so far beyond the third."""
-    k = beyond.dtype.type(1 / 120)
+def _spline_weights(fraction: Array, a: Array, b: Array, c: Array, d: Array, e: Array, f: Array) -> None:
+    """Write the quintic B-spline weights of the six pixels around each position."""
+    k = fraction.dtype.type(1 / 120)
     k5, k10, k20, k26, k30, k50, k60, k66 = 5 * k, 10 * k, 20 * k, 26 * k, 30 * k, 50 * k, 60 * k, 66 * k
-    for x in range(len(beyond)):
-        t = beyond[x]
-        s = beyond.dtype.type(1) - t
+    for x in range(len(fraction)):
+        t = fraction[x]
+        s = fraction.dtype.type(1) - t
         t2, s2 = t * t, s * s
         a[x] = s2 * s2 * s * k
         b[x] = k26 + t * (t * (k20 + t * (k20 + t * (k5 * t - k20))) - k50)
@@ -129,7 +129,7 @@ def _find_weights(beyond: Array, a: Array, b: Array, c: Array, d: Array, e: Arra
 
 @compiled()
 def local_range(values: Array, least: Array, most: Array) -> None:
-    """Find the smallest and the largest of the 4 x 4 pixels around each place between pixels."""
+    """Write the smallest and largest value of the 4 x 4 pixels around each position between pixels."""
     height, width, channels = values.shape
     flat = values.reshape(height, width * channels)
     small, large = np.empty(width * channels, values.dtype), np.empty(width * channels, values.dtype)
@@ -157,9 +157,9 @@ def _extend(low: Array, high: Array, small: Array, large: Array) -> None:
 
 
 @compiled(fastmath={"contract"})
-def _add_rows(flat: Array, start: int, stride: int, weights: Array, out: Array) -> None:
-    """Add up six rows by their weights, from `start` on."""
-    for m in range(np.uintp(WIDE)):
+def _sum_rows(flat: Array, start: int, stride: int, weights: Array, out: Array) -> None:
+    """Write the weighted sum of six rows, from index `start` on."""
+    for m in range(np.uintp(ROW_VALUES)):
         out[m] = (
             weights[0] * flat[start + m]
             + weights[1] * flat[start + stride + m]
@@ -171,10 +171,10 @@ def _add_rows(flat: Array, start: int, stride: int, weights: Array, out: Array) 
 
 
 @compiled(fastmath={"contract"})
-def _add_mirrored(
+def _sum_rows_mirrored(
     coefficients: Array, y: int, x: int, corner: Array, size: Array, weights: Array, out: Array
 ) -> None:
-    """Add up six rows by their weights next to the frame's border, where it is mirrored."""
+    """Write the weighted sum of six rows near the border, beyond which the frame is mirrored."""
     channels = coefficients.shape[2]
     out[:] = 0
     for i in range(6):
@@ -185,7 +185,7 @@ def _add_mirrored(
 
 
 @compiled(fastmath={"contract"})
-def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would count
+def sample_splines(  # noqa: PLR0912  # one loop: a function call for each pixel would be slow
     coefficients: Array,
     least: Array,
     most: Array,
@@ -195,28 +195,28 @@ def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would 
     whole: bool,
     out: Array,
 ) -> None:
-    """Fill `out` (h, w, c) with what B-splines (h, w, c) show at the places that H names.
+    """Evaluate B-splines (h, w, c) at the positions H(x, y) and write the values to `out` (h, w, c).
 
-    Row and column `corner` of a frame, which has `size` in all, are the first of the splines. Next to an
-    edge a spline swings beyond the pixels around it; it is cut to their range. Whole numbers are rounded.
-    Places beyond the outermost pixels are left as they are.
+    `corner` is the row and column of the first coefficient in the frame, whose size is `size`. Splines
+    overshoot at edges, so values are limited to the range of the surrounding pixels. Integers are rounded.
+    Positions outside the frame leave `out` unchanged.
     """
     height, width, channels = coefficients.shape
     flat = coefficients.reshape(coefficients.size)
     n = out.shape[1]
-    places, pixels = np.empty((2, n), np.float64), np.empty((2, n), np.int32)
-    beyond, weights = np.empty((2, n), coefficients.dtype), np.empty((2, 6, n), coefficients.dtype)
-    down, line = np.empty(6, coefficients.dtype), np.empty(max(WIDE, 6 * channels), coefficients.dtype)
+    positions, pixels = np.empty((2, n), np.float64), np.empty((2, n), np.int32)
+    fraction, weights = np.empty((2, n), coefficients.dtype), np.empty((2, 6, n), coefficients.dtype)
+    down, line = np.empty(6, coefficients.dtype), np.empty(max(ROW_VALUES, 6 * channels), coefficients.dtype)
     top, left = corner
     stride = np.uintp(width * channels)
     for y in range(out.shape[0]):
-        _find_places(H, y, places[0], places[1])
+        _map_row(H, y, positions[0], positions[1])
         for k in range(2):
-            _find_pixels(places[k], size[1 - k], pixels[k], beyond[k])
+            _split_positions(positions[k], size[1 - k], pixels[k], fraction[k])
             w = weights[k]
-            _find_weights(beyond[k], w[0], w[1], w[2], w[3], w[4], w[5])
+            _spline_weights(fraction[k], w[0], w[1], w[2], w[3], w[4], w[5])
         for x in range(n):
-            at_x, at_y = places[0, x], places[1, x]
+            at_x, at_y = positions[0, x], positions[1, x]
             if not (-EDGE <= at_x <= size[1] - 1 + EDGE and -EDGE <= at_y <= size[0] - 1 + EDGE):
                 continue
             near_x, near_y = pixels[0, x], pixels[1, x]
@@ -225,10 +225,14 @@ def look_up(  # noqa: PLR0912  # one loop, in which a call for each pixel would 
                 down[i] = weights[1, i, x]
             start = ((row - 2) * width + col - 2) * channels
             inside = 2 <= col < width - 3 and 2 <= row < height - 3
-            if inside and 6 * channels <= WIDE and start + 5 * width * channels + WIDE <= len(flat):
-                _add_rows(flat, np.uintp(start), stride, down, line)
+            if (
+                inside
+                and 6 * channels <= ROW_VALUES
+                and start + 5 * width * channels + ROW_VALUES <= len(flat)
+            ):
+                _sum_rows(flat, np.uintp(start), stride, down, line)
             else:
-                _add_mirrored(coefficients, near_y, near_x, corner, size, down, line)
+                _sum_rows_mirrored(coefficients, near_y, near_x, corner, size, down, line)
             for c in range(channels):
                 total = weights[0, 0, x] * line[c]
                 for j in range(1, 6):

@@ -1,6 +1,6 @@
-"""`align`: frames that lie on each other, or the reason why they do not."""
+"""`align`: find how the frames of a stack lie on each other, and bring them to the reference."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,52 +11,55 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
-from panfocus.registration.apply import BORDERS, aligned_shape, apply_alignment
-from panfocus.registration.blank_frames import find_blank
-from panfocus.registration.common_area import common_area
+from panfocus.preprocess.frame_checks import find_blank, look_at
+from panfocus.registration.common_area import common_area, common_mask, common_share, is_worth_cropping
 from panfocus.registration.models import MODELS, movement
 from panfocus.registration.pair_alignment import Registration
+from panfocus.registration.resample import resample
 from panfocus.registration.stack_alignment import (
     LEAST_SCORE,
-    Explanation,
     Pair,
-    explain,
-    farthest,
+    Solution,
+    connected_groups,
     fit_models,
     is_good,
-    linked,
+    largest_difference,
     register_neighbours,
+    solve,
 )
 from panfocus.stack import Frames
 
 CHOICES = ("auto", *MODELS)
-SMALLEST = 64  # pixels of the shorter side; smaller frames have too few blocks, and `auto` leaves them
-# A richer model is needed if it moves a corner by so many pixels more, and the places fit so much better.
-# Less is not worth a resampling, and may be an error of measurement.
-WORTH, BETTER = 0.25, 0.03
-EACH = 3.0  # by which every further parameter of a pair has to lower the cost besides; chance does by less
+BORDERS = ("full", "crop")
+SMALLEST = 64  # pixels: frames with a shorter side have too few blocks; "auto" does not align them
+# A richer model is chosen if it moves a corner by this many pixels more and lowers the cost by this share.
+# Smaller movements may be measurement errors and are not worth resampling.
+LEAST_MOVEMENT, LEAST_GAIN = 0.25, 0.03
+PARAMETER_COST = 3.0  # cost of each additional parameter of a pair; chance lowers the cost by less
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Where the frames of a stack lie.
+    """Positions of the frames of a stack relative to its reference.
 
     Attributes
     ----------
     model : str
         "shift", "similarity", "affine" or "homography"; "none" if the frames are aligned already.
     reference : int
-        The frame that the others are brought to.
+        Number of the frame that the others are aligned to.
     transforms : ndarray of float64 (n, 3, 3)
-        From the reference's pixels (x, y, 1), column and row from 0, to those of each frame, up to a factor.
+        Matrices from pixels (x, y, 1) of the reference, column and row from 0, to each frame, up to a factor.
     scores : tuple of float
-        How well each frame correlates with a neighbour, up to 1.
+        Correlation of each frame with its best neighbour, up to 1.
     unaligned : tuple of int
-        Frames for which nothing was found that can be believed; their matrix is the identity.
+        Frames without a reliable registration; their matrix is the identity.
     area : tuple of two slices
-        The largest rectangle of the reference, rows and columns, that all aligned frames show; may be empty.
+        Rows and columns of the largest rectangle of the reference that all aligned frames show; may be empty.
     movement : float
-        How far a corner moves at most, in pixels.
+        Largest movement of a corner in pixels.
+    size : tuple of int
+        Height and width of the frames.
     """
 
     model: str
@@ -66,28 +69,75 @@ class Alignment:
     unaligned: tuple[int, ...]
     area: tuple[slice, slice]
     movement: float
+    size: tuple[int, int]
 
     def notices(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Sentences on what was done to frames of these names; none if they are aligned already."""
+        """Return a sentence on the alignment of frames with these names; none if it changes nothing."""
         if self.model == "none":
             return ()
-        reference = names[self.reference].rstrip(",")  # that of a page ends so, for sentences that go on
-        aligned = [s for k, s in enumerate(self.scores) if k not in self.unaligned]
+        lowest = min(score for k, score in enumerate(self.scores) if k not in self.unaligned)
         return (
-            f"aligned by {self.model} to {reference}: corners moved by up to "
-            f"{self.movement:.1f} pixels, lowest score {min(aligned):.3f}",
+            f"Aligned to {_plain_name(names[self.reference])} ({self.model}): corners moved by up to "
+            f"{self.movement:.1f} px, lowest score {lowest:.3f}.",
         )
+
+    def border_share(self, borders: str) -> float:
+        """Return the share (0 to 1) of the reference's area that is cropped or, with "full", filled."""
+        if self.model == "none":
+            return 0.0
+        if borders == "crop":
+            height, width = (span.stop - span.start for span in self.area)
+            return 1 - float(height * width) / (self.size[0] * self.size[1])
+        return 1 - common_share(self.transforms, self.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Aligned(Alignment):
-    """Aligned frames, in the dtype of those given, and how they were aligned.
+    """Aligned frames and their alignment.
 
-    `valid` (h, w) says, for borders="full", which pixels every frame has of its own.
+    Attributes
+    ----------
+    frames : ndarray
+        The aligned frames, in the dtype of the input.
+    valid : ndarray of bool (h, w) or None
+        With borders="full": the pixels that every frame shows.
+    borders : str
+        "full" or "crop", as given to `align`.
     """
 
     frames: NDArray[Any]
     valid: NDArray[np.bool_] | None
+    borders: str
+
+    def apply(
+        self,
+        other_frames: ArrayLike | Sequence[ArrayLike] | Frames,
+        *,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> NDArray[Any]:
+        """Align other frames taken at the same positions, such as another channel, in the same way.
+
+        Parameters
+        ----------
+        other_frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
+            As many frames as were aligned, and of their size, in any supported dtype.
+        threads : int, optional
+            Largest number of threads; by default every core. The result does not depend on it.
+        progress : callable, optional
+            Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
+        """
+        stack = _checks.frames_array(other_frames)
+        expected = (len(self.transforms), *self.size)
+        if stack.shape[:3] != expected:
+            raise InputError(
+                f"The alignment was found for {_describe(expected)}, got {_describe(stack.shape)}.",
+                setting="other_frames",
+                got=stack.shape[:3],
+                needed=expected,
+            )
+        with limit_threads(threads):
+            return _resampled(self, stack, self.borders, progress)
 
 
 def align(
@@ -99,77 +149,78 @@ def align(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Aligned:
-    """Bring frames of one scene, in the order of their focus, to lie on each other.
+    """Align the frames of one scene, given in the order of their focus.
 
     Parameters
     ----------
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-        As for `fuse`. What lies on disk is read frame by frame.
+        As for `fuse`. Arrays on disk are read frame by frame.
     model : str
         "shift", "similarity" (shift, rotation, scale), "affine" or "homography". "auto" takes the simplest
-        that explains the frames, and none, which leaves every bit as it is, if they are aligned already.
+        model that explains the frames. Frames that are aligned already keep every bit.
     reference : int, optional
-        The frame that stays as it is; by default the middle one.
+        Number of the frame that stays unchanged; by default the middle one.
     borders : str
         "full": the whole frame of the reference. Borders that a frame lacks are filled from the neighbouring
         frame nearer the reference, and `valid` is false there. "crop": only the area that all frames show.
     threads : int, optional
-        Most threads to use; by default every core. The result does not depend on it.
+        Largest number of threads; by default every core. The result does not depend on it.
     progress : callable, optional
-        Called as `progress(stage, done)` with the stage's name and the share done, 0 to 1.
+        Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
     """
     _checks.one_of("borders", borders, BORDERS)
     stack = _checks.frames_array(frames)
     with limit_threads(threads):
         found = find_alignment(stack, model, reference=reference, progress=progress)
         check_aligned(found, stack)
-        if found.model == "none":
-            full = np.ones(stack.shape[1:3], np.bool_) if borders == "full" else None
-            return Aligned(**vars(found), frames=np.asarray(stack[:]), valid=full)
-        size = aligned_shape(found, stack.shape, borders)
-        aligned = np.empty(size, stack.dtype)
-        valid = apply_alignment(found, stack, aligned, borders=borders, progress=progress)
-    return Aligned(**vars(found), frames=aligned, valid=valid)
+        aligned = _resampled(found, stack, borders, progress)
+        valid = common_mask(found.transforms, found.size) if borders == "full" else None
+    return Aligned(**vars(found), frames=aligned, valid=valid, borders=borders)
 
 
 def find_alignment(
     frames: Frames, model: str = "auto", *, reference: int | None = None, progress: Progress = silent
 ) -> Alignment:
-    """Find out where frames lie, without changing them; those that cannot be aligned are `unaligned`."""
+    """Find the alignment of frames without changing them. Check `unaligned`, or call `check_aligned`."""
     _checks.one_of("model", model, CHOICES)
-    n, *shape = frames.shape[:3]
+    n, height, width = frames.shape[:3]
     if reference is not None:
         _checks.whole_number("reference", reference, at_least=0, at_most=n - 1)
-    if min(shape) < SMALLEST:
+    if min(height, width) < SMALLEST:
         if model != "auto":
             raise InputError(
-                f"frames of {shape[1]} x {shape[0]} pixels are too small to be aligned; use 'off'"
+                f"Frames of {width} x {height} pixels are too small to align; "
+                f"each side needs at least {SMALLEST} pixels.",
+                setting="align",
+                got=(height, width),
+                needed=SMALLEST,
             )
-        return _untouched(n, tuple(shape), (n - 1) // 2 if reference is None else reference)
+        return _identity(n, (height, width), (n - 1) // 2 if reference is None else reference)
     progress("align", 0.0)
-    # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
-    (found,) = map_blocks(lambda _: register_neighbours(frames, model, progress), [None])
-    return _choose(found, model, reference, n, tuple(shape))
+    # In another thread: Ctrl-C in this thread is lost while the compiler calls back into Python.
+    (pairs,) = map_blocks(lambda _: register_neighbours(frames, model, progress), [None])
+    return _choose_model(pairs, model, reference, n, (height, width))
 
 
-def _choose(
-    found: dict[Pair, Registration], model: str, reference: int | None, n: int, shape: tuple[int, ...]
+def _choose_model(
+    pairs: dict[Pair, Registration], model: str, reference: int | None, n: int, shape: tuple[int, int]
 ) -> Alignment:
-    good = {pair: registration for pair, registration in found.items() if is_good(registration, shape)}
-    groups = linked(good, n)
+    """Return the alignment under the simplest model that explains the registered pairs."""
+    good = {pair: registration for pair, registration in pairs.items() if is_good(registration, shape)}
+    groups = connected_groups(good, n)
     if reference is None:
         reference = min(groups[0], key=lambda k: abs(k - (n - 1) // 2))
     members = next(group for group in groups if reference in group)
     inside = {pair: fit_models(r, shape) for pair, r in good.items() if pair[0] in members}
-    scores = [max(r.score for pair, r in found.items() if k in pair) for k in range(n)]
+    scores = [max(r.score for pair, r in pairs.items() if k in pair) for k in range(n)]
     candidates = [None, *MODELS] if model == "auto" else [None, model]
-    explained = [explain(name, inside, reference, members, shape) for name in candidates]
+    solutions = [solve(name, inside, reference, members, shape) for name in candidates]
     chosen = 0
-    while any(_needed(explained[chosen], richer, shape) for richer in explained[chosen + 1 :]):
+    while any(_is_needed(solutions[chosen], richer, shape) for richer in solutions[chosen + 1 :]):
         chosen += 1
-    if farthest(explained[chosen], explained[0], shape) <= WORTH:
+    if largest_difference(solutions[chosen], solutions[0], shape) <= LEAST_MOVEMENT:
         chosen = 0
-    transforms = np.stack([explained[chosen].transforms.get(k, np.eye(3)) for k in range(n)])
+    transforms = np.stack([solutions[chosen].transforms.get(k, np.eye(3)) for k in range(n)])
     return Alignment(
         model=candidates[chosen] or "none",
         reference=reference,
@@ -178,16 +229,20 @@ def _choose(
         unaligned=tuple(k for k in range(n) if k not in members),
         area=common_area((transforms[k] for k in members), shape),
         movement=max(movement(H, shape) for H in transforms),
+        size=shape,
     )
 
 
-def _needed(simple: Explanation, richer: Explanation, shape: tuple[int, ...]) -> bool:
-    """Tell whether a richer model is worth its parameters."""
-    penalty = EACH * (richer.n_parameters - simple.n_parameters)
-    return farthest(richer, simple, shape) > WORTH and richer.cost < (1 - BETTER) * simple.cost - penalty
+def _is_needed(simple: Solution, richer: Solution, shape: tuple[int, ...]) -> bool:
+    """Return whether a richer model is worth its additional parameters."""
+    penalty = PARAMETER_COST * (richer.n_parameters - simple.n_parameters)
+    return (
+        largest_difference(richer, simple, shape) > LEAST_MOVEMENT
+        and richer.cost < (1 - LEAST_GAIN) * simple.cost - penalty
+    )
 
 
-def _untouched(n: int, shape: tuple[int, ...], reference: int) -> Alignment:
+def _identity(n: int, shape: tuple[int, int], reference: int) -> Alignment:
     return Alignment(
         model="none",
         reference=reference,
@@ -196,40 +251,109 @@ def _untouched(n: int, shape: tuple[int, ...], reference: int) -> Alignment:
         unaligned=(),
         area=(slice(0, shape[0]), slice(0, shape[1])),
         movement=0.0,
+        size=shape,
     )
 
 
-def lost_frames(found: Alignment) -> tuple[int, ...]:
-    """Return the frames that keep a stack from being aligned; none if it is.
+def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str) -> tuple[int, ...]:
+    """Return the shape of frames (n, h, w, ...) after alignment; raise if too little would be left."""
+    if borders == "crop" and not is_worth_cropping(found.area, shape[1:3]):
+        raise InputError(
+            "The aligned frames share hardly any area. Use fewer frames, or set `borders` to full.",
+            setting="borders",
+        )
+    rows, cols = _output_area(found, borders)
+    return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
 
-    First those that are like no neighbour: without them frames on their two sides may find each other. Then
-    the reference, if it is one that lies on no other. Else all that are not linked with it.
+
+def apply_alignment(
+    found: Alignment, frames: Frames, out: Any, *, borders: str, progress: Progress = silent
+) -> None:
+    """Resample frames into `out`, one by one. `out` may be the array of the frames itself."""
+    rows, cols = area = _output_area(found, borders)
+    middle = found.reference
+    # Work away from the reference, so that the neighbour from which borders are filled is complete. Write the
+    # reference last: `out` may share memory with the frames, and both directions start at the reference.
+    done = 0
+    for direction in (range(middle - 1, -1, -1), range(middle + 1, len(frames))):
+        nearer = np.array(frames[middle, rows, cols])
+        for k in direction:
+            nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
+            out[k] = nearer
+            done += 1
+            progress("resample", done / len(frames))
+    out[middle] = np.array(frames[middle, rows, cols])
+    progress("resample", 1.0)
+
+
+def _resampled(found: Alignment, frames: Frames, borders: str, progress: Progress) -> NDArray[Any]:
+    if found.model == "none":
+        return np.asarray(frames[:])
+    aligned = np.empty(aligned_shape(found, frames.shape, borders), frames.dtype)
+    apply_alignment(found, frames, aligned, borders=borders, progress=progress)
+    return aligned
+
+
+def _output_area(found: Alignment, borders: str) -> tuple[slice, slice]:
+    height, width = found.size
+    return found.area if borders == "crop" else (slice(0, height), slice(0, width))
+
+
+def lost_frames(found: Alignment) -> tuple[int, ...]:
+    """Return the frames that prevent the alignment of a stack; empty if it is aligned.
+
+    Frames unlike any neighbour come first: without them, the frames on both sides may match. Next is the
+    reference, if it matches no other frame. Otherwise, all frames not connected with the reference.
     """
     alone = tuple(k for k in found.unaligned if found.scores[k] < LEAST_SCORE)
     n_others = len(found.scores) - 1
     if not alone and found.unaligned:
-        like_none = found.scores[found.reference] < LEAST_SCORE
-        if like_none or len(found.unaligned) == n_others > 1:
+        is_unlike_all = found.scores[found.reference] < LEAST_SCORE
+        if is_unlike_all or len(found.unaligned) == n_others > 1:
             return (found.reference,)
     return alone or found.unaligned
 
 
-def missed(found: Alignment, k: int, names: Sequence[str]) -> str:
-    """Say with what a lost frame could not be aligned."""
-    if k == found.reference or found.scores[k] < LEAST_SCORE:
-        return "its neighbours"
-    return f"{names[found.reference]} by way of those between"
-
-
 def check_aligned(found: Alignment, frames: Frames, names: Sequence[str] | None = None) -> None:
-    """Refuse a stack of which some frames could not be aligned, by name and score."""
+    """Raise an AlignmentError that names the frames that could not be aligned."""
     if lost := lost_frames(found):
-        names = names or [f"frame {k}" for k in range(len(found.scores))]
-        blank = find_blank(frames, lost)
-        named = ", ".join(f"{names[k]} ({_seen(found, k, blank)})" for k in lost)
-        why = "another scene, or too blurred" if set(lost) - blank else "nothing is seen in it"
-        raise AlignmentError(f"cannot align {named} with {missed(found, lost[0], names)}: {why}", frames=lost)
+        raise _alignment_error(found, lost, _blank_among(frames, lost), names)
 
 
-def _seen(found: Alignment, k: int, blank: Container[int]) -> str:
-    return "blank" if k in blank else f"score {found.scores[k]:.2f}"
+def alignment_errors(found: Alignment, frames: Frames, names: Sequence[str]) -> dict[int, AlignmentError]:
+    """Return an error for each frame that could not be aligned, by its number."""
+    lost = lost_frames(found)
+    blank = _blank_among(frames, lost)
+    return {k: _alignment_error(found, [k], blank, names) for k in lost}
+
+
+def _blank_among(frames: Frames, numbers: Iterable[int]) -> set[int]:
+    """Return which of some frames are blank compared with the rest of the stack."""
+    numbers = set(numbers)
+    return numbers and numbers & find_blank({k: look_at(np.asarray(frames[k])) for k in range(len(frames))})
+
+
+def _alignment_error(
+    found: Alignment, lost: Sequence[int], blank: set[int], names: Sequence[str] | None
+) -> AlignmentError:
+    names = [_plain_name(name) for name in names or [f"frame {k}" for k in range(len(found.scores))]]
+    seen = {k: "blank" if k in blank else f"score {found.scores[k]:.2f}" for k in lost}
+    partner = f"{names[found.reference]} through the frames between"
+    if lost[0] == found.reference or found.scores[lost[0]] < LEAST_SCORE:
+        partner = "its neighbours" if len(lost) == 1 else "their neighbours"
+    reason = "another scene, or too blurred" if set(lost) - blank else "nothing is visible"
+    return AlignmentError(
+        f"Cannot align {', '.join(f'{names[k]} ({seen[k]})' for k in lost)} with {partner}: {reason}.",
+        hint="choose_reference" if found.reference in lost else "align_off",
+        frames=tuple(lost),
+        scores=tuple(found.scores[k] for k in lost),
+        blank=tuple(k for k in lost if k in blank),
+    )
+
+
+def _plain_name(name: str) -> str:
+    return name.rstrip(",")  # names of pages end with a comma, as in "stack.tif, page 2,"
+
+
+def _describe(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} frames of {shape[2]} x {shape[1]} pixels"

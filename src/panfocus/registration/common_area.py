@@ -1,4 +1,4 @@
-"""What of the reference every frame shows."""
+"""Area of the reference that all frames show."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,14 @@ from numpy.typing import NDArray
 from panfocus.registration._kernel_resample import EDGE
 from panfocus.registration.models import Matrix, apply, corners, inverse
 
-CANDIDATES = 256  # rows that are tried as the first or last; then those around the best
-LEAST_SIDE = 16  # pixels of an area that is worth fusing
+CANDIDATES = 256  # rows tried as first or last row in the coarse search
+LEAST_SIDE = 16  # pixels: smallest side of an area that is worth fusing
 
 
 def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the largest rectangle of the reference, rows and columns, that every frame shows.
-
-    It is empty if there is none.
-    """
+    """Return the rows and columns of the largest rectangle that every frame shows; it may be empty."""
     height = shape[0]
-    first, last = _spans(transforms, shape)
+    first, last = _row_spans(transforms, shape)
     step = max(1, height // CANDIDATES)
     tops, bottoms = np.arange(0, height, step), np.arange(height - 1, -1, -step)
     while True:
@@ -39,30 +36,36 @@ def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[s
 
 
 def is_worth_cropping(area: tuple[slice, slice], shape: tuple[int, ...]) -> bool:
-    """Tell whether so much of frames (h, w) is worth fusing."""
+    """Return whether an area of frames (h, w) is large enough to fuse."""
     return all(span.stop - span.start >= min(LEAST_SIDE, *shape[:2]) for span in area)
 
 
-def shown(H: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return which pixels of the reference a frame shows."""
-    first, last = _spans([H], shape)
+def common_mask(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the mask (h, w) of the reference's pixels that every frame shows."""
+    first, last = _row_spans(transforms, shape)
     x = np.arange(shape[1])
     return np.asarray((x >= first[:, None]) & (x <= last[:, None]))
 
 
-def _spans(
+def common_share(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> float:
+    """Return the share (0 to 1) of the reference's pixels that every frame shows."""
+    first, last = _row_spans(transforms, shape)
+    return float(np.maximum(last - first + 1, 0).sum()) / (shape[0] * shape[1])
+
+
+def _row_spans(
     transforms: Iterable[Matrix], shape: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last column of each row that all frames show."""
     height, width = shape[:2]
     y = np.arange(height, dtype=np.float64)
     first, last = np.zeros(height), np.full(height, width - 1.0)
-    edge = EDGE - 1e-6  # what misses by the arithmetic's error is not asked for
+    edge = EDGE - 1e-6  # rounding errors must not move a pixel outside
     outwards = edge * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     for H in transforms:
         outline = apply(inverse(H), corners(shape) + outwards)  # clockwise, in the reference
         for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-            # Inside is to the right of each side: a x + b <= 0.
+            # Points inside lie to the right of each side: a x + b <= 0.
             a, b = y1 - y0, (x1 - x0) * (y0 - y) - (y1 - y0) * x0
             if abs(a) < 1e-9:
                 last[b > 1e-6] = -1

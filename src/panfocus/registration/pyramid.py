@@ -1,4 +1,4 @@
-"""A frame as registration sees it: grey, and again and again at half the size."""
+"""Grey image pyramids for registration."""
 
 from typing import Any
 
@@ -7,28 +7,26 @@ from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray
 from panfocus._threads import for_all
-from panfocus.registration._kernel_blocks import add_gray, halve
+from panfocus.registration._kernel_matching import add_gray, halve
 from panfocus.stack import Frames
 
-ENOUGH_PIXELS = (
-    1_600_000  # of the finest level: places are found to a small part of a pixel, also of a halved one
-)
-LEAST_SIDE = 24  # pixels of the shorter side that the coarsest level has at least
-READ_ROWS = 128  # of a frame that a thread reads at once
+FINEST_PIXELS = 1_600_000  # largest finest level; positions are subpixel, so more would not improve them
+SMALLEST_SIDE = 24  # pixels of the shorter side of the coarsest level
+READ_ROWS = 128  # rows of a frame that a thread reads at once
 
 
 class Pyramid:
-    """Levels of one frame; level k is halved k times. Those before `finest` are not kept."""
+    """Pyramid of one grey frame: level k is halved k times, levels below `finest` are not stored."""
 
     def __init__(self, frames: Frames, k: int) -> None:
         self.shape = frames.shape[1:3]
         self.finest = finest_level(self.shape)
-        self._levels = [_reduced(frames, k, self.finest)]
-        while min(self._levels[-1].shape) >= 2 * LEAST_SIDE:
-            above = self._levels[-1]
-            below = np.empty((above.shape[0] // 2, above.shape[1] // 2), np.float32)
-            halve(above, below)
-            self._levels.append(below)
+        self._levels = [_read_gray(frames, k, self.finest)]
+        while min(self._levels[-1].shape) >= 2 * SMALLEST_SIDE:
+            finer = self._levels[-1]
+            coarser = np.empty((finer.shape[0] // 2, finer.shape[1] // 2), np.float32)
+            halve(finer, coarser)
+            self._levels.append(coarser)
         self.coarsest = self.finest + len(self._levels) - 1
 
     def __getitem__(self, level: int) -> FloatArray:
@@ -36,15 +34,15 @@ class Pyramid:
 
 
 def finest_level(shape: tuple[int, ...]) -> int:
-    """Return how often frames of a size are halved before anything is measured on them."""
+    """Return the finest level on which frames of this shape are measured."""
     level = 0
-    while (shape[0] >> level) * (shape[1] >> level) > ENOUGH_PIXELS:
+    while (shape[0] >> level) * (shape[1] >> level) > FINEST_PIXELS:
         level += 1
     return level
 
 
-def _reduced(frames: Frames, k: int, level: int) -> FloatArray:
-    """Return frame k in grey, halved so often, read band by band; alpha is left out."""
+def _read_gray(frames: Frames, k: int, level: int) -> FloatArray:
+    """Return frame k in grey without alpha, halved `level` times, read in bands of rows."""
     height, width = frames.shape[1:3]
     channels = frames.shape[3] if frames.ndim == 4 else 1
     n_colours = channels - 1 if channels in (2, 4) else channels

@@ -1,4 +1,4 @@
-"""Frames as the reference would show them: one resampling, in their own type, tile by tile on all threads."""
+"""Resampling of frames to the pixels of the reference, in their own dtype and tile by tile."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import for_all
-from panfocus.registration._kernel_resample import MARGIN, local_range, look_up, to_coefficients
+from panfocus.registration._kernel_resample import MARGIN, local_range, sample_splines, to_coefficients
 from panfocus.registration.models import Matrix, apply, corners
 from panfocus.stack import Frames
 
-TILE_ROWS, TILE_COLS = 256, 512  # fixed: the last bits of a pixel depend on where tiles begin
+TILE_ROWS, TILE_COLS = 256, 512  # fixed: the last bits of a pixel depend on where tiles start
 
 
 def resample(
     frames: Frames, k: int, H: Matrix, area: tuple[slice, slice], *, onto: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Return frame k as the reference shows that area; H takes the reference's pixels to the frame's.
+    """Return frame k sampled at H(x, y) for all pixels (x, y) of an area of the reference.
 
-    What the frame does not show is as in `onto`, or 0.
+    Pixels that the frame does not show are copied from `onto`, or 0.
     """
     rows, cols = area
     size = (rows.stop - rows.start, cols.stop - cols.start)
@@ -30,17 +30,17 @@ def resample(
         y, x = tile
         part = target[y : y + TILE_ROWS, x : x + TILE_COLS]
         here = H @ np.array([[1, 0, cols.start + x], [0, 1, rows.start + y], [0, 0, 1.0]])
-        _fill(frames, k, here, part)
+        _fill_tile(frames, k, here, part)
 
     for_all(fill, tiles)
     return out
 
 
-def _fill(frames: Frames, k: int, H: Matrix, out: NDArray[Any]) -> None:
-    """Fill one tile from the part of a frame that it looks at."""
+def _fill_tile(frames: Frames, k: int, H: Matrix, out: NDArray[Any]) -> None:
+    """Fill one tile from the part of a frame that it shows."""
     height, width = frames.shape[1:3]
-    seen = apply(H, corners(out.shape))
-    low, high = np.floor(seen.min(axis=0)) - MARGIN, np.ceil(seen.max(axis=0)) + MARGIN + 1
+    outline = apply(H, corners(out.shape))
+    low, high = np.floor(outline.min(axis=0)) - MARGIN, np.ceil(outline.max(axis=0)) + MARGIN + 1
     left, top = (int(v) for v in np.maximum(low, 0))
     right, bottom = (int(v) for v in np.minimum(high, [width, height]))
     if left >= right or top >= bottom:
@@ -52,7 +52,7 @@ def _fill(frames: Frames, k: int, H: Matrix, out: NDArray[Any]) -> None:
     to_coefficients(coefficients)
     least, most = np.empty_like(values), np.empty_like(values)
     local_range(values, least, most)
-    look_up(
+    sample_splines(
         coefficients,
         least,
         most,

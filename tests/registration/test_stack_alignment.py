@@ -1,14 +1,14 @@
-"""Pairs brought to agree: the banded equations against dense ones, and groups of linked frames."""
+"""Least squares over all pairs of a stack, and groups of connected frames."""
 
 import numpy as np
 import pytest
 
-from panfocus.registration.stack_alignment import REACH, _least_squares, linked
+from panfocus.registration.stack_alignment import REACH, _least_squares, connected_groups
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
 @pytest.mark.parametrize("fixed", [0, -1, "middle"])
-def test_steps_are_those_of_dense_least_squares(rng, n, fixed):
+def test_banded_solution_equals_dense_least_squares(rng, n, fixed):
     fixed = n // 2 if fixed == "middle" else fixed % n
     pairs = np.array([(j, k) for k in range(n) for j in range(max(0, k - REACH), k)])
     first, second = pairs.T
@@ -18,15 +18,15 @@ def test_steps_are_those_of_dense_least_squares(rng, n, fixed):
     for p, (j, k) in enumerate(pairs):
         rows[p, :, k] = np.sqrt(weight[p]) * np.eye(2)
         rows[p, :, j] = -np.sqrt(weight[p]) * slope[p]
-    rows[:, :, fixed] = 0  # which the smallest solution leaves at 0
+    rows[:, :, fixed] = 0  # the minimum-norm solution is 0 there
     expected = np.linalg.lstsq(
         rows.reshape(2 * len(pairs), 2 * n), (np.sqrt(weight)[:, None] * off).ravel(), rcond=None
     )[0].reshape(n, 2)
     np.testing.assert_allclose(_least_squares(first, second, slope, off, weight, fixed), expected, atol=1e-12)
 
 
-def test_groups_are_what_pairs_link_the_largest_first():
-    assert linked([(0, 1), (4, 5), (1, 2), (5, 6), (4, 6), (2, 7)], 9) == [
+def test_connected_groups_are_sorted_by_size():
+    assert connected_groups([(0, 1), (4, 5), (1, 2), (5, 6), (4, 6), (2, 7)], 9) == [
         {0, 1, 2, 7},
         {4, 5, 6},
         {3},
