@@ -29,13 +29,13 @@ soak: .venv/installed-all
 	$(BIN)/python -m soak.fuzz --count 20000
 	$(BIN)/python -m soak.kills --count 200
 
-# For the tests of the comparison's page. Where apt cannot be used they are skipped by name, or fail if CI is set.
+# For the tests in a browser. Where apt cannot be used they are skipped by name, or fail if CI is set.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 browser:
-	@{ command -v chromium && command -v chromedriver; } >/dev/null \
+	@command -v chromium >/dev/null \
 	|| { $(SUDO) apt-get update -qq \
 	     && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
-	        apt-get install -qq --no-install-recommends chromium chromium-driver; } \
+	        apt-get install -qq --no-install-recommends chromium; } \
 	|| echo "no browser, and apt cannot install one: the tests that need it are skipped"
 
 # For the tests of metadata, in the same way.

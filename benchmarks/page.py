@@ -15,10 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "app"))
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "app")]
 
-from app_server import running_server
-from page_steps import FOR_LONG, Visit, browser
+from app_server import running_server  # noqa: E402
+from page_steps import Visit  # noqa: E402
+
+from browser import JOB_TIMEOUT, launch_chromium  # noqa: E402
 
 WATCH = """() => {
     window.longTasks = [];
@@ -45,7 +48,7 @@ def measured(folder: Path) -> dict[str, object]:
     with (
         tempfile.TemporaryDirectory() as place,
         running_server(Path(place) / "work", folder) as server,
-        browser() as chromium,
+        launch_chromium() as chromium,
     ):
         visit = Visit(chromium, server.address)
         page = visit.page
@@ -65,11 +68,11 @@ def measured(folder: Path) -> dict[str, object]:
         )
         page.wait_for_function("() => [...document.images].some((image) => image.naturalWidth > 100)")
         told["first thumbnail, s"] = round(time.perf_counter() - began, 2)
-        page.locator("#fuse:enabled").wait_for(timeout=FOR_LONG)
+        page.locator("#fuse:enabled").wait_for(timeout=JOB_TIMEOUT)
         told["all frames looked at, s"] = round(time.perf_counter() - began, 1)
         blocked("adding")
         visit.click("button", "Fuse")
-        page.locator("#viewer").wait_for(timeout=10 * FOR_LONG)
+        page.locator("#viewer").wait_for(timeout=10 * JOB_TIMEOUT)
         visit.settle()
         told["fused and shown, s"] = round(time.perf_counter() - began, 1)
         blocked("fusing")

@@ -2,11 +2,11 @@
 
     python scripts/make_compare_pictures.py
 
-Needs a browser: Debian's packages chromium and chromium-driver. The fused sample is cut into pieces that
+Needs a browser: Debian's package chromium. The fused sample is cut into pieces that
 count as sharp all over; each becomes a scene with two frames, defocused on either side of a slanting border.
 """
 
-import shutil
+import sys
 import tempfile
 from importlib.resources import as_file, files
 from io import BytesIO
@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from selenium import webdriver
-from selenium.webdriver.common.by import By
+from playwright.sync_api import Page
 
 import panfocus as pf
 from panfocus._intensity import IntensityScale
@@ -35,7 +34,12 @@ from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
 from panfocus.simulate import defocused
 
-DESTINATION = Path(__file__).resolve().parents[1] / "docs" / "images"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser import launch_chromium, new_context  # noqa: E402
+
+DESTINATION = ROOT / "docs" / "images"
 PIECE = (166, 300)
 RADIUS = 3.0
 WIDTH = 1240  # of the window
@@ -87,30 +91,24 @@ def blurred(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return scale.from_unit(np.stack([defocused(unit[..., i], RADIUS) for i in range(3)], axis=2))
 
 
-def photograph(page: Path) -> None:
-    """Keep what is seen of the page: its beginning, and its first scene, enlarged."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(argument)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    try:
-        driver.set_window_size(WIDTH, 1360)
-        driver.get(page.as_uri())
-        save(driver, "compare.jpg")
-        driver.set_window_size(WIDTH, 1330)
-        scene = driver.find_element(By.CSS_SELECTOR, "details.scene")
-        scene.find_element(By.TAG_NAME, "summary").click()
-        scene.find_element(By.CLASS_NAME, "viewer").send_keys("++")
-        driver.execute_script("arguments[0].scrollIntoView()", scene)
-        save(driver, "compare-scene.jpg")
-    finally:
-        driver.quit()
+def photograph(file: Path) -> None:
+    """Save two screenshots of the page: its start, and its first scene, enlarged."""
+    with launch_chromium() as chromium:
+        page = new_context(chromium, width=WIDTH, height=1360).new_page()
+        page.goto(file.as_uri())
+        save(page, "compare.jpg")
+        page.set_viewport_size({"width": WIDTH, "height": 1330})
+        scene = page.locator("details.scene").first
+        scene.locator("summary").first.click()
+        for _ in range(2):
+            scene.locator(".viewer").press("+")
+        scene.evaluate("(scene) => scene.scrollIntoView()")
+        save(page, "compare-scene.jpg")
 
 
-def save(driver: webdriver.Chrome, name: str) -> None:
-    """Keep what the window shows."""
-    picture = Image.open(BytesIO(driver.get_screenshot_as_png()))
+def save(page: Page, name: str) -> None:
+    """Save what the window shows."""
+    picture = Image.open(BytesIO(page.screenshot()))
     picture.convert("RGB").save(DESTINATION / name, quality=80, optimize=True)
     print(f"{name}: {(DESTINATION / name).stat().st_size / 1000:.0f} kB")
 

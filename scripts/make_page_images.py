@@ -16,10 +16,12 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "app"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "app")]
 
 from app_server import running_server  # noqa: E402
-from page_steps import Visit, browser, states  # noqa: E402
+from page_steps import Visit, states  # noqa: E402
+
+from browser import launch_chromium  # noqa: E402
 
 SIZES = ((1280, 800), (2560, 1440), (390, 844))
 SCHEMES = ("light", "dark")
@@ -38,7 +40,7 @@ def main(arguments: list[str]) -> None:
         tempfile.TemporaryDirectory() as place,
         as_file(files("panfocus") / "data" / "sample") as sample,
         running_server(Path(place) / "work", sample) as server,
-        browser() as chromium,
+        launch_chromium() as chromium,
     ):
         for (width, height), scheme in looks:
             visit = Visit(chromium, server.address, width=width, height=height, color_scheme=scheme)

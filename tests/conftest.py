@@ -1,5 +1,6 @@
-"""Where the image sets are, a generator of fixed seed, small scenes and sets, the command, and a browser."""
+"""Fixtures of the whole suite: image sets, a seeded generator, small scenes, the command, and a browser."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -12,13 +13,14 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
+import browser
 from panfocus.cli import main
-from panfocus.io.encode import write_image
-from small_sets import SMALL, write_small_sets
+from small_sets import SMALL, write_averages, write_scenes, write_small_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
 GOLDEN = DATA.parent / "golden"
+BROWSER_LOOP = pytest.StashKey()  # the event loop of Playwright
 Ran = namedtuple("Ran", "code out err")
 
 
@@ -100,22 +102,13 @@ def small_scenes() -> dict[str, np.ndarray]:
 @pytest.fixture
 def scenes_dir(tmp_path, small_scenes) -> Path:
     """A folder `scenes` with these pictures."""
-    folder = tmp_path / "scenes"
-    folder.mkdir()
-    for name, pictures in small_scenes.items():
-        for part, picture in zip(("A", "B", "GT"), pictures, strict=True):
-            write_image(folder / f"{name}-{part}.png", picture)
-    return folder
+    return write_scenes(tmp_path / "scenes", small_scenes)
 
 
 @pytest.fixture
 def average_dir(tmp_path, small_scenes) -> Path:
     """A folder `average` with results, as another program would have written them."""
-    folder = tmp_path / "average"
-    folder.mkdir()
-    for name, pictures in small_scenes.items():
-        write_image(folder / f"{name}_fused.png", np.rint(pictures[:2].mean(axis=0)).astype(np.uint8))
-    return folder
+    return write_averages(tmp_path / "average", small_scenes)
 
 
 @pytest.fixture(scope="session")
@@ -165,56 +158,39 @@ def command():
     return command
 
 
-class Browser:
-    """Chromium without a window, and what it asked for and complained about."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, page):
-        self.driver.get("about:blank")  # what a fresh browser begins with asks for parts of itself
-        self.logged("performance")
-        self.logged("browser")
-        self.driver.get(page.as_uri())
-
-    def ask(self, script, *arguments):
-        return self.driver.execute_script(f"return {script}", *arguments)
-
-    def logged(self, kind):
-        return self.driver.get_log(kind)
-
-    def requests(self):
-        events = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
-        return [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-
-
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        reason = "no browser; on Debian: apt-get install chromium chromium-driver"
+def chromium(pytestconfig):
+    """The one browser of all tests."""
+    if not shutil.which("chromium"):
+        reason = "no browser; on Debian: apt-get install chromium"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    from selenium import webdriver
+    with browser.launch_chromium() as launched:
+        pytestconfig.stash[BROWSER_LOOP] = asyncio.get_running_loop()
+        yield launched
+        asyncio._set_running_loop(pytestconfig.stash[BROWSER_LOOP])
 
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1200,900",
-        f"--user-data-dir={tmp_path_factory.mktemp('browser')}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    yield Browser(driver)
-    driver.quit()
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Mark Playwright's event loop as running in the tests that use it alone: others may use asyncio."""
+    if "chromium" in item.fixturenames:
+        asyncio._set_running_loop(item.config.stash.get(BROWSER_LOOP, None))
+    try:
+        return (yield)
+    finally:
+        asyncio._set_running_loop(None)
+
+
+@pytest.fixture
+def open_file(chromium):
+    """Open an HTML file in a browser of 1200 x 900 pixels; fail if the console shows an error at the end."""
+    context = browser.new_context(chromium, width=1200, height=900)
+
+    def open_file(path):
+        page = context.new_page()
+        page.goto(path.as_uri())
+        return page
+
+    yield open_file
+    context.close()
+    assert context.complaints == []  # such as an exception, or a request that the policy blocked

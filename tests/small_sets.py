@@ -75,3 +75,20 @@ def write_small_sets(data):
         truth, frames = make_scene(rng, (48, 40, 3), 2)
         for part, image in zip(("A", "B", "GT"), (*frames, truth), strict=True):
             save(data / HELD_OUT / f"scene-{i}-{part}.png", image)
+
+
+def write_scenes(folder, scenes):
+    """Write frames A and B and the reference (GT) of each scene to a new folder, and return it."""
+    folder.mkdir()
+    for name, pictures in scenes.items():
+        for part, picture in zip(("A", "B", "GT"), pictures, strict=True):
+            write_image(folder / f"{name}-{part}.png", picture)
+    return folder
+
+
+def write_averages(folder, scenes):
+    """Write the mean of A and B of each scene to a new folder, as another program would, and return it."""
+    folder.mkdir()
+    for name, pictures in scenes.items():
+        write_image(folder / f"{name}_fused.png", np.rint(pictures[:2].mean(axis=0)).astype(np.uint8))
+    return folder

@@ -1,9 +1,7 @@
-"""Servers for all tests that do not mind what others have left in them, and a browser."""
+"""Servers that tests share; a test must not rely on an empty one."""
 
-import os
 import shutil
 
-import page_steps
 import pytest
 import small_stacks
 from app_server import running_server
@@ -11,7 +9,7 @@ from app_server import running_server
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """One server for all tests that do not mind what others have left in it."""
+    """A server of the HTTP tests, which accepts uploads of up to 2 MB."""
     place = tmp_path_factory.mktemp("app")
     root = place / "pictures"
     small_stacks.write(root / "small")
@@ -24,18 +22,8 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def serves(tmp_path_factory):
-    """One server for all tests in a browser; unlike the other it takes large files."""
+    """A server of the browser tests, without a limit on uploads."""
     place = tmp_path_factory.mktemp("page")
     small_stacks.write(place / "pictures" / "beetle")
     with running_server(place / "work", place / "pictures") as running:
         yield running
-
-
-@pytest.fixture(scope="module")  # not longer: asyncio cannot be used beside it
-def chromium():
-    """Debian's chromium without a window, driven by Playwright."""
-    if not shutil.which("chromium"):
-        reason = "no browser; on Debian: apt-get install chromium"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    with page_steps.browser() as launched:
-        yield launched

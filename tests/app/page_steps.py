@@ -1,9 +1,8 @@
 """What a user does on the page, step by step: for tests of the whole way and for pictures of the docs."""
 
 import base64
-import os
-import shutil
-from contextlib import contextmanager
+
+from browser import JOB_TIMEOUT, new_context
 
 DROP = """([files, target]) => {
     const transfer = new DataTransfer();
@@ -21,23 +20,6 @@ SETTLED = f"""() => panfocus.viewer?.job() && {MOUNTED} && Object.values(panfocu
     .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
 PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
 LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
-SOON = 20_000  # ms: a busy machine is slow, not wrong
-FOR_LONG = 180_000  # ms that a fusion may take on a busy machine, the first one with compiling
-
-
-@contextmanager
-def browser():
-    """Start Debian's chromium without a window."""
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=SOON)
-    with sync_playwright() as started:
-        launched = started.chromium.launch(
-            executable_path=os.fspath(shutil.which("chromium")),
-            args=["--no-sandbox", "--disable-dev-shm-usage"],
-        )
-        yield launched
-        launched.close()
 
 
 def states(visit, frames):
@@ -57,7 +39,7 @@ def states(visit, frames):
     yield "settings"
     visit.open_part("Settings")
     visit.click("button", "Fuse")
-    page.locator(".live").wait_for(timeout=FOR_LONG)
+    page.locator(".live").wait_for(timeout=JOB_TIMEOUT)
     yield "running"
     visit.see_result()
     yield "result"
@@ -88,7 +70,7 @@ def states(visit, frames):
     yield "relief"
     visit.click("tab", "Export")
     page.locator("#panel-export button[type=submit]").click()
-    page.locator("#panel-export .command").wait_for(timeout=FOR_LONG)
+    page.locator("#panel-export .command").wait_for(timeout=JOB_TIMEOUT)
     yield "export"
     visit.click("tab", "Learn")
     visit.settle()
@@ -101,7 +83,7 @@ def states(visit, frames):
     others = page.evaluate("panfocus.state.get().dictionaries.length")
     page.get_by_label("Name", exact=True).fill(f"learned {others + 1}")
     page.get_by_role("button", name="Learn a dictionary").click()
-    page.get_by_role("button", name="Use it").wait_for(timeout=FOR_LONG)
+    page.get_by_role("button", name="Use it").wait_for(timeout=JOB_TIMEOUT)
     page.locator(".atoms").scroll_into_view_if_needed()
     page.wait_for_function(PICTURES_SEEN)
     yield "learn"
@@ -120,21 +102,16 @@ class Visit:
     """A user at the page: what is done is counted, what goes wrong is heard."""
 
     def __init__(self, chromium, address, *, width=1280, height=800, **how):
-        self.context = chromium.new_context(
-            viewport={"width": width, "height": height}, reduced_motion="reduce", **how
-        )
-        self.complaints = []
-        self.asked = []
+        self.context = new_context(chromium, width=width, height=height, **how)
+        self.complaints = self.context.complaints
+        self.responses = []  # their addresses
         self.actions = 0
-        self.context.on("weberror", lambda error: self.complaints.append(str(error.error)))
-        self.context.on("console", self._hear)
         self.context.on("requestfailed", self._note_failure)
-        self.context.on("response", self._note_answer)
+        self.context.on("response", self._note_response)
         self.page = self.new_tab(address)
 
     def new_tab(self, address):
         page = self.context.new_page()
-        page.set_default_timeout(SOON)
         page.goto(address)
         return page
 
@@ -166,7 +143,7 @@ class Visit:
 
     def see_result(self):
         """Wait until the fusion is done and all of its picture that shall be seen has come."""
-        self.page.locator("#viewer").wait_for(timeout=FOR_LONG)
+        self.page.locator("#viewer").wait_for(timeout=JOB_TIMEOUT)
         self.settle()
 
     def settle(self):
@@ -221,7 +198,7 @@ class Visit:
         saved = []
         save = self.page.locator("#panel-export button[type=submit]")
         for i in range(n):
-            with self.page.expect_download(timeout=FOR_LONG) as coming:
+            with self.page.expect_download(timeout=JOB_TIMEOUT) as coming:
                 if i == 0:
                     save.click()
             saved.append(coming.value)
@@ -233,15 +210,11 @@ class Visit:
     def close(self):
         self.context.close()
 
-    def _hear(self, line):
-        if line.type == "error":
-            self.complaints.append(f"{line.text} {line.location['url']}")
-
     def _note_failure(self, request):
         if request.failure != "net::ERR_ABORTED":  # the page itself has left it
             self.complaints.append(f"{request.url} {request.failure}")
 
-    def _note_answer(self, answer):
-        self.asked.append(answer.url)
-        if answer.status >= 400:
-            self.complaints.append(f"{answer.status} {answer.url}")
+    def _note_response(self, response):
+        self.responses.append(response.url)
+        if response.status >= 400:
+            self.complaints.append(f"{response.status} {response.url}")

@@ -3,7 +3,9 @@
 import pytest
 import small_stacks
 from app_server import running_server, wait
-from page_steps import FOR_LONG, Visit
+from page_steps import Visit
+
+from browser import JOB_TIMEOUT
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -42,7 +44,7 @@ def add_job(own, stack, method):
 
 
 def wait_for(own, *jobs):
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         if all(job["state"] == "done" for job in own.state()["jobs"] if job["id"] in jobs):
             return
     raise AssertionError(own.state()["jobs"])

@@ -34,7 +34,7 @@ def visit(chromium, serves, large):
 
 
 def pictures(visit):
-    return [url.rpartition("/")[2] for url in visit.asked if "/pictures/" in url]
+    return [url.rpartition("/")[2] for url in visit.responses if "/pictures/" in url]
 
 
 def wait_for_the_larger_one(page):

@@ -8,6 +8,7 @@ import small_stacks
 from app_server import running_server
 from page_steps import DROP
 
+from browser import new_context
 from panfocus.io.read_stack import read_image
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -17,15 +18,7 @@ expect = playwright.expect
 @pytest.fixture
 def page(chromium, serves):
     """A page with a cookie of its own; what it complains of in the console fails the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.complaints = []
-    context.on("weberror", lambda error: context.complaints.append(str(error.error)))
-
-    def hear(line):
-        if line.type == "error":
-            context.complaints.append(f"{line.text} {line.location['url']}")
-
-    context.on("console", hear)
+    context = new_context(chromium)
     opened = context.new_page()
     opened.goto(serves.address)
     yield opened

@@ -3,7 +3,9 @@
 import pytest
 import small_stacks
 from app_server import wait
-from page_steps import FOR_LONG, Visit
+from page_steps import Visit
+
+from browser import JOB_TIMEOUT
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -16,7 +18,7 @@ def fused(serves):
     stack = serves.client.post("/api/stacks", json={"folder": str(serves.root / "wasp")}).json()["id"]
     wanted = {"stack": stack, "options": {"method": "pca", "align": "off"}}
     job = serves.client.post("/api/jobs", json=wanted).json()["id"]
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         if any(each["id"] == job and each["state"] == "done" for each in serves.state()["jobs"]):
             break
     return f"{serves.address}#stack={stack}&job={job}"

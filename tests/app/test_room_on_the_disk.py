@@ -5,8 +5,9 @@ import shutil
 import pytest
 import small_stacks
 from app_server import running_server, wait
-from page_steps import FOR_LONG, Visit
+from page_steps import Visit
 
+from browser import JOB_TIMEOUT
 from panfocus.app import result_layers
 from panfocus.app.allowed_folders import Folders
 from panfocus.app.events import Events
@@ -25,7 +26,7 @@ def fused(server, n=1):
     stack = server.client.post("/api/stacks", json={"folder": str(server.root / "locust")}).json()["id"]
     wanted = {"stack": stack, "options": {"method": "pca", "align": "off"}}
     jobs = [server.client.post("/api/jobs", json=wanted).json()["id"] for _ in range(n)]
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         if all(job["state"] == "done" for job in server.state()["jobs"] if job["id"] in jobs):
             return stack, jobs
     raise AssertionError("not done")
@@ -41,7 +42,7 @@ def learned(server, stack, job):
         "settings": {"patch_size": 4, "atoms": 16, "rounds": 2, "samples": 400},
     }
     made = server.client.post("/api/jobs", json={"learn": wanted}).raise_for_status().json()["id"]
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         if "small" in server.state()["dictionaries"] and not any(
             job["state"] == "running" for job in server.state()["jobs"]
         ):

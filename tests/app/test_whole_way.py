@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 import small_stacks
 from app_server import wait
-from page_steps import FOR_LONG, Visit, states
+from page_steps import Visit, states
 from PIL import Image
 
+from browser import JOB_TIMEOUT
 from panfocus.io.read_stack import read_image
 
 SIZE = (520, 620)  # more than a tile
@@ -71,7 +72,7 @@ def fused_before(serves, frames, **options):
 
 def job_of(serves, job, *states):
     """Return a job once it is in one of these states."""
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         (found,) = (each for each in serves.state()["jobs"] if each["id"] == job)
         if found["state"] in states:
             return found
@@ -122,7 +123,7 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serv
     page.locator("#fuse").click()
     expect(page.locator(".results > li")).to_have_count(2)
     stage = page.locator(".stage-name")
-    expect(stage).to_contain_text(re.compile("Deciding what is sharp"), timeout=FOR_LONG)
+    expect(stage).to_contain_text(re.compile("Deciding what is sharp"), timeout=JOB_TIMEOUT)
     maps = page.locator(".live-map")
     expect(maps).to_have_attribute("src", re.compile("live.png"))
     job = page.url.partition("job=")[2]
@@ -136,13 +137,13 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serv
     page.wait_for_function(
         "(version) => document.querySelector('.live-map').src.split('?v=')[1] > version",
         arg=version,
-        timeout=FOR_LONG,
+        timeout=JOB_TIMEOUT,
     )
     assert decided_while_running(serves, job, more_than=first) > first
 
     expect(other.locator(".results > li")).to_have_count(2)
     for tab in (page, other):
-        expect(tab.locator(".results > li").nth(1)).to_contain_text("done in", timeout=FOR_LONG)
+        expect(tab.locator(".results > li").nth(1)).to_contain_text("done in", timeout=JOB_TIMEOUT)
     visit.see_result()
     assert page.evaluate("panfocus.viewer.job().id") == job
     assert other.evaluate("panfocus.viewer.job().id") == large[1]  # what is looked at stays
@@ -156,7 +157,7 @@ def decided(serves, job):
 
 def decided_while_running(serves, job, more_than):
     """Wait until the map covers more, as long as the job runs, and return its share."""
-    for _ in wait(FOR_LONG / 1000):
+    for _ in wait(JOB_TIMEOUT / 1000):
         state = job_of(serves, job, "running", "done", "failed")["state"]
         share = decided(serves, job)  # after the state: what is decided to the end counts
         if share > more_than or state != "running":
@@ -182,10 +183,10 @@ def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
     visit.click("button", "2:1")
     visit.settle()
     expect(page.locator(".viewer-line")).to_contain_text("200 %")
-    assert any("/tiles/fused/0/" in url for url in visit.asked)
+    assert any("/tiles/fused/0/" in url for url in visit.responses)
     visit.choose("Compare with", "frame-1")
     visit.settle()
-    assert any("/tiles/frame-1/0/" in url for url in visit.asked)
+    assert any("/tiles/frame-1/0/" in url for url in visit.responses)
     divider = page.get_by_role("slider", name=re.compile("ompar|ivider"))
     before = float(divider.get_attribute("aria-valuenow"))
     divider.focus()
@@ -201,7 +202,7 @@ def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
 
     visit.choose("Map over it", "labels")
     visit.settle()
-    assert any("/tiles/labels/" in url for url in visit.asked)
+    assert any("/tiles/labels/" in url for url in visit.responses)
 
 
 def test_a_place_is_inspected_in_all_frames(visit, fused, expect):
@@ -277,7 +278,7 @@ def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused,
     page.get_by_label("Name", exact=True).fill("of bands")
     page.get_by_role("button", name="Learn a dictionary").click()
     panel = page.locator("#panel-learn")
-    expect(panel).to_contain_text(re.compile("Round 3 of 3: objective"), timeout=FOR_LONG)
+    expect(panel).to_contain_text(re.compile("Round 3 of 3: objective"), timeout=JOB_TIMEOUT)
     expect(panel.locator(".plot circle")).to_have_count(3)
     expect(panel.locator(".atoms")).not_to_have_js_property("naturalWidth", 0)
     page.get_by_role("button", name="Use it").click()

@@ -57,20 +57,17 @@ def test_the_data_count_what_became_of_the_stacks(summary):
     assert [entry["stack"] for entry in data["stacks"]] == list(STACKS)
 
 
-def test_the_page_shows_all_and_asks_for_its_pictures_only(summary, browser):
-    browser.open(summary / "index.html")
-    assert browser.ask("[...document.querySelectorAll('tbody th')].map(e => e.textContent)") == [
+def test_page_lists_all_stacks_and_requests_only_their_pictures(summary, open_file):
+    page = open_file(summary / "index.html")
+    assert page.locator("tbody th").all_text_contents() == [
         "B<b>&",  # what failed comes first
         "plate 1/A01",
         "C#3?",
         "waits",
     ]
     loaded = "Promise.all([...document.images].map(i => i.decode().then(() => i.naturalWidth)))"
-    assert browser.ask(loaded) == [120, 120]
-    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
-    assert browser.ask("getComputedStyle(document.querySelector('.wide')).overflowX") == "auto"
-    folder = summary.as_uri()
-    asked = [address for address in browser.requests() if not address.startswith("data:")]
-    assert asked
-    assert all(address.startswith(folder) for address in asked)
-    assert browser.logged("browser") == []
+    assert page.evaluate(loaded) == [120, 120]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.querySelector('.wide')).overflowX") == "auto"
+    assert page.context.requests
+    assert all(address.startswith(summary.as_uri()) for address in page.context.requests)

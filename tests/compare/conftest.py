@@ -15,11 +15,15 @@ from panfocus.compare import (
     write_report,
 )
 from panfocus.metrics import CATALOGUE
+from small_sets import write_averages, write_scenes
 
 
-@pytest.fixture
-def report(scenes_dir, average_dir, tmp_path):
+@pytest.fixture(scope="module")
+def report(small_scenes, tmp_path_factory):
     """Write the report of a comparison on two groups, the second one without references."""
+    tmp_path = tmp_path_factory.mktemp("comparison")
+    scenes_dir = write_scenes(tmp_path / "scenes", small_scenes)
+    average_dir = write_averages(tmp_path / "average", small_scenes)
     others = tmp_path / "others"
     shutil.copytree(scenes_dir, others, ignore=shutil.ignore_patterns("*-GT.png", "cup*"))
     shutil.copytree(average_dir, average_dir / "others")
@@ -38,9 +42,12 @@ def report(scenes_dir, average_dir, tmp_path):
     return folder
 
 
-@pytest.fixture
-def wide_report(scenes_dir, average_dir, tmp_path):
+@pytest.fixture(scope="module")
+def wide_report(small_scenes, tmp_path_factory):
     """Write the report of twelve methods by all metrics; the first one has no result for the last scene."""
+    tmp_path = tmp_path_factory.mktemp("comparison")
+    scenes_dir = write_scenes(tmp_path / "scenes", small_scenes)
+    average_dir = write_averages(tmp_path / "average", small_scenes)
     other = tmp_path / "other"
     shutil.copytree(average_dir, other)
     (other / "cup_fused.png").unlink()

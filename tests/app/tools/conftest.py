@@ -6,6 +6,8 @@ from app_server import wait
 from PIL import Image
 from tool_screen import HEIGHT, WIDTH, N, show
 
+from browser import new_context
+
 # So that what is composed are the values of the files themselves.
 PLAIN = {"method": "pca", "align": "off", "exposure": "off", "hot_pixels": "off"}
 
@@ -38,12 +40,7 @@ def job(serves, frames):
 @pytest.fixture
 def context(chromium):
     """A browser's window; what its pages complain of in the console fails the test."""
-    opened = chromium.new_context(
-        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
-    )
-    opened.complaints = []
-    opened.on("weberror", lambda error: opened.complaints.append(str(error.error)))
-    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
+    opened = new_context(chromium)
     yield opened
     opened.close()
     assert opened.complaints == []

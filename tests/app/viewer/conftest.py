@@ -6,6 +6,8 @@ import pytest
 from pretend_server import PretendServer, serving
 from viewer_screen import settle
 
+from browser import new_context
+
 RESET = """() => {
     const { viewer } = app;
     app.state.get().jobs = app.jobs;
@@ -30,13 +32,11 @@ def serves() -> Iterator[PretendServer]:
 @pytest.fixture(scope="module")
 def opened(chromium, serves):
     """Open the page once; it is heard what it complains of, the policy's refusals included."""
-    opened = chromium.new_page(viewport={"width": 1280, "height": 900})
-    opened.complaints = []
-    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
-    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))
+    context = new_context(chromium, height=900)
+    opened = context.new_page()
     opened.goto(f"http://127.0.0.1:{serves.server_port}/")
     yield opened
-    opened.close()
+    context.close()
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def page(opened):
     opened.evaluate(RESET)
     settle(opened)
     yield opened
-    assert opened.complaints == []
+    assert opened.context.complaints == []
 
 
 @pytest.fixture
