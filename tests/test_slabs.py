@@ -8,8 +8,10 @@ from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
 from panfocus.job.runner import allocator
+from panfocus.methods import get_method
+from panfocus.pipeline import process_stack
 from panfocus.slabs import slab_spans
-from panfocus.stack import Chosen
+from panfocus.stack import Chosen, Stack
 
 N, WIDTH = 9, 270
 
@@ -73,7 +75,8 @@ def test_frames_and_slabs_on_disk_give_the_same_bits(stack):
         on_disk = allocate(stack.shape, stack.dtype)
         for k, frame in enumerate(stack):
             on_disk[k] = frame
-        found = pf.fuse_slabs(on_disk, 4, 2, allocate=allocate, threads=1)
+        frames = Stack(on_disk, tuple(f"frame {k}" for k in range(N)))
+        found = process_stack(frames, get_method("panfocus"), slab_size=(4, 2), allocate=allocate, threads=1)
         np.testing.assert_array_equal(found.result.image, expected.result.image)
         np.testing.assert_array_equal(found.result.labels, expected.result.labels)
         np.testing.assert_array_equal(found.result.depth, expected.result.depth)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus import _checks, slabs, tiling
+from panfocus import _checks, tiling
 from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
@@ -24,13 +24,13 @@ from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import AlignmentError, InputError, Notice
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess import RepairedFrames, find_hot_pixels, measure_exposure
-from panfocus.refine import PAPER_STRENGTH, check_strength, refine_tv
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
 from panfocus.stack import Chosen, Frames, Stack
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.registration import Alignment
+    from panfocus.slabs import SlabFusion
     from panfocus.stack import Acquisition
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def fuse(
     hot_pixels: str = "auto",
     exposure: str = "auto",
     refine: bool = False,
-    refine_strength: float = PAPER_STRENGTH,
+    refine_strength: float | None = None,
     maps: Collection[str] | None = None,
     threads: int | None = None,
     max_memory: int | None = None,
@@ -113,6 +113,7 @@ def fuse(
         Smooth the fused image by total variation, Eq. (9) of the paper.
     refine_strength : float
         Weight of the total variation, for intensities from 0 to 1; larger is smoother, 0 changes nothing.
+        Default: the value of the paper.
     maps : collection of str, optional
         Maps to return, such as `("labels",)`; by default all that the method computes except `votes` and
         `log_odds`, which are as large as the frames. Omitted maps take no memory.
@@ -177,43 +178,56 @@ def fuse_slabs(
     overlap: int,
     method: str | FusionMethod = DEFAULT_METHOD,
     *,
-    maps: Collection[str] = slabs.MAPS,
+    align: str = "off",
+    reference: int | None = None,
+    borders: str = "full",
+    hot_pixels: str = "auto",
+    exposure: str = "auto",
+    refine: bool = False,
+    refine_strength: float | None = None,
+    maps: Collection[str] | None = None,
     threads: int | None = None,
+    max_memory: int | None = None,
     progress: Progress = silent,
-    **options: Any,
-) -> slabs.SlabFusion:
+    **settings: Any,
+) -> "SlabFusion":
     """Fuse a long stack in overlapping groups of frames, then fuse the results.
 
     Parameters
     ----------
-    frames, method, threads, progress
-        As in `fuse`. Each slab is a stage of the progress.
     size, overlap : int
         Number of frames in a slab, and how many of them it shares with the next slab.
     maps : collection of str, optional
-        Maps to return: any of `labels`, `depth` and `never_in_focus`.
-    **options
-        Other options of `fuse`, and settings of the method.
+        Maps to return: any of `labels`, `depth` and `never_in_focus`; by default all of them.
+
+    The other parameters are those of `fuse`. Each slab is a stage of the progress.
 
     Returns
     -------
     SlabFusion
     """
+    from panfocus.slabs import SlabFusion, slab_spans
+
     stack = frames if isinstance(frames, Stack) else _stack_of_arrays(frames)
-    names = set(process_stack.__kwdefaults__ or ()) - {"slab_size", "overwrite", "watch", "bad"}
-    shared = {name: options.pop(name) for name in list(options) if name in names}
     fusion = process_stack(
         stack,
-        _make_method(method, options),
+        _make_method(method, settings),
         method_name=method if isinstance(method, str) else None,
+        align=align,
+        reference=reference,
+        borders=borders,
+        hot_pixels=hot_pixels,
+        exposure=exposure,
+        refine=refine,
+        refine_strength=refine_strength,
         slab_size=(size, overlap),
         maps=maps,
         threads=threads,
+        max_memory=max_memory,
         progress=progress,
-        **shared,
     )
     assert fusion.slabs is not None
-    return slabs.SlabFusion(fusion.result, fusion.slabs, slabs.slab_spans(len(stack.frames), size, overlap))
+    return SlabFusion(fusion.result, fusion.slabs, slab_spans(len(stack.frames), size, overlap))
 
 
 def process_stack(
@@ -227,7 +241,7 @@ def process_stack(
     hot_pixels: str = "auto",
     exposure: str = "auto",
     refine: bool = False,
-    refine_strength: float = PAPER_STRENGTH,
+    refine_strength: float | None = None,
     slab_size: tuple[int, int] | None = None,
     maps: Collection[str] | None = None,
     threads: int | None = None,
@@ -256,8 +270,7 @@ def process_stack(
     watch : callable
         Called as `watch(rows, cols, part)` with each finished part of the result, before refinement.
     """
-    if refine:
-        check_strength(refine_strength)
+    strength = _refine_strength(refine_strength) if refine else 0.0
     _check_maps(maps, method)
     started = time.perf_counter()
     times: dict[str, float] = {}
@@ -292,16 +305,17 @@ def process_stack(
 
             pictures = None
             if slab_size:
-                wanted = slabs.MAPS if maps is None else maps
-                result, pictures = slabs.fuse_in_slabs(
-                    frames, *slab_size, decide, maps=wanted, allocate=allocate, progress=progress
+                from panfocus.slabs import fuse_in_slabs
+
+                result, pictures = fuse_in_slabs(
+                    frames, *slab_size, decide, maps=maps, allocate=allocate, progress=progress
                 )
             else:
                 result = decide(frames, maps, progress)
         image = result.image
         if refine:
             with timed(times, "refine"):
-                image, report["refine"] = _refine(image, refine_strength, progress)
+                image, report["refine"] = _refine(image, strength, progress)
         report = _run_facts(method, method_name, frames) | result.report | report
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
@@ -595,7 +609,17 @@ def _count_and_size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
+def _refine_strength(strength: float | None) -> float:
+    from panfocus.refine import PAPER_STRENGTH, check_strength
+
+    strength = PAPER_STRENGTH if strength is None else strength
+    check_strength(strength)
+    return strength
+
+
 def _refine(image: NDArray[Any], strength: float, progress: Progress) -> tuple[NDArray[Any], dict[str, Any]]:
+    from panfocus.refine import refine_tv
+
     scale = IntensityScale.of(image.dtype)
     solution = refine_tv(scale.to_unit(image), strength=strength, progress=progress)
     refined = scale.from_unit(solution.image) if strength > 0 else image

@@ -70,14 +70,15 @@ def fuse_in_slabs(
     overlap: int,
     decide: Decide,
     *,
-    maps: Collection[str],
+    maps: Collection[str] | None,
     allocate: Allocate,
     progress: Progress,
 ) -> tuple[FusionResult, Frames]:
     """Fuse each slab, then their images; return the result for the whole stack and the slab images.
 
-    `allocate` provides the arrays for the slab images and their maps.
+    `allocate` provides the arrays for the slab images and their maps. Without `maps` all are returned.
     """
+    maps = MAPS if maps is None else maps
     spans = slab_spans(len(frames), size, overlap)
     joined = [name for name in _JOINED if name == "labels" or name in maps]
     images = allocate((len(spans), *frames.shape[1:]), frames.dtype)

@@ -57,7 +57,6 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
     """
     from panfocus.io.headers import read_metadata
     from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.slabs import slab_spans
     from panfocus.tiling import layers_of
 
     bad = BadFrames(skip=request.skip_bad)
@@ -73,8 +72,7 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
                 )
             check_microscopy_options(request, source)
             reference = find_reference(request.reference, source.headers)
-            size = parse_slabs(request.slabs)
-            spans = slab_spans(len(source.headers), *size) if size else ()
+            spans = _slab_spans(request, len(source.headers))
             request.outputs.check_names(len(spans))
             sources += (find_frames(inputs, request) for inputs in request.apply_to)
         _check_destinations(request, sources, len(spans), force=force)
@@ -101,6 +99,15 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
         )
 
 
+def _slab_spans(request: Request, n_frames: int) -> tuple[range, ...]:
+    if request.slabs is None:
+        return ()
+    from panfocus.slabs import slab_spans
+
+    size = parse_slabs(request.slabs)
+    return slab_spans(n_frames, *size) if size else ()
+
+
 def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
     return [*(line for source in sources for line in source.skipped), *bad.warnings]
 
@@ -117,7 +124,13 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     name = DEFAULT_METHOD if request.method is None else request.method
     method = get_method(name, **_method_settings(name, request))
     request.outputs.check_maps(name, method.maps)
-    refine_options(request)
+    strength = request.refine_strength
+    if strength is not None and not 0 <= strength < math.inf:
+        raise InputError(
+            f"`refine_strength` must be a number of at least 0, got {strength}.",
+            setting="refine_strength",
+            got=strength,
+        )
     one_of("align", request.align, ("off", *CHOICES))
     one_of("borders", request.borders, BORDERS)
     one_of("hot_pixels", request.hot_pixels, HOT_PIXELS)
@@ -135,18 +148,9 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     return name, method
 
 
-def refine_options(request: Request) -> dict[str, Any]:
-    """Return the options of the refinement for `pipeline.process_stack`."""
-    strength = request.refine_strength
-    if strength is None:
-        return {"refine": request.refine}
-    if not 0 <= strength < math.inf:
-        raise InputError(
-            f"`refine_strength` must be a number of at least 0, got {strength}.",
-            setting="refine_strength",
-            got=strength,
-        )
-    return {"refine": True, "refine_strength": strength}
+def is_refined(request: Request) -> bool:
+    """Whether the image is refined; a strength implies it."""
+    return request.refine or request.refine_strength is not None
 
 
 def parse_slabs(text: str | None) -> tuple[int, int] | None:
@@ -183,12 +187,12 @@ def unused_options(request: Request) -> list[Notice]:
 
 def read_strokes(request: Request, frames: "Frames") -> "Strokes | None":
     """Read the retouching strokes of a request; refuse those that do not fit frames of this shape."""
+    if (path := request.retouch) is None:
+        return None
     from panfocus.io.atomic_files import read_json
     from panfocus.retouch import parse_strokes
     from panfocus.stack import colours
 
-    if (path := request.retouch) is None:
-        return None
     data = read_json(path)
     height, width = frames.shape[1:3]
     with _naming_file(path):
@@ -225,12 +229,11 @@ def _naming_file(path: Path | None) -> Iterator[None]:
 
 def _check_combinations(request: Request) -> None:
     """Refuse options that cannot be combined."""
-    refine = request.refine or request.refine_strength is not None
     for first, is_first, second, is_second in (
         ("slabs", request.slabs, "confidence", request.outputs.confidence),
         ("skip_bad", request.skip_bad, "apply_to", request.apply_to),
         ("skip_bad", request.skip_bad, "slabs", request.slabs),
-        ("apply_to", request.apply_to, "refine", refine),
+        ("apply_to", request.apply_to, "refine", is_refined(request)),
         ("retouch", request.retouch, "preview", request.preview),
         ("retouch", request.retouch, "apply_to", request.apply_to),
         ("retouch", request.retouch, "skip_bad", request.skip_bad),
@@ -318,7 +321,7 @@ def _plan(
         method,
         source.blank_frames,
         maps=[kept for kept in maps if kept in ENCODED],
-        refine=refine_options(request)["refine"],
+        refine=is_refined(request),
         align=request.align != "off",
         max_memory=request.max_memory,
         n_layers=n_layers,

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus.errors import Notice, warnings_as_notes
-from panfocus.job.apply_to import apply_to_others
 from panfocus.job.inputs import FrameSource, reference_among
-from panfocus.job.prepare import Job, check_stroke_size, parse_slabs, prepare, refine_options
+from panfocus.job.prepare import Job, check_stroke_size, is_refined, parse_slabs, prepare
 from panfocus.job.request import Request
-from panfocus.job.run_report import input_digests, run_report
 from panfocus.job.summary import describe_job, summarize
 from panfocus.job.write_outputs import (
     file_kinds,
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from panfocus.io.atomic_files import Content
+    from panfocus.job.apply_to import AppliedSet
     from panfocus.pipeline import Fusion
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.stack import Stack
@@ -47,7 +46,7 @@ class JobResult:
     summary : tuple of Notice or str
         Lines for people: notices and what was done, or, after a dry run, what would be done.
     report : dict
-        Facts of the run, as plain data; empty after a dry run.
+        Facts of the fusion, as in `FusionResult.report`; empty after a dry run.
     files : tuple of Path
         The files that were written.
     shape : tuple of int
@@ -102,7 +101,7 @@ def run(
             ExitStack() as scratch,
         ):
             stack, result = fusion.stack, fusion.result
-            applied = apply_to_others(job, fusion, scratch, progress)
+            applied = _applied_sets(job, fusion, scratch, progress)
             with timed(times, "encode"):
                 contents = output_contents(request, result, stack, fusion.slabs, job.depth_scale)
                 contents |= {other.path: other.content for other in applied}
@@ -111,22 +110,55 @@ def run(
                     contents |= step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
                 if extra_files:
                     contents |= extra_files(job, fusion)
-            times = times | fusion.times
-            report = run_report(job, fusion, digests) | {
-                "applied": [other.report() for other in applied],
-                "times": times,
-            }
+            report = _report(job, fusion, digests, applied, times | fusion.times)
             write_outputs(
                 request,
                 contents,
-                report if request.outputs.report else None,
+                report,
                 kinds=file_kinds(request, len(job.spans)),
                 before_commit=before_commit,
                 force=force,
             )
             lines = summarize(job, stack, result.report, applied)
             shape = fusion.frames.shape[:3]
-    return JobResult(job, tuple(job.warnings), tuple(lines), report, tuple(contents), shape)
+    return JobResult(job, tuple(job.warnings), tuple(lines), result.report, tuple(contents), shape)
+
+
+# These steps are optional, and so is loading their modules.
+
+
+def _applied_sets(job: Job, fusion: "Fusion", scratch: ExitStack, progress: Progress) -> "list[AppliedSet]":
+    if not job.others:
+        return []
+    from panfocus.job.apply_to import apply_to_others
+
+    return apply_to_others(job, fusion, scratch, progress)
+
+
+def _input_digests(job: Job) -> dict[Path, str]:
+    if not job.request.outputs.report:
+        return {}
+    from panfocus.job.run_report import input_digests
+
+    return input_digests(job)
+
+
+def _report(
+    job: Job,
+    fusion: "Fusion",
+    digests: dict[Path, str],
+    applied: "list[AppliedSet]",
+    times: dict[str, float],
+) -> dict[str, Any] | None:
+    """Return the facts for the report file, if one is written."""
+    if not job.request.outputs.report:
+        return None
+    from panfocus.job.run_report import run_report
+
+    return run_report(job, fusion, digests) | {
+        "applied": [other.report() for other in applied],
+        "times": times,
+    }
 
 
 @contextmanager
@@ -138,7 +170,6 @@ def fused(
     Frames and layers that do not fit into memory are on disk until the block ends.
     """
     from panfocus.pipeline import process_stack, timed
-    from panfocus.retouch import painted
 
     request = job.request
     times: dict[str, float] = {}
@@ -156,7 +187,7 @@ def fused(
             lost = output_notices(request.outputs.picture, stack, request.bits)
             stack = dataclasses.replace(stack, notices=(*stack.notices, *lost))
             # Now, because files may change while the frames are processed.
-            digests = input_digests(job) if request.outputs.report else {}
+            digests = _input_digests(job)
         fusion = process_stack(
             stack,
             job.method,
@@ -166,6 +197,8 @@ def fused(
             borders=request.borders,
             hot_pixels=request.hot_pixels,
             exposure=request.exposure,
+            refine=is_refined(request),
+            refine_strength=request.refine_strength,
             slab_size=parse_slabs(request.slabs),
             maps=job.maps,
             threads=request.threads,
@@ -175,11 +208,12 @@ def fused(
             bad=job.bad,
             progress=progress,
             watch=watch,
-            **refine_options(request),
         )
         result = fusion.result
         if job.strokes:
             check_stroke_size(job.strokes, fusion.frames, request.retouch)
+            from panfocus.retouch import painted
+
             with timed(times, "retouch"):
                 image = painted(result.image, fusion.frames, job.strokes.strokes)
                 result = dataclasses.replace(result, image=image)
