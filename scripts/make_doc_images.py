@@ -16,13 +16,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 import panfocus as pf
 from panfocus._intensity import IntensityScale
-from panfocus.decide import level_weights, majority, vote_shares, weighted_activity
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
+from panfocus.decide.labels import majority, vote_shares
 from panfocus.decide.patches import centred_patches, patch_origins, spread
 from panfocus.dictionary import atoms_picture
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
+from panfocus.methods.coupled import level_weights, weighted_activity
 from panfocus.refine import refine_tv
 from panfocus.simulate import disk
 from panfocus.sparse import Pursuit

@@ -18,12 +18,12 @@ import panfocus as pf
 from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
 from panfocus._filters import filtered, gaussian
 from panfocus._intensity import FloatArray
-from panfocus.decide import log_odds, most_probable, probabilities
-from panfocus.decide.reblur import FLOOR, room_for_attempts, unexplained
+from panfocus.decide.labels import most_probable, probabilities
+from panfocus.decide.reblur import FLOOR, allocate_attempts, log_odds, reblur_errors
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, get_method
-from panfocus.methods.panfocus import _decided
+from panfocus.methods.panfocus import _decide
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
 NEVER = np.array([213, 0, 0])
@@ -41,11 +41,9 @@ def main() -> None:
     surveyed._gather_odds(frames, Tile.whole(frames.shape[1:3]), odds, of_surroundings)
     chances = probabilities(odds)
     result = pf.fuse(frames)
-    assert (
-        _decided(of_surroundings, slice(0, frames.shape[1]), out=chances.copy())[0] == result.labels
-    ).all()
+    assert (_decide(of_surroundings, slice(0, frames.shape[1]), chances.copy())[0] == result.labels).all()
 
-    levels = [surveyed._levels(frame, gain) for frame, gain in zip(frames[:2], surveyed.gains, strict=False)]
+    levels = [surveyed._levels(frame) for frame in frames[:2]]
     save("panfocus-evidence.jpg", evidence(levels, surveyed.noise))
     save(
         "panfocus-labels.jpg",
@@ -77,11 +75,11 @@ def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
     """Show how badly each of two frames, blurred, gives the other, and the log odds."""
     first, second = levels
     errors = [
-        np.sqrt(filtered(unexplained(sharp, [other], room_for_attempts(sharp))[0], gaussian(0.6)) + FLOOR)
+        np.sqrt(filtered(reblur_errors(sharp, [other], allocate_attempts(sharp))[0], gaussian(0.6)) + FLOOR)
         for sharp, other in ((first, second), (second, first))
     ]
     (odds,) = log_odds(levels, noise=noise)
-    strength = np.clip(odds.witness / ODDS_SHOWN, -1, 1)[..., None]
+    strength = np.clip(odds.regional / ODDS_SHOWN, -1, 1)[..., None]
     colours = 255 + np.where(strength > 0, strength * (FOR - 255.0), -strength * (AGAINST - 255.0))
     return row(
         {

@@ -17,32 +17,32 @@ def random_frames(rng, dtype, shape):
     return rng.random(shape).astype(dtype)
 
 
-def mean_of_moved_patches(frames, winners, rows, cols, size):
-    """Step 6 of Algorithm 1 as it is written: winning patches laid over each other and averaged."""
+def mean_of_patches(frames, winners, rows, cols, size):
+    """Return the mean of the overlapping winning patches, as step 6 of Algorithm 1 is written."""
     patches = np.stack([extract_patches(frame.astype(np.float64), rows, cols, size) for frame in frames])
     selected = np.take_along_axis(patches, winners.reshape(1, 1, -1), axis=0)[0]
-    laid, cover = np.zeros(SHAPE), np.zeros(SHAPE)
-    add_patches(laid, selected, rows, cols, size)
+    total, cover = np.zeros(SHAPE), np.zeros(SHAPE)
+    add_patches(total, selected, rows, cols, size)
     add_patches(cover, np.ones_like(selected), rows, cols, size)
-    return laid / cover
+    return total / cover
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("size", "stride", "n_frames"), [(8, 1, 2), (5, 3, 3), (4, 4, 5)])
-def test_votes_give_what_averaging_the_moved_patches_gives(rng, dtype, size, stride, n_frames):
+def test_votes_equal_averaging_the_winning_patches(rng, dtype, size, stride, n_frames):
     frames = random_frames(rng, dtype, (n_frames, *SHAPE))
     rows, cols = (patch_origins(side, size, stride) for side in SHAPE)
     winners = rng.integers(0, n_frames, (len(rows), len(cols)))
     votes = np.stack(
         [spread((winners == k).astype(np.uint16), SHAPE, rows, cols, size) for k in range(n_frames)]
     )
-    moved = mean_of_moved_patches(frames, winners, rows, cols, size)
+    expected = mean_of_patches(frames, winners, rows, cols, size)
     image = by_votes(frames, votes)
     assert image.dtype == dtype
     if np.issubdtype(dtype, np.integer):
-        np.testing.assert_allclose(image, moved, atol=0.5 + 1e-9)
+        np.testing.assert_allclose(image, expected, atol=0.5 + 1e-9)
     else:
-        np.testing.assert_allclose(image, moved, atol=4 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(image, expected, atol=4 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
@@ -57,7 +57,7 @@ def test_integers_are_averaged_exactly_and_rounded_half_up(rng, dtype):
         assert image[place] == (2 * weighted + total) // (2 * total)
 
 
-def test_a_half_goes_up():
+def test_half_is_rounded_up():
     frames = np.array([[[10, 254, 0]], [[11, 255, 1]]], np.uint8)
     np.testing.assert_array_equal(by_votes(frames, np.full((2, 1, 3), 7, np.uint16)), [[11, 255, 1]])
 
@@ -71,7 +71,7 @@ def test_values_near_white_do_not_overflow(votes_dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", [None, 1, 3, 4])
-def test_unanimous_pixels_are_the_frames_own_bit_for_bit(rng, dtype, channels):
+def test_unanimous_pixels_are_copied_exactly(rng, dtype, channels):
     frames = random_frames(rng, dtype, (3, *SHAPE) if channels is None else (3, *SHAPE, channels))
     winners = rng.integers(0, 3, SHAPE)
     votes = 64 * (winners == np.arange(3)[:, None, None]).astype(np.uint16)
@@ -82,7 +82,7 @@ def test_unanimous_pixels_are_the_frames_own_bit_for_bit(rng, dtype, channels):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_frames_that_agree_leave_nothing_to_round(rng, dtype):
+def test_equal_frames_give_that_frame(rng, dtype):
     frame = random_frames(rng, dtype, SHAPE)
     votes = rng.integers(1, 65, (4, *SHAPE)).astype(np.uint16)
     np.testing.assert_array_equal(by_votes(np.stack([frame] * 4), votes), frame)
@@ -90,7 +90,7 @@ def test_frames_that_agree_leave_nothing_to_round(rng, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_frames", [2, 3, 5])
-def test_the_order_of_the_frames_changes_no_bit(rng, dtype, n_frames):
+def test_order_of_frames_changes_no_bit(rng, dtype, n_frames):
     frames = random_frames(rng, dtype, (n_frames, *SHAPE, 3))
     votes = rng.integers(0, 4, (n_frames, *SHAPE)).astype(np.uint16)  # few values: many pixels share a label
     votes[:, votes.sum(axis=0) == 0] = 1
@@ -99,7 +99,7 @@ def test_the_order_of_the_frames_changes_no_bit(rng, dtype, n_frames):
         np.testing.assert_array_equal(by_votes(frames[order], votes[order]), expected)
 
 
-def test_a_sum_in_any_order_has_the_same_bits_in_any_company_too(rng):
+def test_sum_does_not_depend_on_order_or_tiling(rng):
     terms = rng.standard_normal((9, *SHAPE))
     total = sum_in_any_order(terms)
     exact = [math.fsum(terms[:, *place]) for place in np.ndindex(SHAPE)]
@@ -109,7 +109,7 @@ def test_a_sum_in_any_order_has_the_same_bits_in_any_company_too(rng):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_no_pixel_leaves_the_range_of_the_frames(rng, dtype):
+def test_result_stays_in_the_range_of_the_frames(rng, dtype):
     frames = random_frames(rng, dtype, (5, *SHAPE))
     frames[3] = np.nextafter(frames[2], 2).astype(dtype) if frames.dtype.kind == "f" else frames[2]
     image = by_votes(frames, rng.integers(1, 65, (5, *SHAPE)).astype(np.uint16))
@@ -126,7 +126,7 @@ def test_all_channels_are_composed_alike(rng):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [SHAPE, (*SHAPE, 3)])
-def test_weights_give_the_weighted_mean_in_the_frames_own_type(rng, dtype, shape):
+def test_weights_give_the_weighted_mean_in_the_type_of_the_frames(rng, dtype, shape):
     frames = random_frames(rng, dtype, (3, *shape))
     weights = np.array([0.5, 0.2, 0.3])
     image = by_weights(frames, weights)
@@ -139,7 +139,7 @@ def test_weights_give_the_weighted_mean_in_the_frames_own_type(rng, dtype, shape
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_weights_that_do_not_quite_sum_to_one_leave_equal_frames_alone(rng, dtype):
+def test_rounded_weights_leave_equal_frames_unchanged(rng, dtype):
     frame = random_frames(rng, dtype, SHAPE)
     np.testing.assert_array_equal(by_weights(np.stack([frame] * 3), np.array([0.1, 0.2, 0.7 - 1e-12])), frame)
 
@@ -153,7 +153,7 @@ def test_labels_take_each_pixel_from_its_frame(rng, shape):
         np.testing.assert_array_equal(image[labels == k], frames[k][labels == k])
 
 
-def test_weights_as_votes_give_the_weighted_mean_to_a_hundredth_of_a_level(rng):
+def test_votes_from_weights_give_the_weighted_mean(rng):
     frames = random_frames(rng, np.uint8, (3, *SHAPE)).astype(np.float64)
     weights = rng.dirichlet([1, 1, 1], SHAPE).transpose(2, 0, 1).astype(np.float32)
     expected = (weights * frames).sum(axis=0)

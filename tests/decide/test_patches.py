@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +18,7 @@ SHAPE = (13, 17)
 
 @st.composite
 def grids(draw):
-    """Length, patch size and stride that go together."""
+    """Draw a length, a patch size and a stride that fit together."""
     length = draw(st.integers(1, 60))
     size = draw(st.integers(1, length))
     return length, size, draw(st.integers(1, size))
@@ -31,12 +29,12 @@ def origins(size, stride, shape=SHAPE):
 
 
 def cut_out(image, rows, cols, size):
-    """Patches as columns, one slice at a time."""
+    """Return patches as columns, one slice at a time."""
     return np.stack([image[r : r + size, c : c + size].ravel() for r in rows for c in cols], axis=1)
 
 
 @given(grids())
-def test_every_pixel_is_covered_and_no_patch_sticks_out(grid):
+def test_patches_cover_every_pixel_and_stay_inside(grid):
     length, size, stride = grid
     starts = patch_origins(length, size, stride)
     covered = np.zeros(length, int)
@@ -55,24 +53,25 @@ def test_origins_are_a_stride_apart_but_for_the_last(grid):
     assert ((steps >= 1) & (steps <= stride)).all()
 
 
-def test_stride_one_visits_every_place():
+def test_stride_one_visits_every_position():
     np.testing.assert_array_equal(patch_origins(13, 8, 1), np.arange(6))
 
 
-def test_a_patch_larger_than_the_image_is_refused():
-    with pytest.raises(InputError, match="patches of 8 x 8 pixels do not fit into an image side of 7 pixels"):
+def test_patch_larger_than_the_image_is_rejected():
+    with pytest.raises(InputError) as caught:
         patch_origins(7, 8, 1)
+    assert caught.value.facts == {"got": 7, "needed": 8}
 
 
 @pytest.mark.parametrize("stride", [-1, 0, 9])
-def test_a_stride_that_would_leave_gaps_is_refused(stride):
-    words = f"stride must be between 1 and the patch size 8, got {stride}"
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_stride_that_leaves_gaps_is_rejected(stride):
+    with pytest.raises(InputError) as caught:
         patch_origins(20, 8, stride)
+    assert caught.value.facts == {"setting": "stride", "got": stride, "limit": 8}
 
 
 @pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
-def test_patches_are_the_image_cut_out_row_by_row(rng, size, stride):
+def test_patches_are_extracted_row_by_row(rng, size, stride):
     image = rng.random(SHAPE)
     rows, cols = origins(size, stride)
     patches = extract_patches(image, rows, cols, size)
@@ -96,7 +95,7 @@ def test_adding_is_the_adjoint_of_extracting(rng, size, stride):
 
 
 @given(st.integers(1, 13).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))))
-def test_added_patches_divided_by_their_number_give_the_image_back(size_and_stride):
+def test_mean_of_added_patches_is_the_image(size_and_stride):
     size, stride = size_and_stride
     rows, cols = origins(size, stride)
     image = np.random.default_rng(1).random(SHAPE)
@@ -114,7 +113,7 @@ def test_spread_adds_constant_patches(rng, size, stride):
 
 
 @pytest.mark.parametrize("step", [1, 3, 100])
-def test_blocks_of_rows_add_up_to_the_same_bits(rng, step):
+def test_splitting_rows_into_blocks_changes_no_bit(rng, step):
     rows, cols = origins(4, 1)
     patches = rng.random((16, len(rows), len(cols)))
     image = np.zeros(SHAPE)
@@ -124,7 +123,7 @@ def test_blocks_of_rows_add_up_to_the_same_bits(rng, step):
     np.testing.assert_array_equal(image, added(patches.reshape(16, -1), rows, cols, 4))
 
 
-def test_means_are_what_centring_subtracts(rng):
+def test_means_are_those_that_centring_subtracts(rng):
     image = rng.random(SHAPE)
     rows, cols = origins(5, 2)
     means = patch_means(image, rows, cols, 5)
@@ -134,17 +133,17 @@ def test_means_are_what_centring_subtracts(rng):
     np.testing.assert_allclose(centred + means, patches, atol=1e-7)
 
 
-def test_sums_of_marks_have_room_beyond_the_type_of_the_marks():
+def test_sums_of_marks_do_not_overflow():
     rows, cols = origins(8, 1)
     votes = spread(np.full((len(rows), len(cols)), 65535, np.uint16), SHAPE, rows, cols, 8)
     cover = spread(np.ones((len(rows), len(cols)), np.uint16), SHAPE, rows, cols, 8)
     np.testing.assert_array_equal(votes, 65535 * cover)
-    assert cover.max() == 6 * 8  # 13 rows have 6 places for a patch, all of them over the middle row
+    assert cover.max() == 6 * 8  # a patch fits at 6 positions in 13 rows, all over the middle row
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("brightness", [0.0, 0.5, 100.0])
-def test_centred_patches_are_those_of_double_precision(rng, dtype, brightness):
+def test_centred_patches_match_float64(rng, dtype, brightness):
     image = (brightness + rng.random(SHAPE)).astype(dtype)
     rows, cols = origins(5, 2)
     patches, energies = centred_patches(image, rows, cols, 5)
@@ -156,14 +155,14 @@ def test_centred_patches_are_those_of_double_precision(rng, dtype, brightness):
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0])
-def test_patches_without_contrast_are_zeros_with_energy_zero(value):
+def test_flat_patches_become_zeros_with_energy_zero(value):
     rows, cols = origins(8, 1)
     patches, energies = centred_patches(np.full(SHAPE, value, np.float32), rows, cols, 8)
     assert not patches.any()
     assert not energies.any()
 
 
-def test_contrast_below_the_rounding_of_the_images_type_counts_as_none(rng):
+def test_contrast_below_rounding_counts_as_flat(rng):
     faint = 0.9 + 1e-7 * rng.standard_normal(SHAPE)
     rows, cols = origins(8, 1)
     assert not centred_patches(faint.astype(np.float32), rows, cols, 8)[1].any()
@@ -171,7 +170,7 @@ def test_contrast_below_the_rounding_of_the_images_type_counts_as_none(rng):
 
 
 @pytest.mark.parametrize(("dtype", "white"), [(np.uint8, 255), (np.uint16, 65535)])
-def test_a_single_level_at_white_is_contrast(dtype, white):
+def test_one_level_below_white_is_contrast(dtype, white):
     image = np.full((8, 8), white, dtype)
     image[3, 4] -= 1
     patches, energies = centred_patches((image / white).astype(np.float32), *origins(8, 1, (8, 8)), 8)
@@ -179,7 +178,7 @@ def test_a_single_level_at_white_is_contrast(dtype, white):
     assert np.argmin(patches[:, 0]) == 3 * 8 + 4
 
 
-def test_flat_and_textured_patches_of_one_image_are_told_apart(rng):
+def test_flat_and_textured_patches_of_one_image_are_separated(rng):
     image = np.full(SHAPE, 0.3)
     image[:, 9:] += rng.random((13, 8)) / 10
     rows, cols = origins(4, 1)
@@ -187,7 +186,7 @@ def test_flat_and_textured_patches_of_one_image_are_told_apart(rng):
     np.testing.assert_array_equal(energies > 0, np.broadcast_to(cols + 4 > 9, energies.shape))
 
 
-def test_frames_that_are_views_are_read_right(rng):
+def test_non_contiguous_images_are_supported(rng):
     image = rng.random((17, 26)).astype(np.float32)
     view = image.T[::2]
     rows, cols = origins(3, 1)

@@ -1,7 +1,6 @@
-"""The method `dsift`: its windows written out, its refinement step by step, its figures on Lytro."""
+"""The method `dsift`: its windows, its refinement, and its scores on Lytro."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ def textures(rng, n_frames, shape=(24, 29), *, channels=None):
 
 
 def scene(sharp_in_second, *, dtype=np.uint8):
-    """A texture that frame 1 shows sharply where `sharp_in_second`, frame 0 elsewhere."""
+    """Return two frames of a texture; the second is sharp where `sharp_in_second`."""
     rng = np.random.default_rng(7)
     sharp = gaussian_filter(rng.random(sharp_in_second.shape), 0.7)
     soft = gaussian_filter(sharp, 2)
@@ -42,7 +41,7 @@ def disk(shape, centre, radius):
 
 
 @pytest.mark.parametrize(("cell", "window"), [(2, 4), (3, 7), (1, 1)])
-def test_without_refinement_a_pixel_is_the_mean_over_the_windows_winners(rng, cell, window):
+def test_without_refinement_winners_of_windows_are_averaged(rng, cell, window):
     frames = textures(rng, 3)
     sums = [descriptors(frame, cell).sum(axis=2) for frame in frames]
     total, votes = np.zeros(frames.shape[1:]), np.zeros(frames.shape, int)
@@ -56,22 +55,22 @@ def test_without_refinement_a_pixel_is_the_mean_over_the_windows_winners(rng, ce
     np.testing.assert_array_equal(result.labels, votes.argmax(axis=0))
 
 
-def test_the_halo_is_what_the_windows_over_a_pixel_see():
-    # 8 - 1 beside the pixel, 2.5 cells of 6 less one, smoothing by 4 and a difference of neighbours
+def test_halo_is_the_reach_of_the_windows():
+    # 8 - 1 of the window, 2.5 cells of 6 minus 1, 4 of the smoothing and 1 of the difference.
     assert DSIFT(refinement="none").halo == 7 + 14 + 5
     assert DSIFT().halo is None
     assert DSIFT(refinement="sharpness").halo is None
 
 
 @pytest.mark.parametrize("refinement", ["matching", "sharpness", "none"])
-def test_the_sharp_halves_are_found(refinement):
+def test_sharp_halves_are_found(refinement):
     right = np.broadcast_to(np.arange(150) >= 70, (120, 150))
     result = fuse(scene(right), refinement=refinement)
     away = np.abs(np.arange(150) - 69.5) > 5
     np.testing.assert_array_equal(result.labels[:, away], right[:, away])
 
 
-def test_refinement_follows_a_boundary_more_closely_than_the_windows():
+def test_refinement_improves_boundaries():
     bent = disk((160, 160), (80, 80), 45)
     frames = scene(bent, dtype=np.float64)
     truth = np.where(bent, frames[1], frames[0])
@@ -81,27 +80,27 @@ def test_refinement_follows_a_boundary_more_closely_than_the_windows():
     assert max(errors[:2]) < 0.8 * errors[2]
 
 
-def test_a_region_below_the_smallest_goes_to_the_frame_around_it():
-    island = disk((120, 120), (60, 60), 20)  # some 1250 pixels
+def test_small_region_is_given_to_the_frame_around_it():
+    island = disk((120, 120), (60, 60), 20)  # about 1250 pixels
     frames = scene(island)
-    kept, lost = fuse(frames, min_region=200), fuse(frames, min_region=3600)
-    assert kept.labels[50:70, 50:70].all()
-    assert not lost.labels.any()
-    np.testing.assert_array_equal(lost.image, frames[0])
+    large, removed = fuse(frames, min_region=200), fuse(frames, min_region=3600)
+    assert large.labels[50:70, 50:70].all()
+    assert not removed.labels.any()
+    np.testing.assert_array_equal(removed.image, frames[0])
 
 
 @pytest.mark.parametrize("refinement", ["sharpness", "none"])
-def test_where_no_frame_is_ahead_both_are_averaged(rng, refinement):
+def test_tied_frames_are_averaged(rng, refinement):
     texture = textures(rng, 1)[0]
-    # Light and dark exchanged: other pixels, but the very same magnitudes and squared differences.
+    # The negative has other pixels, but the same gradient magnitudes and squared differences.
     result = fuse(np.stack([texture, -texture]), refinement=refinement)
     np.testing.assert_allclose(result.image, np.zeros(texture.shape), atol=1e-15)
     assert not result.labels.any()
 
 
-def test_what_lies_beside_the_pixel_in_the_other_frame_is_compared_where_it_lies():
-    # A dot, which frame 1 shows two columns further right and half as bright. To its left frame 0 is ahead.
-    # To the right the square of 7 x 7 pixels holds the dot of frame 1 alone; matching knows the better one.
+def test_displaced_details_are_compared_at_their_match():
+    # Frame 1 shows a dot two columns to the right and half as bright. On its right, the 7 x 7 square contains
+    # only the dot of frame 1; with matching, frame 0 is still the sharper one.
     frames = np.zeros((2, 40, 40))
     frames[0, 20, 18], frames[1, 20, 20] = 1, 0.5
     frames = gaussian_filter(frames, (0, 0.5, 0.5))
@@ -112,7 +111,7 @@ def test_what_lies_beside_the_pixel_in_the_other_frame_is_compared_where_it_lies
 
 
 @pytest.mark.parametrize("refinement", ["matching", "sharpness"])
-def test_exchanging_the_two_frames_of_a_comparison_turns_it_round(rng, refinement):
+def test_comparison_is_antisymmetric(rng, refinement):
     frames = textures(rng, 3)
     places = np.indices(frames.shape[1:]).reshape(2, -1)
     pairs = np.array(list(itertools.permutations(range(3), 2)))[rng.integers(0, 6, places.shape[1])].T
@@ -122,16 +121,15 @@ def test_exchanging_the_two_frames_of_a_comparison_turns_it_round(rng, refinemen
     assert set(leads) >= {-1, 1}
 
 
-def test_local_sharpness_is_the_sum_of_squared_differences_in_a_square(rng):
+def test_local_sharpness_sums_squared_differences(rng):
     gray = rng.random((11, 12))
     square = gray[2:9, 3:10]
     expected = (np.diff(square, axis=0) ** 2).sum() + (np.diff(square, axis=1) ** 2).sum()
     assert dsift.local_sharpness(gray)[5, 6] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("side", [37, 64, 1000])
-@pytest.mark.parametrize("n_frames", [2, 4])
-def test_the_blocks_of_refinement_do_not_change_a_bit(rng, monkeypatch, side, n_frames):
+@pytest.mark.parametrize(("side", "n_frames"), [(37, 2), (64, 4)])
+def test_block_size_of_refinement_changes_no_bit(rng, monkeypatch, side, n_frames):
     bent = disk((130, 110), (60, 50), 40)
     frames = scene(bent, dtype=np.float32)
     frames = np.concatenate([frames, frames[:, ::-1]])[:n_frames]
@@ -142,8 +140,8 @@ def test_the_blocks_of_refinement_do_not_change_a_bit(rng, monkeypatch, side, n_
     np.testing.assert_array_equal(result.labels, expected.labels)
 
 
-def test_of_many_frames_the_two_most_active_at_a_pixel_are_compared(rng):
-    # Frames 2 and 3 hold nothing but faint noise; they must not enter the mean where 0 and 1 are undecided.
+def test_only_the_two_most_active_frames_are_compared(rng):
+    # Frames 2 and 3 contain only faint noise; they must not enter the mean where 0 and 1 tie.
     bent = disk((130, 110), (60, 50), 40)
     two = scene(bent, dtype=np.float64)
     faint = 0.5 + 1e-4 * rng.random((2, *bent.shape))
@@ -153,59 +151,44 @@ def test_of_many_frames_the_two_most_active_at_a_pixel_are_compared(rng):
         np.testing.assert_array_equal(result.image, expected.image)
 
 
-def test_who_contends_for_an_undecided_pixel_does_not_depend_on_the_order():
+def test_contenders_do_not_depend_on_the_order_of_frames():
     activities = np.array([[5, 1, 2, 4, 4], [3, 9, 2, 4, 0], [2, 1, 2, 1, 0], [0, 1, 1, 0, 4]], float)
-    two_best, alone, all_of_three = {0, 1}, {1}, {0, 1, 2}
-    expected = [two_best, alone, all_of_three, {0, 1}, {0, 3}]
+    two_best, one, three = {0, 1}, {1}, {0, 1, 2}
+    expected = [two_best, one, three, {0, 1}, {0, 3}]
     marked = dsift._contenders(activities[:, None])[:, 0]
     assert [set(np.flatnonzero(column)) for column in marked.T] == expected
 
 
 @pytest.mark.parametrize("refinement", ["matching", "sharpness", "none"])
-def test_frames_without_contrast_are_averaged(refinement):
+def test_flat_frames_are_averaged(refinement):
     frames = np.stack([np.full((20, 20), level, np.uint8) for level in (10, 30, 50)])
     result = fuse(frames, refinement=refinement)
     assert (result.image == 30).all()
     assert not result.labels.any()
 
 
-def test_colour_is_decided_on_grey_and_alpha_has_no_say(rng):
+def test_alpha_does_not_decide(rng):
     frames = textures(rng, 2, channels=4)
     with_alpha, without = fuse(frames, cell=2), fuse(frames[..., :3], cell=2)
     np.testing.assert_array_equal(with_alpha.labels, without.labels)
     np.testing.assert_array_equal(with_alpha.image[..., :3], without.image)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"cell": 0}, "cell must be at least 1, got 0"),
-        ({"cell": 65}, "cell must be at most 64, got 65"),
-        ({"window": 2.5}, "window must be a whole number, got 2.5"),
-        ({"min_region": 0}, "min_region must be at least 1, got 0"),
-        ({"refinement": "all"}, "refinement must be one of matching, sharpness, none, got 'all'"),
-    ],
-)
-def test_settings_out_of_range_are_refused_at_once(settings, words):
-    with pytest.raises(InputError, match=re.escape(words)):
-        DSIFT(**settings)
-
-
 @pytest.mark.parametrize("refinement", ["matching", "none"])
-def test_an_image_smaller_than_the_window_is_refused(rng, refinement):
-    words = "window 8: windows of 8 x 8 pixels do not fit into an image side of 7 pixels"
-    with pytest.raises(InputError, match=words):
+def test_window_larger_than_the_image_is_rejected(rng, refinement):
+    with pytest.raises(InputError) as caught:
         fuse(textures(rng, 2, (7, 20)), refinement=refinement)
+    assert caught.value.facts == {"setting": "window", "got": 8, "limit": 7}
 
 
 @pytest.mark.parametrize("refinement", ["matching", "none"])
-def test_the_largest_cells_do_on_a_small_image(rng, refinement):
+def test_largest_cells_work_on_a_small_image(rng, refinement):
     frame = textures(rng, 1, (9, 20))[0]
     np.testing.assert_array_equal(fuse(np.stack([frame] * 2), cell=64, refinement=refinement).image, frame)
 
 
-def test_the_published_figures_on_lytro_are_met(data_dir):
-    """Published results score NMI 1.129 and Q_AB/F .752. They are stored as JPEG; so ours go through it."""
+def test_published_scores_on_lytro_are_reached(data_dir):
+    # The published results, stored as JPEG, score NMI 1.129 and Q_AB/F 0.752.
     scores = []
     for i in range(1, 21):
         frames = np.stack([read_image(data_dir / "lytro" / f"lytro-{i:02d}-{part}.jpg") for part in "AB"])

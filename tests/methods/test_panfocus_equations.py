@@ -1,4 +1,4 @@
-"""Steps 1 to 5 of docs/panfocus-method.md in float64, with SciPy's filters and the page's numbers."""
+"""Compare the method with steps 1 to 5 of docs/panfocus-method.md in float64, with SciPy's filters."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ SHAPE = (120, 150)
 
 
 def smoothed(plane, width, *, cut, step=1):
-    """Gaussian that looks at every `step`th pixel and ends with the first one at `cut` widths or beyond."""
+    """Apply a Gaussian on every `step`th pixel, cut off at the first one at `cut` widths or beyond."""
     places = np.arange(-np.ceil(cut * width / step), np.ceil(cut * width / step) + 1) * step
     weights = np.zeros(int(places[-1] - places[0]) + 1)
     weights[::step] = np.exp(-(places**2) / (2 * width**2))
@@ -23,8 +23,8 @@ def smoothed(plane, width, *, cut, step=1):
     return plane
 
 
-def unexplained(sharp, soft, noise):
-    """E of step 2, without its floor: the error of the width that is best over 15 x 15 pixels."""
+def reblur_error(sharp, soft, noise):
+    """Return E of step 2 without its floor: the error of the best width over 15 x 15 pixels."""
     attempts, width_before = [], 0.0
     for width, step in ((0.7, 1), (1.5, 1), (3.0, 2), (6.0, 3)):
         added = np.sqrt(width**2 - width_before**2)
@@ -37,23 +37,23 @@ def unexplained(sharp, soft, noise):
 
 
 def chances(log_odds):
-    """P of step 3."""
+    """Return P of step 3."""
     likelihoods = np.exp(np.concatenate([np.zeros((1, *SHAPE)), np.cumsum(log_odds, axis=0)]))
     return likelihoods / likelihoods.sum(axis=0)
 
 
-def by_the_equations(frames, noise):
-    """Return picture, labels, confidence and depth."""
+def reference(frames, noise):
+    """Return image, labels, confidence and depth."""
     grays = [to_gray(frame) for frame in frames]
     dark = min(np.percentile(gray, 0.1) for gray in grays)
     span = max(np.percentile(gray, 99.9) for gray in grays) - dark
     levels = [255 * (np.moveaxis(frame.astype(np.float64), 2, 0) - dark) / span for frame in frames]
     of_pixels, nearby, of_surroundings, shares_of_doubt = [], [], [], []
     for a, b in pairwise(levels):
-        ab, ba = unexplained(a, b, noise) + 4, unexplained(b, a, noise) + 4
-        witness = 4 * np.log(ab / ba)
+        ab, ba = reblur_error(a, b, noise) + 4, reblur_error(b, a, noise) + 4
+        regional = 4 * np.log(ab / ba)
         doubt = 2 * np.maximum(smoothed(np.minimum(ab, ba), 5, cut=2) - 4 - noise**2, 0)
-        narrow = smoothed(np.clip(witness, -8, 8), 3, cut=2)
+        narrow = smoothed(np.clip(regional, -8, 8), 3, cut=2)
         wider, widest = (
             smoothed(narrow, np.sqrt(width**2 - 3**2), cut=2, step=step) for width, step in ((8, 3), (20, 6))
         )
@@ -82,7 +82,7 @@ def by_the_equations(frames, noise):
 
 
 def stack(noise):
-    """Three frames of a slope, of little contrast on top, with something that moves; not rounded."""
+    """Return three float frames of a slope, with low contrast at the top and a moving object."""
     rng = np.random.default_rng(3)
     of_widths = [w * gaussian_filter(rng.normal(size=(*SHAPE, 3)), (w, w, 0)) for w in (0.7, 1.5, 4)]
     sharp = 0.5 + 0.2 * np.sum(of_widths, axis=0)
@@ -101,16 +101,16 @@ def stack(noise):
 
 
 @pytest.mark.parametrize("noise", [0.5, 6.0])
-def test_the_method_does_what_its_page_says(noise):
+def test_results_match_the_documented_equations(noise):
     frames = stack(noise)
     result = pf.fuse(frames, noise=noise)
     assert np.all(np.array(result.report["exposure"]["gains"]) == 1)
-    image, labels, confidence, depth = by_the_equations(frames, noise)
-    np.testing.assert_allclose(result.image, image, atol=5e-4)  # weights and doubt are kept in steps
+    image, labels, confidence, depth = reference(frames, noise)
+    np.testing.assert_allclose(result.image, image, atol=5e-4)  # weights and doubt are quantised
     np.testing.assert_array_equal(result.labels, labels)
-    np.testing.assert_allclose(result.confidence, confidence, atol=1e-4)  # where two widths do as well
+    np.testing.assert_allclose(result.confidence, confidence, atol=1e-4)  # ties between two widths
     np.testing.assert_allclose(result.depth, depth, atol=1e-3)
-    # All of it is put to the test: every frame, sure and unsure places, depths between frames.
+    # The test covers every frame, certain and uncertain pixels, and depths between frames.
     assert np.bincount(labels.ravel()).min() > 0.1 * labels.size
     assert np.mean(confidence < 0.8) > 0.1
     assert np.mean(np.abs(depth - np.rint(depth)) > 0.1) > 0.1

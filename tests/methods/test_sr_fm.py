@@ -1,6 +1,5 @@
-"""The method `sr-fm`: against its steps written out, and how far it looks around a pixel."""
+"""The method `sr-fm`, compared with a plain implementation, and its halo."""
 
-import re
 from itertools import product
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 from panfocus.decide.focus_measure import laplacian_energy
 from panfocus.dictionary import CoupledDictionary
-from panfocus.errors import InputError
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import defocused
@@ -20,7 +18,7 @@ SHAPE = (13, 17)
 
 @pytest.fixture(scope="module")
 def small():
-    """20 atoms of 4 x 4 pixels, a few bright dots each, less their means."""
+    """Return a dictionary of 20 mean-free atoms of 4 x 4 pixels with a few bright dots each."""
     atoms = np.random.default_rng(6).random((1, 16, 20)) ** 3
     atoms -= atoms.mean(axis=1, keepdims=True)
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
@@ -31,8 +29,8 @@ def fuse(frames, **settings):
     return SrFm(**settings).fuse(frames, Tile.whole(frames.shape[1:3]))
 
 
-def steps_written_out(frames, dictionary, *, eps=0.1, stride=1):
-    """Focus maps, codes of their patches, maxima over 3 x 3 codes, the larger l1 norm, moving patches."""
+def plain_sr_fm(frames, dictionary, *, eps=0.1, stride=1):
+    """Fuse frames step by step; return the image and the votes."""
     d, n_atoms = dictionary.patch_size, dictionary.n_atoms
     height, width = frames.shape[1:]
     rows, cols = (sorted({*range(0, side - d, stride), side - d}) for side in (height, width))
@@ -57,39 +55,39 @@ def steps_written_out(frames, dictionary, *, eps=0.1, stride=1):
 
 
 @pytest.mark.parametrize("settings", [{}, {"stride": 3}, {"stride": 4, "eps": 0.01}], ids=str)
-def test_image_labels_and_confidence_are_those_of_the_steps(rng, small, settings):
+def test_results_match_the_plain_implementation(rng, small, settings):
     frames = rng.random((3, *SHAPE))
     result = fuse(frames, dictionary=small, **settings)
-    image, votes = steps_written_out(frames, small, **settings)
+    image, votes = plain_sr_fm(frames, small, **settings)
     np.testing.assert_allclose(result.image, image, rtol=1e-12)
     np.testing.assert_array_equal(result.labels, votes.argmax(axis=0))
     np.testing.assert_allclose(result.confidence, votes.max(axis=0) / votes.sum(axis=0), rtol=1e-6)
 
 
-def test_the_shipped_dictionary_is_the_default(rng):
+def test_shipped_dictionary_is_the_default(rng):
     frames = rng.random((2, *SHAPE))
-    image, _ = steps_written_out(frames, CoupledDictionary.default("focus-maps"))
+    image, _ = plain_sr_fm(frames, CoupledDictionary.default("focus-maps"))
     np.testing.assert_allclose(fuse(frames).image, image, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1e-6, 1e6, 1e14])
-def test_brightness_does_not_change_a_choice(rng, small, scale):
+def test_brightness_does_not_change_the_labels(rng, small, scale):
     frames = rng.random((2, *SHAPE))
     np.testing.assert_array_equal(
         fuse(frames * scale, dictionary=small).labels, fuse(frames, dictionary=small).labels
     )
 
 
-def test_frames_without_contrast_fuse_to_their_mean_and_any_contrast_beats_none(rng, small):
+def test_flat_frames_are_averaged_and_a_textured_frame_wins(rng, small):
     flat = np.full(SHAPE, 0.5, np.float32)
     textured = (0.5 + 0.01 * rng.random(SHAPE)).astype(np.float32)
     np.testing.assert_array_equal(fuse(np.stack([flat, 0.5 * flat]), dictionary=small).image, 0.75 * flat)
     np.testing.assert_array_equal(fuse(np.stack([flat, textured]), dictionary=small).image, textured)
 
 
-@pytest.mark.parametrize("patches", [1, 30, 10**9])
+@pytest.mark.parametrize("patches", [1, 30])
 @pytest.mark.parametrize("stride", [1, 3])
-def test_blocks_of_patches_do_not_change_a_bit(rng, small, stride, patches, monkeypatch):
+def test_block_size_changes_no_bit(rng, small, stride, patches, monkeypatch):
     frames = rng.random((3, *SHAPE, 3)).astype(np.float32)
     expected = fuse(frames, dictionary=small, stride=stride)
     monkeypatch.setattr(_patchwise, "PATCHES_PER_BLOCK", patches)
@@ -98,8 +96,8 @@ def test_blocks_of_patches_do_not_change_a_bit(rng, small, stride, patches, monk
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name))
 
 
-class ShortSighted(SrFm):
-    """Looks one pixel less far than it says."""
+class NarrowHalo(SrFm):
+    """A method whose halo is one pixel too narrow."""
 
     @property
     def halo(self):
@@ -107,17 +105,17 @@ class ShortSighted(SrFm):
 
 
 @pytest.mark.parametrize(("stride", "halo"), [(1, 7), (3, 9)])
-def test_the_halo_is_enough_and_no_pixel_too_wide(rng, small, stride, halo):
-    """3 pixels of the patch, as many as to the patch beside it, 2 of the window, 1 of the Laplacian."""
+def test_halo_is_exactly_as_wide_as_needed(rng, small, stride, halo):
+    # 3 pixels of the patch, the stride to its neighbour, 2 of the window, 1 of the Laplacian.
     frames = rng.random((2, 60, 80))
-    method, narrow = (cls(dictionary=small, stride=stride) for cls in (SrFm, ShortSighted))
+    method, narrow = (cls(dictionary=small, stride=stride) for cls in (SrFm, NarrowHalo))
     assert method.halo == halo
     whole = run(method, frames, side=10**9).image
     np.testing.assert_array_equal(run(method, frames, side=7).image, whole)
     assert (run(narrow, frames, side=7).image != whole).any()
 
 
-def test_the_sharp_halves_are_found(rng):
+def test_sharp_halves_are_found(rng):
     sharp = defocused(rng.random((72, 120)), 0.7)
     soft = defocused(sharp, 2.5)
     left = np.arange(120) < 60
@@ -127,7 +125,7 @@ def test_the_sharp_halves_are_found(rng):
     assert (result.labels == left)[:, away].mean() > 0.97
 
 
-def test_a_dictionary_is_learned_from_focus_maps(rng):
+def test_dictionary_is_learned_from_focus_maps(rng):
     images = [defocused(rng.random((40, 50)), radius) for radius in (0.7, 2.0)]
     options = {"patch_size": 4, "n_atoms": 16, "rounds": 2, "n_samples": 500, "rng": 3}
     learned = SrFm.learn_dictionary(images, **options)
@@ -136,22 +134,3 @@ def test_a_dictionary_is_learned_from_focus_maps(rng):
     maps = [laplacian_energy(image) for image in images]
     again = CoupledDictionary.learn(maps, min_contrast=13 / 255**2, **options)
     np.testing.assert_array_equal(again.levels, learned.levels)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"eps": 0.0}, "eps must lie between 0 and 1, got 0.0"),
-        ({"eps": None}, "eps must be a number, got None"),
-        ({"stride": 0}, "stride must be at least 1, got 0"),
-        ({"stride": 9}, "stride must be between 1 and the patch size 8, got 9"),
-        ({"dictionary": "a.npz"}, "dictionary must be a CoupledDictionary, got 'a.npz'"),
-        (
-            {"dictionary": CoupledDictionary.default("ksvd")},
-            "the method sr-fm needs a dictionary learned from focus maps; got 1 level of 256 atoms",
-        ),
-    ],
-)
-def test_settings_out_of_range_are_refused_at_once(settings, words):
-    with pytest.raises(InputError, match=re.escape(words)):
-        SrFm(**settings)

@@ -1,4 +1,4 @@
-"""Loops of the re-blur test."""
+"""Compiled loops of the re-blur test."""
 
 from typing import Any
 
@@ -10,18 +10,17 @@ from panfocus._numba import compiled
 
 Array = NDArray[Any]
 
-SIDE = 15  # of the square over which attempts are judged, made of threes of threes and fives of those
+SIDE = 15  # px: side of the square over which blurs are compared; summed as 5 x 3 pixels in each direction
 REACH = SIDE // 2
-ROWS = 16  # that are kept of an attempt: those that a square needs, and one more
+ROWS = 16  # rows of an attempt in the ring buffer: those of a square, and one more
 
 
 @compiled(fastmath={"contract"})
 def keep_best(attempts: Array, other: Array, error: Array) -> None:
-    """Put into `error` (h, w) the mean squares of what the best of some attempts misses of another picture.
+    """Write to `error` (h, w) the squared error of the best attempt (n, c, h, w) at `other` (c, h, w).
 
-    Attempts are (n, c, h, w), the other picture is (c, h, w). Best is, at each pixel, the attempt with the
-    smallest mean over the square around it, mirrored beyond the borders; the first of equal ones. Rows pass
-    through the cache once.
+    At each pixel, the best attempt has the smallest error over the square around it, mirrored at the borders;
+    on a tie, the first. Rows pass through the cache once.
     """
     n = len(attempts)
     height, width = error.shape
@@ -63,17 +62,17 @@ def keep_best(attempts: Array, other: Array, error: Array) -> None:
 
 @compiled(fastmath={"contract"})
 def _mean_squares(a: Array, b: Array, y: int, out: Array) -> None:
-    """Mean over the channels of the squared differences in a row of two pictures (c, h, w)."""
+    """Average the squared differences in row y of two images (c, h, w) over the channels."""
     n = len(a)
     share = np.float32(1 / n)
-    if n == 3:  # in one pass
+    if n == 3:  # one pass over memory
         a0, a1, a2, b0, b1, b2 = a[0, y], a[1, y], a[2, y], b[0, y], b[1, y], b[2, y]
         for x in range(len(out)):
             d0, d1, d2 = a0[x] - b0[x], a1[x] - b1[x], a2[x] - b2[x]
             out[x] = share * (d0 * d0 + d1 * d1 + d2 * d2)
         return
     out[:] = 0
-    for i in range(n):  # in a fixed order
+    for i in range(n):
         of_a, of_b = a[i, y], b[i, y]
         for x in range(len(out)):
             difference = of_a[x] - of_b[x]
@@ -83,11 +82,11 @@ def _mean_squares(a: Array, b: Array, y: int, out: Array) -> None:
 @compiled()
 def _keep_smaller(near: Array, squares: Array, least: Array, error: Array) -> None:
     for x in range(len(near)):
-        # In this form the loop is made into vectors: everything is loaded and stored, whatever is smaller.
+        # Load and store unconditionally: the compiler can vectorise this form.
         smaller, best = near[x], squares[x]
-        old, kept = least[x], error[x]
-        if not smaller < old:
-            smaller, best = old, kept
+        old_least, old_error = least[x], error[x]
+        if not smaller < old_least:
+            smaller, best = old_least, old_error
         least[x], error[x] = smaller, best
 
 
@@ -105,9 +104,9 @@ def _sum_five(a: Array, b: Array, c: Array, d: Array, e: Array, out: Array) -> N
 
 @compiled()
 def add_floor_and_doubt(a: Array, b: Array, constants: tuple[float, ...], doubt: Array, out: Array) -> None:
-    """Put into `out` (2, 2, h, w) two errors (h, w) with the floor added, and with doubt on top.
+    """Write to `out[0]` two errors (h, w) plus the floor, and to `out[1]` the same plus doubt.
 
-    `doubt` (h, w) is first what neither frame explains around a pixel; it becomes how far that is so.
+    `doubt` (h, w) holds the unexplained squared error on entry, and a degree from 0 to 1 on return.
     """
     floor, times, explained, half = constants
     height, width = doubt.shape
@@ -118,7 +117,7 @@ def add_floor_and_doubt(a: Array, b: Array, constants: tuple[float, ...], doubt:
             a0[x] = first[x] + floor
             b0[x] = second[x] + floor
         for x in range(width):
-            grave = times * max(unexplained[x] - explained, np.float32(0))
-            a1[x] = a0[x] + grave
-            b1[x] = b0[x] + grave
-            unexplained[x] = grave / (grave + half)
+            added = times * max(unexplained[x] - explained, np.float32(0))
+            a1[x] = a0[x] + added
+            b1[x] = b0[x] + added
+            unexplained[x] = added / (added + half)

@@ -1,39 +1,36 @@
-"""From the odds between neighbouring frames to a probability of every frame, and to depth."""
+"""Depth between frames, interpolated from the log odds of neighbouring frames."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray, IntArray
-from panfocus.decide._kernel_depth import add_up, find_depth, find_largest, make_sum_one
+from panfocus._numba import compiled
 
 
-def probabilities(log_odds: FloatArray, out: FloatArray | None = None) -> FloatArray:
-    """Probability (n, h, w) that a pixel is sharpest in each of n frames.
+def interpolate_depth(labels: IntArray, log_odds: FloatArray, *, beyond: float) -> FloatArray:
+    """Return the depth (h, w) in frames: where log odds (n - 1, h, w) change sign around the label.
 
-    `log_odds` (n - 1, h, w) say how much likelier each next frame is than the one before it. Going through
-    the stack they add up, whatever lies between two frames: a place gets sharper until its own frame, then
-    less sharp again. They may lie in `out[1:]`.
-    """
-    found = np.empty((len(log_odds) + 1, *log_odds.shape[1:]), np.float32) if out is None else out
-    add_up(log_odds, found)
-    np.exp(found, out=found)
-    make_sum_one(found)
-    return found
-
-
-def most_probable(chances: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return from probabilities (n, h, w) the likeliest frame, the earlier one on a tie, and how likely."""
-    labels: IntArray = np.empty(chances.shape[1:], np.uint8 if len(chances) <= 256 else np.uint16)
-    likely = np.empty(chances.shape[1:], chances.dtype)
-    find_largest(chances, labels, likely)
-    return labels, likely
-
-
-def depth_between(labels: IntArray, log_odds: FloatArray, *, beyond: float) -> FloatArray:
-    """Depth (h, w) in frames, also between them: where log odds (n - 1, h, w) change sign around the label.
-
-    Odds between two frames belong halfway between them; from one to the next they are taken to be straight.
-    Before the first frame and after the last one, a place is taken to lose sharpness with log odds `beyond`.
+    Log odds of two frames apply halfway between them, and are interpolated linearly. Outside the stack they
+    are assumed to be `beyond`: each pixel loses sharpness before the first and after the last frame.
     """
     depth = np.empty(labels.shape, np.float32)
-    find_depth(labels, log_odds, np.float32(beyond), depth)
+    _find_sign_change(labels, log_odds, np.float32(beyond), depth)
     return depth
+
+
+@compiled()
+def _find_sign_change(
+    labels: NDArray[Any], log_odds: NDArray[Any], beyond: float, depth: NDArray[Any]
+) -> None:
+    last, height, width = log_odds.shape
+    for y in range(height):
+        for x in range(width):
+            label = int(labels[y, x])
+            # The label is the likeliest frame: only rounding can make these negative.
+            rising = max(log_odds[label - 1, y, x] if label > 0 else beyond, np.float32(0))
+            falling = max(-log_odds[label, y, x] if label < last else beyond, np.float32(0))
+            total = rising + falling
+            share = rising / total if total > 0 else np.float32(0.5)  # no evidence: stay at the label
+            depth[y, x] = min(max(label + share - 0.5, 0), last)

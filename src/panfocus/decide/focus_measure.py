@@ -1,27 +1,27 @@
-"""Focus maps: how much fine detail an image has around each of its pixels."""
+"""Focus measure: energy of the Laplacian around each pixel."""
 
 import numpy as np
 from scipy.ndimage import correlate, correlate1d
 
 from panfocus._intensity import FloatArray
 
-# The isotropic Laplacian and the window are those of Nejati, Samavi and Shirani (2015): 5 x 5 pixels of a
-# Gaussian with a standard deviation of 5/6.
+# The isotropic Laplacian and the window of Nejati, Samavi and Shirani (2015): 5 x 5 pixels of a Gaussian with
+# a standard deviation of 5/6 px. The Laplacian is stored as whole numbers, times 6.
 SIX_LAPLACIANS = np.array([[1, 4, 1], [4, -20, 4], [1, 4, 1]])
 WINDOW = np.exp(-0.5 * (np.arange(-2, 3) / (5 / 6)) ** 2)
 WINDOW /= WINDOW.sum()
-REACH = 3  # pixels around one that its measure depends on
+REACH = 3  # px: radius of the Laplacian and the window together
 
-# White noise of standard deviation s has an energy of 13 s^2 on average.
+# Mean energy of white noise with standard deviation 1.
 NOISE_GAIN = float((SIX_LAPLACIANS**2).sum() / 36)
 
-ROUNDINGS = 8  # a Laplacian below this many roundings of the brightness is nothing else
+ROUNDINGS = 8  # Laplacians below this many rounding errors of the brightness count as zero
 
 
 def laplacian_energy(image: FloatArray) -> FloatArray:
-    """Return the mean square of the Laplacian around every pixel of an image (h, w), in float64.
+    """Return the mean squared Laplacian around every pixel of an image (h, w), in float64.
 
-    Beyond its borders the image is mirrored. Where it is flat the energy is exactly zero.
+    The image is mirrored at its borders. In flat areas the energy is exactly zero.
     """
     plane = image.astype(np.float64)
     laplacian = correlate(plane, SIX_LAPLACIANS, mode="reflect") / 6

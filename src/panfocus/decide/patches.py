@@ -1,7 +1,6 @@
-"""Patches: where they lie, how they are taken out of an image and put back.
+"""Patches: their positions, and functions to extract them from an image and add them back.
 
-A patch is a column of `size**2` values; a matrix of patches (size**2, n) is stored so that each column
-is contiguous.
+A patch is a column of `size**2` values. In a matrix of patches (size**2, n) each column is contiguous.
 """
 
 from typing import Any
@@ -13,15 +12,17 @@ from panfocus._intensity import FloatArray, IntArray
 from panfocus._numba import compiled
 from panfocus.errors import InputError
 
-# A patch whose contrast is below this many roundings of its brightness is flat: it holds nothing else.
+# A patch is flat if its contrast is below this many rounding errors of its brightness.
 FLAT_ROUNDINGS = 8
 
 
 def patch_origins(length: int, size: int, stride: int) -> IntArray:
-    """Origins 0, stride, 2 stride, ... and one flush with the far edge: every pixel is covered."""
+    """Return origins 0, stride, 2 stride, ... and one flush with the far edge: every pixel is covered."""
     if size > length:
         raise InputError(
-            f"patches of {size} x {size} pixels do not fit into an image side of {length} pixels"
+            f"Patches of {size} x {size} pixels do not fit into an image side of {length} pixels.",
+            got=length,
+            needed=size,
         )
     check_stride(stride, size)
     starts = np.arange(0, length - size + 1, stride)
@@ -29,9 +30,14 @@ def patch_origins(length: int, size: int, stride: int) -> IntArray:
 
 
 def check_stride(stride: int, size: int) -> None:
-    """Refuse a stride that leaves pixels between the patches."""
+    """Raise if a stride leaves pixels between the patches."""
     if not 1 <= stride <= size:
-        raise InputError(f"stride must be between 1 and the patch size {size}, got {stride}")
+        raise InputError(
+            f"`stride` must be between 1 and the patch size {size}, got {stride}.",
+            setting="stride",
+            got=stride,
+            limit=size,
+        )
 
 
 def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: int) -> NDArray[Any]:
@@ -41,19 +47,19 @@ def extract_patches(image: NDArray[Any], rows: IntArray, cols: IntArray, size: i
 
 
 def add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: IntArray, size: int) -> None:
-    """Add patches to an image, in place, where they came from: the adjoint of `extract_patches`.
+    """Add patches to an image in place: the adjoint of `extract_patches`.
 
-    Divided by how many patches cover each pixel it is their mean. A pixel's patches are added in the order
-    of their origins, row by row: the sum has the same bits however the rows are cut into blocks.
+    Patches are added in the order of their origins, row by row. Splitting the rows into blocks therefore
+    changes no bit.
     """
     _add_patches(image, np.ascontiguousarray(patches.T), rows, cols, size)
 
 
 def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> IntArray:
-    """Give every pixel the sum of the marks (rows, cols) of the patches that cover it.
+    """Return at every pixel the sum of the marks (rows, cols) of the patches that cover it.
 
-    This is `add_patches` for patches that are constant, in 2 size additions instead of size**2. Marks
-    are whole numbers, so that the sums, in int64, are exact in any order.
+    This is `add_patches` for constant patches, with 2 * size additions instead of size**2. Marks are
+    integers, so that the sums, in int64, are exact in any order.
     """
     along_columns = np.zeros((len(rows), shape[1]), np.int64)
     for j in range(size):
@@ -67,16 +73,16 @@ def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArr
 def spread_each(
     marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
 ) -> IntArray:
-    """Spread marks (n, rows, cols) of several frames, each for itself: (n, h, w)."""
+    """Spread the marks (n, rows, cols) of each frame: (n, h, w)."""
     return np.stack([spread(of_frame, shape, rows, cols, size) for of_frame in marks])
 
 
 def centred_patches(
     image: FloatArray, rows: IntArray, cols: IntArray, size: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return float32 patches less their means, and their energies ||x||^2 (n,).
+    """Return float32 patches minus their means, and their energies ||x||^2 (n,).
 
-    A flat patch (see FLAT_ROUNDINGS) has no direction: it comes back as zeros, with energy zero.
+    A flat patch (see FLAT_ROUNDINGS) becomes zeros, with energy zero.
     """
     patches = np.empty((len(rows) * len(cols), size * size), np.float32)
     energies = np.empty(len(patches))
@@ -105,7 +111,7 @@ def _add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: I
 
 @compiled()
 def _mean_at(image: FloatArray, row: int, col: int, size: int) -> float:
-    # In double: a float32 mean of 64 values would be off by as much as a flat patch's contrast.
+    # In float64: the error of a float32 mean of 64 values is as large as the contrast of a flat patch.
     total = 0.0
     for i in range(size):
         for j in range(size):

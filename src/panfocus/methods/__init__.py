@@ -1,4 +1,4 @@
-"""Fusion methods, one file each, behind one protocol."""
+"""Fusion methods, one file each; `_method` has their base class and registry."""
 
 from panfocus.methods._method import (
     DEFAULT_METHOD,

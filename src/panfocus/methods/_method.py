@@ -1,10 +1,11 @@
-"""What a fusion method is, what it returns, and how one is found by name."""
+"""Base class of fusion methods, and the registry of methods by name."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Collection, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -31,68 +32,73 @@ _BUILT_IN = {
 }
 
 
-class FusionMethod(Protocol):
-    """A frozen dataclass whose fields are its settings, each with `metadata={"help": ...}`."""
+class FusionMethod(ABC):
+    """Base class of fusion methods: frozen dataclasses whose fields are their settings.
 
-    maps: ClassVar[tuple[str, ...]]  # which maps of the FusionResult this method gives
-    # By itself, for one tile, whose frames it reads in parts; else tiles are fused beside each other.
-    uses_all_threads: ClassVar[bool]
+    Each field has `metadata={"help": ...}`. A minimal method defines `maps` and `fuse`; the other members
+    have defaults, which fuse the whole image at once.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ()
+    """Maps of the FusionResult that `fuse` returns, out of labels, confidence, depth, never_in_focus."""
+
+    uses_all_threads: ClassVar[bool] = False
+    """True if `fuse` runs on all threads and reads the frames in parts; else tiles are fused in parallel."""
 
     @property
     def halo(self) -> int | None:
-        """Pixels around a tile that decide what is in it; None if all of the image does."""
-        ...
+        """Pixels around a tile that its result depends on; None if it depends on the whole image."""
+        return None
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Bytes that `fuse` works with at its peak, for a tile.
+        """Return the peak memory of `fuse` for a tile of 8-bit frames, with its result, without the frames.
 
-        The frames are not among them, its result is. Measured with frames of 8 bit, and rounded up.
+        The default allows for two copies of all frames in float64.
         """
-        ...
+        return (32 + 16 * n_frames * n_channels) * tile.pixels
 
+    @abstractmethod
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
-        """Fuse a tile from frames (n, h, w) or (n, h, w, c) of its outer part; return its inner part.
+        """Fuse frames (n, h, w) or (n, h, w, c) of a tile's outer part; return the result for its inner part.
 
-        The caller has checked the frames: two or more, finite, of one kind. A method without a halo is
-        given the whole image. One with a halo runs on one thread, many tiles beside each other, unless it
-        says that it uses all threads: then frames may lie on disk, and be indexed only by a frame, or all of
-        them, and a rectangle. Its report does not depend on the tile.
+        The frames have been checked: at least two, finite, of one shape and type. A method without a halo
+        gets the whole image. With `uses_all_threads` the frames may be on disk: index them by one frame (or
+        all) and a rectangle. The report must not depend on the tile.
         """
-        ...
 
 
 @runtime_checkable
 class Surveyor(Protocol):
-    """A method that must know something of the whole frames before it can fuse a tile of them."""
+    """A method that must measure the whole frames before it can fuse a tile of them."""
 
-    survey_bytes: int  # that `survey` works with at its peak, per pixel of a frame, whatever their number
+    survey_bytes: int  # peak memory of `survey` per pixel of a frame, for any number of frames
 
     def foreseen(self, shape: tuple[int, int]) -> tuple[FusionMethod, FusionMethod]:
-        """Return what `survey` does for most frames (h, w), and what it does at the worst: for plans.
+        """Return the results of `survey` for typical frames (h, w) and for the worst case, for planning.
 
-        At the worst the halo is the largest, and so is the memory that a tile takes.
+        The worst case has the largest halo and memory use.
         """
         ...
 
     def survey(self, frames: Frames) -> FusionMethod:
-        """Return the method as it is for these frames, which it takes up one at a time.
+        """Return the method adapted to these frames, which are read one at a time.
 
-        Beside settings it holds `measured`, plain numbers by name.
+        Its attribute `measured` is a dict of plain numbers.
         """
         ...
 
     def surveyed(self, measured: dict[str, Any]) -> FusionMethod:
-        """Return what `survey` returned when it measured this: for tiles that others fuse."""
+        """Return the method that `survey` returned with these measurements, for tiles fused elsewhere."""
         ...
 
 
 @runtime_checkable
 class Layered(Protocol):
-    """A method that tells more if it is asked: layers, with a plane for each frame, of 4 bytes at most."""
+    """A method that can also return layers: one plane per frame, of at most 4 bytes per pixel."""
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Which of the FusionResult it can tell: those of `votes`, `log_odds`."""
+        """Names of the available layers: votes, log_odds."""
         ...
 
     def fuse(self, frames: Any, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
@@ -101,32 +107,41 @@ class Layered(Protocol):
 
 
 def method_names() -> list[str]:
-    """Every method that `get_method` knows, also those that other packages register."""
+    """Return the names of all methods, built in and registered by other packages."""
     return sorted(_known())
 
 
 def method_class(name: str) -> type[FusionMethod]:
-    """Look up the class of a method; its dataclass fields are the method's settings."""
+    """Return the class of a method; its dataclass fields are the method's settings."""
     known = _known()
     if name not in known:
-        raise InputError(f"unknown method {name!r}; known: {', '.join(sorted(known))}")
+        raise InputError(
+            f"Unknown method {name!r}. Known methods: {', '.join(sorted(known))}.",
+            setting="method",
+            got=name,
+            known=sorted(known),
+        )
     module, _, attribute = known[name].partition(":")
-    found: type[FusionMethod] = getattr(import_module(module), attribute)
-    return found
+    cls: type[FusionMethod] = getattr(import_module(module), attribute)
+    return cls
 
 
 def setting_names(name: str) -> list[str]:
-    """Return the settings of a method, in their order."""
+    """Return the names of a method's settings, in their order."""
     return [f.name for f in dataclasses.fields(method_class(name))]  # type: ignore[arg-type]  # a dataclass
 
 
 def get_method(name: str, /, **settings: Any) -> FusionMethod:
-    """Make a method with these settings; a misspelt setting is an error."""
+    """Create a method with these settings; raise if a setting is unknown."""
     cls, known = method_class(name), setting_names(name)
     for setting in settings:
         if setting not in known:
             raise InputError(
-                f"method {name!r} has no setting {setting!r}; known: {', '.join(known) or 'none'}"
+                f"The method {name} has no setting {setting!r}. "
+                f"Known settings: {', '.join(known) or 'none'}.",
+                method=name,
+                setting=setting,
+                known=known,
             )
     return cls(**settings)
 
@@ -147,42 +162,39 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
 
 
 def parse_settings(name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """Turn settings typed as text (`{"w": "0.6"}`) into the types of the method's fields.
+    """Convert settings typed as text, such as `{"w": "0.6"}`, to the types of the method's fields.
 
-    The text of a dictionary is the name of one that comes with panfocus, or that of a file.
+    The text of a dictionary is a file name, or the name of a dictionary that is shipped with panfocus.
     """
     types_of = typing.get_type_hints(method_class(name))
-    parsed = {}
-    for setting, text in texts.items():
-        try:
-            parsed[setting] = _parse(text, types_of.get(setting, str))
-        except InputError:  # a dictionary, which says itself what is wrong
-            raise
-        except ValueError:
-            raise InputError(f"setting {setting}={text}: not a {_type_name(types_of[setting])}") from None
-    return parsed
+    return {setting: _parse(setting, text, types_of.get(setting, str)) for setting, text in texts.items()}
 
 
 def _known() -> dict[str, str]:
     return _BUILT_IN | _registered()
 
 
-@cache  # it goes through every installed package
+@cache  # searches every installed package
 def _registered() -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group="panfocus.methods")}
 
 
-def _parse(text: str, kind: Any) -> Any:
-    if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
-    if kind in (int, float):
-        return kind(text)
-    from panfocus.dictionary import CoupledDictionary  # here: most methods do without, and it loads compilers
+def _parse(setting: str, text: str, kind: Any) -> Any:
+    if kind in _PARSERS:
+        needed, parse = _PARSERS[kind]
+        try:
+            return parse(text)
+        except (KeyError, ValueError):
+            raise InputError(
+                f"`{setting}` must be a {needed}, got {text!r}.", setting=setting, got=text, needed=needed
+            ) from None
+    from panfocus.dictionary import CoupledDictionary  # lazy: it imports compiled kernels
 
     return CoupledDictionary.find(text) if kind is CoupledDictionary else text
 
 
-def _type_name(kind: Any) -> str:
-    return {int: "whole number", float: "number", bool: "truth value (true or false)"}.get(kind, str(kind))
+_PARSERS: dict[Any, tuple[str, Callable[[str], Any]]] = {
+    int: ("whole number", int),
+    float: ("number", float),
+    bool: ("truth value (true or false)", lambda text: {"true": True, "false": False}[text.lower()]),
+}

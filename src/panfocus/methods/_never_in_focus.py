@@ -1,8 +1,8 @@
-"""Places that are blurred in every frame: what the coupled dictionary tells of a fused picture.
+"""Out-of-focus mask: areas of a fused image that are blurred in every frame, found by a coupled dictionary.
 
-Its focused and its blurred atoms are learned from the same places. A sharp patch is coded mostly by focused
-atoms, one that is blurred by a pixel and a half or more mostly by blurred ones, whatever its contrast. Where
-not even the sharpest places of the frames look sharp to it, the picture is looked at reduced.
+Focused and blurred atoms are learned from the same places. A sharp patch is coded mostly by focused atoms, a
+patch blurred by 1.5 px or more mostly by blurred atoms, at any contrast. If even the sharpest areas of the
+frames look blurred, the image is reduced first.
 """
 
 import numpy as np
@@ -19,35 +19,38 @@ from panfocus.methods._tile import Tile
 from panfocus.sparse import Pursuit
 from panfocus.stack import Frames
 
-# Windows of the mean over patches, standard deviations in pixels: a surface is judged as a whole, and a
-# little more by what is right here.
+# Windows of the mean over patches, standard deviations in pixels: the wide one judges a surface as a whole,
+# the narrow one adds a little weight to the pixel's own area.
 WINDOW, HERE, MORE_HERE = 32.0, 4.0, np.float32(0.15)
 
-# Codes are exact to this part of a patch's energy, or to its noise if that is more: noise is sharp. A pursuit
-# has one bound; each patch gets the first of these that will do. If none does, there is only noise to see.
+# Error bounds of the codes, as shares of a patch's energy. Noise is sharp and must stay below the bound: each
+# patch uses the first bound that exceeds its noise. If none does, the patch is only noise.
 BOUNDS = (0.03, 0.06, 0.12, 0.25, 0.5)
-NOISE_LEFT = 0.5  # of the energy of the frames' noise: the picture is their mean
-LEAST_NOISE = 0.29 / 255  # in unit range: that of rounding to 8 bit, a 12th of a squared level
+NOISE_LEFT = 0.5  # share of the noise energy of a frame that is left in the fused image, a mean of frames
+LEAST_NOISE = 0.29 / 255  # unit range: rounding to 8 bits
 
-# Codes as rough as this tell most sharp patches, which then need no better one.
+# A first code with this bound recognises most sharp patches, which then need no better one.
 ROUGH = 0.2
-# A patch is blurred if focused atoms have less than this part of its code. A little is added to what they
-# have, which decides in patches that show next to nothing: nothing tells that a flat place is blurred.
+# A patch is blurred if focused atoms have less than this share of its code. DOUBT is added to their part: it
+# decides for patches with almost no contrast, because a flat patch is not known to be blurred.
 FOCUSED_SHARE, DOUBT = np.float32(0.5), np.float32(0.005)
-# A pixel is never in focus if so many of the patches around it are blurred. Less than half: sharp things
-# reach into the patches of a blurred surface around them, and not the other way round.
+# A pixel is never in focus if this share of the patches around it is blurred. Less than half, because sharp
+# objects affect the patches of a blurred surface around them, and not the other way round.
 BLURRED_SHARE = np.float32(0.345)
 
-# The scale of frames is measured in blocks, at most so many each way, each so many patches wide. Artefacts of
-# compression are sharp; they do not count, since blocks have to be active and codes are rough.
+# The scale of the frames is measured in up to BLOCKS x BLOCKS blocks of PATCHES x PATCHES patches. Only
+# active blocks and rough codes count: compression artefacts are sharp, but weak.
 BLOCKS, PATCHES = 12, 3
 ACTIVE, ROUGH_BOUND = 0.2, 0.1
-SHARPEST, SHARP_ENOUGH = 95, 0.78  # percentile of the blocks' shares of focused atoms; what it has to reach
-LEAST_BLOCKS, LARGEST_SCALE = 4, 4  # each way: smaller frames are not reduced; none more than this
+SHARPEST, SHARP_ENOUGH = (
+    95,
+    0.78,
+)  # percentile of the shares of focused atoms, and its required value
+LEAST_BLOCKS, LARGEST_SCALE = 4, 4  # smallest number of blocks per side in reduced frames; largest factor
 
 
 def never_in_focus_reach(size: int, stride: int, scale: int) -> int:
-    """Pixels around one that its verdict depends on, with patches of this side, so many pixels apart."""
+    """Return the radius in pixels of the area that the mask at a pixel depends on."""
     return scale * (stride * reach(_window(stride)) + stride + size + 1)
 
 
@@ -61,16 +64,27 @@ def never_in_focus(
     noise: float,
     scale: int,
 ) -> NDArray[np.bool_]:
-    """Find the pixels (h, w) of a tile's outer part whose surroundings are blurred in a fused picture.
+    """Return a mask (h, w) of the pixels of a tile's outer part that are blurred in the fused image.
 
-    `gray` (h, w) is the picture, unit range; `chances` (n, h, w) the probability of every frame; `noise` that
-    of the frames, unit range. Patches are those of the picture, reduced by the whole factor `scale`, `stride`
-    pixels of it apart. They count more than twice as much if they are at the pixel's own depth, which is how
-    likely both are from one frame: a sharp object speaks less for the background beside it.
+    Patches at the depth of a pixel count more than twice as much as others, so that a sharp object has less
+    influence on the background next to it.
+
+    Parameters
+    ----------
+    gray : array (h, w)
+        The fused image, unit range.
+    chances : array (n, h, w)
+        Probability of every frame.
+    stride : int
+        Distance between patches, in pixels of the reduced image.
+    noise : float
+        Noise of the frames, unit range.
+    scale : int
+        Factor by which the image is reduced.
     """
     size = dictionary.patch_size
     if min(tile.shape) < size * scale:
-        return np.zeros(gray.shape, dtype=bool)  # too small a picture to tell anything
+        return np.zeros(gray.shape, dtype=bool)  # the image is too small for a decision
     (rows_inside, used_rows), (cols_inside, used_cols) = (_reduced_part(span, scale) for span in tile.outer)
     inside = (rows_inside, cols_inside)
     rows, cols = patch_grid(
@@ -93,18 +107,17 @@ def never_in_focus(
         total += blurred_there
         weight += all_there
     here = filtered(blurred, gaussian(HERE / stride, cut=2))
-    return (
-        _between(centres, (total / weight + MORE_HERE * here) / (1 + MORE_HERE), gray.shape) > BLURRED_SHARE
-    )
+    share = (total / weight + MORE_HERE * here) / (1 + MORE_HERE)
+    return _interpolate(centres, share, gray.shape) > BLURRED_SHARE
 
 
-def own_scale(
+def find_scale(
     frames: Frames, dictionary: CoupledDictionary, *, dark: float, span: float, noise: float
 ) -> int:
-    """Find the whole factor by which frames (n, h, w[, c]) have to be reduced to look sharp somewhere.
+    """Return the integer factor by which frames (n, h, w[, c]) must be reduced to look sharp somewhere.
 
-    `dark` and `span` are their range, in unit range, and `noise` is a part of it. If no factor is enough, it
-    is the one that comes nearest.
+    `dark` and `span` are their range in unit range; `noise` is relative to it. If no factor suffices, return
+    the one with the sharpest result.
     """
     most = largest_scale(frames.shape[1:3], dictionary)
     if most == 1:
@@ -120,7 +133,7 @@ def own_scale(
 
 
 def largest_scale(shape: tuple[int, ...], dictionary: CoupledDictionary) -> int:
-    """Return the most that `own_scale` may be for frames (h, w)."""
+    """Return the largest result of `find_scale` for frames (h, w)."""
     smallest_side = LEAST_BLOCKS * PATCHES * dictionary.patch_size
     return max(1, min(LARGEST_SCALE, min(shape) // smallest_side))
 
@@ -134,20 +147,20 @@ def _share_of_sharpest(
     span: float,
     noise: float,
 ) -> float:
-    """Return the part of focused atoms in the sharpest blocks, each in the frame that is most active there.
+    """Return the share of focused atoms in the sharpest blocks, each in its most active frame.
 
-    Blocks are spread evenly over the frames, however large they are. Patches with more noise than the codes
-    leave out do not count. 0 if nothing is to be seen in any block.
+    Blocks are spread evenly over the frames. Patches with more noise than the bound are skipped. Returns 0 if
+    no block is active.
     """
     size = dictionary.patch_size
     side = scale * PATCHES * size
-    rows, cols = (_spread_out(length, side) for length in frames.shape[1:3])
+    rows, cols = (_block_pixels(length, side) for length in frames.shape[1:3])
     pursuit = Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=ROUGH_BOUND)
     energy_of_noise = (size * noise / scale) ** 2
     in_small = [np.arange(0, len(pixels) // scale, size) for pixels in (rows, cols)]
     focused = activity = np.zeros((len(rows) // side, len(cols) // side), np.float32)
     for k in range(len(frames)):
-        # Block by block: a frame that is stored in tiles is read in few of them.
+        # Block by block: a frame that is stored in tiles is then read in part.
         blocks = [
             np.concatenate([frames[k, top : top + side, left : left + side] for left in cols[::side]], axis=1)
             for top in rows[::side]
@@ -164,8 +177,8 @@ def _share_of_sharpest(
     return float(np.percentile(focused[seen] / activity[seen], SHARPEST)) if seen.any() else 0.0
 
 
-def _spread_out(length: int, side: int) -> IntArray:
-    """Pixels of blocks of one side, spread evenly over a length."""
+def _block_pixels(length: int, side: int) -> IntArray:
+    """Return the pixels of blocks of one side, spread evenly over a length."""
     starts = np.linspace(0, length - side, min(BLOCKS, length // side)).astype(np.intp)
     return (starts[:, None] + np.arange(side)).ravel()
 
@@ -173,7 +186,7 @@ def _spread_out(length: int, side: int) -> IntArray:
 def _blurred_patches(
     gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: CoupledDictionary, noise: float
 ) -> FloatArray:
-    """Return 1 for patches (len(rows), len(cols)) that are coded by blurred atoms, 0 for the others."""
+    """Return 1 for patches (len(rows), len(cols)) coded mostly by blurred atoms, 0 for the others."""
     size = dictionary.patch_size
     rough, *pursuits = (
         Pursuit(dictionary.matrix, max_atoms=_most_atoms(size), max_sq_error=bound)
@@ -203,21 +216,18 @@ def _blurred_patches(
 
 
 def _reduced_part(span: slice, scale: int) -> tuple[slice, slice]:
-    """Return the whole squares of pixels, counted from the image's first pixel, that lie in a span of it.
-
-    As places in the reduced image, and as pixels counted from the span's first one.
-    """
+    """Return the part of the reduced image in a span of the image, and its pixels relative to the span."""
     part = slice(-(-span.start // scale), span.stop // scale)
     return part, slice(part.start * scale - span.start, part.stop * scale - span.start)
 
 
 def _most_atoms(size: int) -> int:
-    """Atoms in a code at most: a quarter of the numbers in a patch. More cost time and tell little."""
+    """Return the largest number of atoms in a code; more cost time and add little."""
     return size**2 // 4
 
 
 def _reduced(gray: FloatArray, scale: int) -> FloatArray:
-    """Take means of squares of pixels, each summed in one order; both sides are multiples of theirs."""
+    """Average squares of `scale` x `scale` pixels; both sides are multiples of `scale`."""
     total = gray[::scale, ::scale].copy()
     for place in range(1, scale**2):
         total += gray[place // scale :: scale, place % scale :: scale]
@@ -225,26 +235,26 @@ def _reduced(gray: FloatArray, scale: int) -> FloatArray:
 
 
 def _with_neighbours(chances: FloatArray) -> FloatArray:
-    """Let half of a frame's probability count for the frames next to it, at nearly the same depth."""
+    """Add half of each frame's probability to its neighbours, which are at nearly the same depth."""
     widened = chances.copy()
-    if len(chances) > 2:  # two frames tell two depths apart, and no more
+    if len(chances) > 2:  # with two frames there are only two depths
         widened[1:] += chances[:-1] / 2
         widened[:-1] += chances[1:] / 2
     return widened
 
 
 def _window(stride: int) -> Filter:
-    """Window of the mean over patches that are so many pixels apart."""
+    """Return the window of the mean over patches, in units of their distance."""
     return gaussian(WINDOW / stride, cut=1.5)
 
 
-def _between(places: list[IntArray], values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Interpolate values at ascending places, down and across, for every pixel; beyond them they go on."""
+def _interpolate(places: list[IntArray], values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Interpolate values given at ascending rows and columns to every pixel; extrapolate by constants."""
     for axis, (at, length) in enumerate(zip(places, shape, strict=True)):
         pixels = np.clip(np.arange(length), at[0], at[-1])
         before = np.clip(np.searchsorted(at, pixels, side="right") - 1, 0, max(0, len(at) - 2))
-        behind = np.minimum(before + 1, len(at) - 1)
-        share = ((pixels - at[before]) / np.maximum(at[behind] - at[before], 1)).astype(np.float32)
+        after = np.minimum(before + 1, len(at) - 1)
+        share = ((pixels - at[before]) / np.maximum(at[after] - at[before], 1)).astype(np.float32)
         share = share[:, None] if axis == 0 else share
-        values = (1 - share) * values.take(before, axis) + share * values.take(behind, axis)
+        values = (1 - share) * values.take(before, axis) + share * values.take(after, axis)
     return values

@@ -1,35 +1,46 @@
-"""What methods share that choose a frame per patch and let the patches over a pixel vote."""
+"""Shared parts of methods that choose a frame per patch and let overlapping patches vote.
 
+`fuse_by_votes` does the steps common to all of them; `SparseMethod` is the base class of methods whose
+patches are coded over a dictionary.
+"""
+
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import real_number, whole_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import may_end_here
-from panfocus.decide import majority, vote_shares
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
-from panfocus.decide.patches import patch_origins, spread_each
+from panfocus.decide.labels import majority, vote_shares
+from panfocus.decide.patches import check_stride, patch_origins, spread_each
+from panfocus.dictionary import CoupledDictionary
+from panfocus.errors import InputError
+from panfocus.methods._method import FusionMethod
 from panfocus.methods._tile import Tile
 from panfocus.result import FusionResult
+from panfocus.sparse import Pursuit
 
-PATCHES_PER_BLOCK = 8192  # gathered at once: 2 MB of patches of 64 pixels
+PATCHES_PER_BLOCK = 8192  # extracted at once: 2 MB for patches of 64 pixels
 
-# Activity (n,) of the patches of a grey frame (h, w) with origins rows x cols, row by row.
+# Returns the activity (n,) of the patches of a grey frame (h, w) with origins rows x cols, row by row.
 Activity = Callable[[FloatArray, IntArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which frames each patch of a tile is given to, and what that makes of the pixels inside."""
+    """Frames chosen for the patches of a tile, and the resulting votes for the pixels of its inner part."""
 
-    rows: IntArray  # origins of the patches, counted from the tile's outer corner
+    rows: IntArray  # origins of the patches, relative to the tile's outer part
     cols: IntArray
-    shares: IntArray  # (n_frames, rows, cols) of each patch's vote
-    votes: IntArray  # (n_frames, h, w) of the inner part: what the shares of the patches over a pixel sum to
+    shares: IntArray  # (n_frames, rows, cols): each patch's vote
+    votes: IntArray  # (n_frames, h, w): sum of the shares of the patches that cover a pixel
 
 
 def fuse_by_votes(
@@ -41,18 +52,17 @@ def fuse_by_votes(
     activity: Activity,
     layers: Collection[str] = (),
 ) -> FusionResult:
-    """Give each patch to the frame most active there, and each pixel the mean of the patches over it.
+    """Give each patch to its most active frame, and each pixel the mean of the patches that cover it.
 
-    The halo is `size - 1`, and what an activity looks at beyond its patch: all patches over a pixel of the
-    inner part must be judged as in the whole image.
+    The method's halo must be `size - 1` plus the reach of `activity` beyond a patch.
     """
     votes = choose_frames(frames, tile, size=size, stride=stride, activity=activity).votes
-    kept = votes if "votes" in layers else None
-    return FusionResult(by_votes(frames[:, *tile.core], votes), *majority(votes), votes=kept)
+    image = by_votes(frames[:, *tile.core], votes)
+    return FusionResult(image, *majority(votes), votes=votes if "votes" in layers else None)
 
 
 def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity) -> Choice:
-    """Give each patch of the tile's outer part to the frame most active there, and count the votes."""
+    """Give each patch of the tile's outer part to its most active frame, and count the votes."""
     rows, cols = patch_grid(tile, size, stride)
     activities = np.stack([activity(to_gray(frame), rows, cols) for frame in frames])
     shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
@@ -61,7 +71,7 @@ def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, a
 
 
 def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
-    """Origins, counted from a tile's outer corner, of the whole image's patches that lie in that part."""
+    """Return the origins of the image's patches in a tile's outer part, relative to that part."""
     rows, cols = (
         origins[slice(*np.searchsorted(origins, [span.start, span.stop - size + 1]))] - span.start
         for origins, span in zip(
@@ -72,13 +82,94 @@ def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
 
 
 def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: int) -> FloatArray:
-    """Join `work(rows)` over blocks of rows."""
+    """Concatenate `work(rows)` over blocks of rows."""
     return np.concatenate([work(rows[block]) for block in row_blocks(len(rows), n_cols)])
 
 
 def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
-    """Cut rows of patches into blocks that hold few enough of them to stay in the cache."""
+    """Split rows of patches into blocks small enough for the cache."""
     step = max(1, PATCHES_PER_BLOCK // n_cols)
     for start in range(0, n_rows, step):
         may_end_here()
         yield slice(start, min(start + step, n_rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseMethod(FusionMethod):
+    """Base class of methods that choose a frame per patch by sparse coding.
+
+    Confidence is the share of votes for the label, among the patches that cover a pixel.
+    """
+
+    maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
+
+    stride: int = field(
+        default=1,
+        metadata={"help": "Distance between patches in pixels; larger is faster and coarser. Default: 1."},
+    )
+    eps: float = field(
+        default=0.1,
+        metadata={
+            "help": "Error left by the sparse code of a patch, as a share of the patch's energy (0 to 1). "
+            "Smaller is more exact and slower. Default: 0.1."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        real_number("eps", self.eps)
+        if not 0 < self.eps < 1:
+            raise InputError(
+                f"`eps` must be between 0 and 1 (exclusive), got {self.eps}.", setting="eps", got=self.eps
+            )
+        whole_number("stride", self.stride, at_least=1)
+        check_stride(self.stride, self._size)
+
+    @property
+    @abstractmethod
+    def atoms(self) -> FloatArray:
+        """The dictionary D (patch_size**2, n_atoms), with unit columns."""
+
+    @property
+    def _size(self) -> int:
+        return math.isqrt(len(self.atoms))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The image is the mean of the frames, weighted by votes."""
+        return ("votes",)
+
+    @property
+    def halo(self) -> int:
+        """Distance of the farthest pixel in any patch that covers a pixel."""
+        return self._size - 1
+
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
+        """Return the bytes of the activities and votes; patches and codes are few at a time."""
+        return (30 + 22 * n_frames) * tile.pixels
+
+    def _pursuit(self) -> Pursuit:
+        return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+
+
+def check_dictionary(
+    method: str, dictionary: object, *, of_focus_maps: bool = False, coupled: bool = False
+) -> None:
+    """Raise if a value is not a dictionary of the kind that the method needs."""
+    if not isinstance(dictionary, CoupledDictionary):
+        raise InputError(
+            f"`dictionary` must be a CoupledDictionary, got {dictionary!r}.",
+            setting="dictionary",
+            got=repr(dictionary),
+        )
+    needed = ""
+    if dictionary.of_focus_maps != of_focus_maps:
+        needed = "learned from focus maps" if of_focus_maps else "learned from images, not from focus maps"
+    elif coupled and dictionary.n_levels < 2:
+        needed = "with two or more levels"
+    if needed:
+        raise InputError(
+            f"The method {method} needs a dictionary {needed}.",
+            setting="dictionary",
+            got=str(dictionary),
+            needed=needed,
+        )

@@ -1,7 +1,7 @@
 """The paper's method: coupled sparse representation with a weighted maximum of l1 norms.
 
 F. G. Veshki and S. A. Vorobyov, "Multi-Focus Image Fusion using Sparse Representation and Coupled Dictionary
-Learning", Algorithm 1. Step numbers in the comments are those of the algorithm.
+Learning", Algorithm 1. Comments refer to the algorithm's step numbers.
 """
 
 from collections.abc import Collection
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from panfocus._checks import one_of, real_number
 from panfocus._intensity import FloatArray, IntArray
-from panfocus.decide import level_weights, weighted_activity
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._patchwise import fuse_by_votes, in_blocks
-from panfocus.methods._sparse import SparseMethod, check_dictionary
+from panfocus.errors import InputError
+from panfocus.methods._patchwise import SparseMethod, check_dictionary, fuse_by_votes, in_blocks
 from panfocus.methods._tile import Tile
 from panfocus.result import FusionResult
 
@@ -26,21 +25,27 @@ Contrast = Literal["restored", "normalised"]
 
 @dataclass(frozen=True, kw_only=True)
 class Coupled(SparseMethod):
-    """Choose per patch the frame whose sparse code over [D_F, D_B] is most active, Eq. (7)."""
+    """The paper's sparse coding over focused and blurred atoms, Eq. (7); slow, and weak under noise."""
 
     dictionary: CoupledDictionary = field(
         default_factory=CoupledDictionary.default,
-        metadata={"help": "coupled dictionary, which also sets the patch size; the shipped one by default"},
+        metadata={
+            "help": "Coupled dictionary: a .npz file or the name of a shipped one. It sets the patch size. "
+            "Default: levels2."
+        },
     )
     w: float = field(
         default=0.55,
-        metadata={"help": "weight of the focused atoms, 0.5 <= w < 1; the blurred ones weigh 1 - w"},
+        metadata={
+            "help": "Weight of the focused atoms, from 0.5 to below 1; blurred atoms weigh 1 - w. "
+            "Larger values count fine detail more. Default: 0.55."
+        },
     )
     contrast: Contrast = field(
         default="restored",
         metadata={
-            "help": "restored: activity of the patch as it is, the reading that gives the paper's tables; "
-            "normalised: of the patch scaled to norm one, Algorithm 1 to the letter"
+            "help": "restored (default): compare patches at their real contrast, as in the paper's tables. "
+            "normalised: scale each patch to norm 1 first, as Algorithm 1 is written."
         },
     )
 
@@ -74,12 +79,27 @@ class Coupled(SparseMethod):
 
 
 def patch_activity(l1: FloatArray, energies: FloatArray, *, w: float, contrast: Contrast) -> FloatArray:
-    """Activity (n,) of patches by the l1 norms of their codes on each level (n_levels, n), Eq. (7).
+    """Return the activity (n,) of patches from the l1 norms of their codes (n_levels, n), Eq. (7).
 
-    Normalised is that of the patches scaled to norm one; a flat patch, which has no direction, is not active.
+    With contrast "normalised", patches are scaled to norm 1; the activity of a flat patch is then 0.
     """
     activity = weighted_activity(l1, level_weights(w, len(l1)))
     if contrast == "restored":
         return activity
     norms = np.sqrt(energies)
     return np.divide(activity, norms, out=np.zeros(len(norms)), where=norms > 0).astype(np.float32)
+
+
+def level_weights(w: float, n_levels: int) -> FloatArray:
+    """Return the weights of the levels: w and 1 - w in Eq. (7); more levels in equal steps between them."""
+    if not 0.5 <= w < 1:
+        raise InputError(f"`w` must be at least 0.5 and below 1, got {w}.", setting="w", got=w)
+    return np.linspace(w, 1 - w, n_levels, dtype=np.float32)
+
+
+def weighted_activity(l1: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted sum (n,) of the l1 norms on each level (n_levels, n): Eq. (7)."""
+    activity: FloatArray = weights[0] * l1[0]
+    for weight, norm in zip(weights[1:], l1[1:], strict=True):  # in one fixed order for any n
+        activity += weight * norm
+    return activity

@@ -1,4 +1,4 @@
-"""Dense SIFT: the frame with more gradient in a sliding window, and a closer look where windows disagree.
+"""Dense SIFT: choose the frame with the largest gradient activity in sliding windows, then refine.
 
 Y. Liu, S. Liu, Z. Wang, "Multi-focus image fusion with dense SIFT", Information Fusion 23 (2015) 139-155.
 """
@@ -13,63 +13,69 @@ from numpy.typing import NDArray
 from panfocus._checks import one_of, whole_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
-from panfocus.decide import majority, vote_shares, without_small_regions
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
+from panfocus.decide.labels import label_dtype, majority, remove_small_regions, vote_shares
 from panfocus.decide.patches import spread_each
 from panfocus.errors import InputError
 from panfocus.methods import _dense_sift
+from panfocus.methods._method import FusionMethod
 from panfocus.methods._patchwise import patch_grid
 from panfocus.methods._tile import Tile, cover
 from panfocus.result import FusionResult
 
 Refinement = Literal["matching", "sharpness", "none"]
 
-MAX_CELL = 64  # descriptors are then 256 pixels wide: focus in details is long lost in that
+MAX_CELL = 64  # px: descriptors are then 256 px wide, too wide to tell focus
 UNDECIDED = -1
-BLOCK = 256  # side in pixels of what is refined at a time
-SHARPNESS_RADIUS = 3  # of the square whose squared differences tell how sharp its centre is
-SEARCH_RADIUS = 3  # how far off, in rows and columns, another frame may show the same thing
+BLOCK = 256  # px: side of the blocks that are refined in parallel
+SHARPNESS_RADIUS = 3  # px: radius of the square whose squared differences measure sharpness
+SEARCH_RADIUS = 3  # px: largest displacement between frames, in rows and columns
 
 
 class View(NamedTuple):
-    """What decides between frames: how sharp each place is, and where to find what the other shows."""
+    """Sharpness of a frame at each pixel, and its descriptors for matching."""
 
     sharpness: FloatArray
     searchable: _dense_sift.Searchable | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class DSIFT:
-    """Give a pixel to the frame whose dense SIFT activity is the largest in all windows over it.
+class DSIFT(FusionMethod):
+    """Dense SIFT activity with matching at borders; keeps highlights, and tolerates small misalignment.
 
-    A pixel that is not decided so goes to the sharper of the two frames most active there, or to both. Frames
-    that tie are averaged: their order does not matter.
+    A pixel goes to the frame that wins all windows over it, or else to the sharper of the two most active
+    frames. Tied frames are averaged, so that their order does not matter.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels",)
-    uses_all_threads: ClassVar[bool] = False
 
     cell: int = field(
         default=6,
         metadata={
-            "help": "side in pixels of a descriptor's 4 x 4 cells; larger decides by wider surroundings"
+            "help": "Side in pixels of the 4 x 4 cells of a descriptor, 1 to 64; larger decides by a wider "
+            "area. Default: 6."
         },
     )
     window: int = field(
         default=8,
-        metadata={"help": "side in pixels of the sliding window; larger leaves more pixels undecided"},
+        metadata={
+            "help": "Side of the sliding window in pixels; larger leaves more pixels to the refinement. "
+            "Default: 8."
+        },
     )
     refinement: Refinement = field(
         default="matching",
         metadata={
-            "help": "matching: clean the regions, settle the rest by sharpness at matching places; "
-            "sharpness: the same at the pixel alone; none: mean of the frames by the windows they win"
+            "help": "matching (default): remove small regions, decide open pixels by sharpness at matching "
+            "places. sharpness: the same without matching. none: average the frames by the windows they win."
         },
     )
     min_region: int = field(
         default=3600,
-        metadata={"help": "pixels of the smallest region, and of the smallest hole, that refinement leaves"},
+        metadata={
+            "help": "Area in pixels below which refinement removes regions and fills holes. Default: 3600."
+        },
     )
 
     def __post_init__(self) -> None:
@@ -80,7 +86,7 @@ class DSIFT:
 
     @property
     def halo(self) -> int | None:
-        """What all windows over a pixel see; with refinement a region may go through the whole image."""
+        """Reach of all windows over a pixel; None with refinement, as a region may span the image."""
         return self._reach if self.refinement == "none" else None
 
     @property
@@ -88,16 +94,19 @@ class DSIFT:
         return self.window - 1 + _dense_sift.reach(self.cell)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Activities and votes of every frame; with refinement these are of a block, and a whole decision."""
+        """Return the bytes of the activities and votes; with refinement they cover a block at a time."""
         per_pixel = 10 + 28 * n_frames if self.refinement == "none" else 25 + 4 * n_frames
         return per_pixel * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
-        """Fuse a tile; with refinement, a whole image."""
+        """Fuse a tile; with refinement, the whole image."""
         if self.window > min(tile.shape):
             raise InputError(
-                f"window {self.window}: windows of {self.window} x {self.window} pixels do not fit into "
-                f"an image side of {min(tile.shape)} pixels"
+                f"`window` must be at most the shorter side of the image, {min(tile.shape)} pixels, "
+                f"got {self.window}.",
+                setting="window",
+                got=self.window,
+                limit=min(tile.shape),
             )
         if self.refinement == "none":
             votes = self._votes(self._activities(frames), tile)
@@ -108,9 +117,9 @@ class DSIFT:
         decide = partial(self._decide, frames)
         for block, part in zip(blocks, map_blocks(decide, blocks), strict=True):
             decided[block.inner], contenders[:, *block.inner] = part
-        decided = _cleaned(decided, len(frames), self.min_region)
+        decided = _clean(decided, len(frames), self.min_region)
         image = np.empty(frames.shape[1:], frames.dtype)
-        labels = np.empty(tile.shape, np.uint8 if len(frames) <= 256 else np.uint16)
+        labels = np.empty(tile.shape, label_dtype(len(frames)))
         settle = partial(self._settle, frames, decided, contenders)
         for block, (part_image, part_labels) in zip(blocks, map_blocks(settle, blocks), strict=True):
             image[block.inner], labels[block.inner] = part_image, part_labels
@@ -120,22 +129,22 @@ class DSIFT:
         return np.stack([_dense_sift.activity(to_gray(frame), self.cell) for frame in frames])
 
     def _votes(self, activities: FloatArray, tile: Tile) -> IntArray:
-        """Add up for each frame (n, h, w) its shares of the votes of the windows over a pixel of the tile."""
+        """Return the votes (n, h, w) of the windows over each pixel of the tile's inner part."""
         rows, cols = patch_grid(tile, self.window, 1)
         sums = np.stack([window_sums(activity, self.window, self.window) for activity in activities])
         return spread_each(vote_shares(sums), activities.shape[1:], rows, cols, self.window)[:, *tile.core]
 
     def _decide(self, frames: NDArray[Any], block: Tile) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Return the frame that alone wins all windows over a pixel, and who contends for it otherwise."""
+        """Return the frame that wins all windows over a pixel, or UNDECIDED, and the contending frames."""
         activities = self._activities(frames[:, *block.outer])
         votes = self._votes(activities, block)
-        alone = votes.sum(axis=0) == votes.max(axis=0)
-        return np.where(alone, votes.argmax(axis=0), UNDECIDED), _contenders(activities[:, *block.core])
+        unanimous = votes.sum(axis=0) == votes.max(axis=0)
+        return np.where(unanimous, votes.argmax(axis=0), UNDECIDED), _contenders(activities[:, *block.core])
 
     def _settle(
         self, frames: NDArray[Any], decided: IntArray, contenders: NDArray[np.bool_], block: Tile
     ) -> tuple[NDArray[Any], IntArray]:
-        """Return picture and labels of a block; undecided pixels go to the sharper of two contenders."""
+        """Return image and labels of a block; undecided pixels go to the sharper of two contenders."""
         votes = np.stack([decided[block.inner] == k for k in range(len(frames))]).astype(np.uint8)
         rows, cols = np.nonzero(decided[block.inner] == UNDECIDED)
         votes[:, rows, cols] = contenders[:, *block.inner][:, rows, cols]
@@ -149,7 +158,7 @@ class DSIFT:
         return by_votes(frames[:, *block.inner], votes), majority(votes)[0]
 
     def _leads(self, frames: NDArray[Any], rows: IntArray, cols: IntArray, pairs: IntArray) -> IntArray:
-        """Compare the two frames of each pixel's pair: 1 where the first leads, -1 the second, 0 if none."""
+        """Compare the two frames of each pair: 1 where the first is sharper, -1 the second, 0 if neither."""
         reach = SEARCH_RADIUS + max(_dense_sift.reach(self.cell), SHARPNESS_RADIUS)
         top, left = max(0, rows.min() - reach), max(0, cols.min() - reach)
         box = slice(top, rows.max() + reach + 1), slice(left, cols.max() + reach + 1)
@@ -168,7 +177,7 @@ class DSIFT:
 
 
 def _contenders(activities: FloatArray) -> NDArray[np.bool_]:
-    """Mark the two most active frames (n, h, w); only those of the first place if more share the second."""
+    """Mark the two most active frames (n, h, w); if more than two tie for them, only the most active."""
     second, first = np.partition(activities, -2, axis=0)[-2:]
     two = activities >= second
     marked: NDArray[np.bool_] = np.where(two.sum(axis=0) > 2, activities == first, two)
@@ -178,8 +187,8 @@ def _contenders(activities: FloatArray) -> NDArray[np.bool_]:
 def _lead(a: View, b: View, places: _dense_sift.Places) -> IntArray:
     """Compare two frames: 1 where the first is sharper, -1 the second, 0 if neither is.
 
-    What one frame shows at a pixel the other may show beside it. So both are looked up: who leads must be
-    sharper in what the one frame shows at the pixel, and in what the other shows there.
+    The frames may be displaced. The sharper frame must win twice: at the pixel's content in the first frame,
+    and at its content in the second.
     """
     in_a, in_b = places, places
     if a.searchable and b.searchable:
@@ -190,19 +199,19 @@ def _lead(a: View, b: View, places: _dense_sift.Places) -> IntArray:
     return np.where(by_a == by_b, by_a, 0).astype(np.int8)
 
 
-def _cleaned(decided: IntArray, n_frames: int, min_region: int) -> IntArray:
+def _clean(decided: IntArray, n_frames: int, min_region: int) -> IntArray:
     """Remove small regions and fill small holes.
 
-    A hole holds no region of another frame, which would have been smaller still: no two claim a pixel.
+    No two frames claim a pixel: a region inside a small hole would have been removed before.
     """
     cleaned = np.full_like(decided, UNDECIDED)
     for k in range(n_frames):
-        cleaned[without_small_regions(decided == k, min_region)] = k
+        cleaned[remove_small_regions(decided == k, min_region)] = k
     return cleaned
 
 
 def local_sharpness(gray: FloatArray) -> FloatArray:
-    """Sum of squared differences of neighbours in the square around each pixel: its spatial frequency."""
+    """Return the sum of squared differences of neighbours in the square around each pixel."""
     side = 2 * SHARPNESS_RADIUS + 1
     extended = np.pad(gray, SHARPNESS_RADIUS, "symmetric")
     down, across = np.diff(extended, axis=0) ** 2, np.diff(extended, axis=1) ** 2
@@ -210,7 +219,7 @@ def local_sharpness(gray: FloatArray) -> FloatArray:
 
 
 def window_sums(plane: FloatArray, height: int, width: int) -> FloatArray:
-    """Sum over every window that fits, each in the same order, wherever it lies."""
+    """Return the sum over every window, each in the same order, so that tiling changes no bit."""
     n_rows, n_cols = plane.shape[0] - height + 1, plane.shape[1] - width + 1
     down = plane[:n_rows].copy()
     for i in range(1, height):

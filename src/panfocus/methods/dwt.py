@@ -1,13 +1,13 @@
-"""Discrete wavelet transform: fuse the frames' coefficients, transform back.
+"""Discrete wavelet transform: fuse the coefficients of the frames and transform back.
 
-The classical rule takes the mean of the approximations and, of the details, the coefficient of largest size.
-The rule `window` is that of H. Li, B. S. Manjunath, S. K. Mitra, "Multisensor image fusion using the wavelet
-transform", Graphical Models and Image Processing 57 (1995) 235-245: the largest size in a window, then a
-majority vote of neighbours.
+The classical rule averages the approximations and takes the detail coefficient of largest magnitude. The rule
+`window` follows H. Li, B. S. Manjunath, S. K. Mitra, "Multisensor image fusion using the wavelet transform",
+Graphical Models and Image Processing 57 (1995) 235-245: the largest magnitude in a window, then a majority
+vote of neighbours.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pywt
@@ -19,6 +19,7 @@ from panfocus._intensity import FloatArray, IntensityScale
 from panfocus.decide.compose import sum_in_any_order
 from panfocus.decide.gray import to_gray
 from panfocus.errors import InputError
+from panfocus.methods._method import FusionMethod
 from panfocus.methods._tile import Tile
 from panfocus.result import FusionResult
 
@@ -26,33 +27,47 @@ Rule = Literal["mean", "choose-max", "window"]
 Bands = list[FloatArray]  # approximation, then horizontal, vertical, diagonal details from coarse to fine
 
 WINDOW = np.ones((3, 3), np.uint8)
-MAX_LEVELS = 16  # one coefficient then stands for 65,536 pixels a side
-WINDOW_REACH = 2  # coefficients to each side: one for the largest size, one more for the neighbours' votes
-RULE_HELP = "mean; choose-max: largest size; window: largest size in 3 x 3, then majority of 3 x 3"
+MAX_LEVELS = 16  # one coefficient then covers 65,536 x 65,536 pixels
+WINDOW_REACH = 2  # coefficients to each side: one for the maximum filter, one for the vote
+RULE_HELP = (
+    "mean: average the frames; choose-max: take the largest magnitude; window: largest magnitude in 3 x 3, "
+    "then a majority vote of 3 x 3."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DWT:
-    """Fuse wavelet coefficients. What is chosen on the grey plane is taken from every channel."""
+class DWT(FusionMethod):
+    """Wavelet fusion; a fast classical baseline, with halos at depth edges and without label map.
 
-    maps: ClassVar[tuple[str, ...]] = ()
-    uses_all_threads: ClassVar[bool] = False
+    Coefficients are chosen on the grey plane and applied to every channel.
+    """
 
     wavelet: str = field(
         default="db1",
-        metadata={"help": "a discrete wavelet by PyWavelets' name; db1 (Haar) is the paper's"},
+        metadata={"help": "Name of a discrete wavelet of PyWavelets, such as sym4. Default: db1 (Haar)."},
     )
     levels: int = field(
         default=3,
-        metadata={"help": "how often the picture is halved; more levels choose coarser structures too"},
+        metadata={
+            "help": "Number of decomposition levels, 1 to 16; more levels also select coarse structures. "
+            "Default: 3."
+        },
     )
-    details: Rule = field(default="choose-max", metadata={"help": f"rule for the details: {RULE_HELP}"})
-    approximation: Rule = field(default="mean", metadata={"help": "rule for what is left of the picture"})
+    details: Rule = field(
+        default="choose-max",
+        metadata={"help": f"Rule for the detail coefficients. {RULE_HELP} Default: choose-max."},
+    )
+    approximation: Rule = field(
+        default="mean",
+        metadata={"help": f"Rule for the coarsest approximation. {RULE_HELP} Default: mean."},
+    )
 
     def __post_init__(self) -> None:
         if self.wavelet not in pywt.wavelist(kind="discrete"):
             raise InputError(
-                f"wavelet must be a discrete one of PyWavelets (db1, sym4, ...), got {self.wavelet!r}"
+                f"`wavelet` must be a discrete wavelet of PyWavelets (db1, sym4, ...), got {self.wavelet!r}.",
+                setting="wavelet",
+                got=self.wavelet,
             )
         whole_number("levels", self.levels, at_least=1, at_most=MAX_LEVELS)
         for name in ("details", "approximation"):
@@ -60,7 +75,7 @@ class DWT:
 
     @property
     def halo(self) -> int:
-        """Reach of the coefficients that make up a block of pixels, and the rest of that block."""
+        """Reach of the coefficients of a block of pixels, plus the rest of that block."""
         return self._reach + self._block - 1
 
     @property
@@ -69,11 +84,10 @@ class DWT:
 
     @property
     def _reach(self) -> int:
-        """Pixels beyond a block of 2^levels that decide what is in it.
+        """Number of pixels beyond a block of 2^levels pixels that its result depends on.
 
-        A coefficient is made from its pair of samples and f - 2 more before it, for a filter of length f, and
-        goes into as many before its pair. Over all levels, each twice as wide as the one before, that is less
-        than f - 2 blocks to either side. The two taps of db1 do not leave the pair.
+        With a filter of length f, a coefficient depends on its pair of samples and f - 2 before it, and
+        affects as many. Summed over all levels, this is less than f - 2 blocks to either side (0 for db1).
         """
         blocks = int(pywt.Wavelet(self.wavelet).dec_len) - 2
         if "window" in (self.details, self.approximation):
@@ -81,12 +95,12 @@ class DWT:
         return blocks * self._block
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Coefficients of every frame, for grey and for each channel, and what merging them takes."""
+        """Return the bytes of the coefficients of every frame, grey and each channel, and of merging them."""
         planes = 1 if n_channels == 1 else 1 + n_channels
         return (14 + 7 * n_frames) * planes * tile.pixels
 
     def fuse(self, frames: NDArray[Any], tile: Tile) -> FusionResult:
-        """Fuse a tile, on the part around it that begins and ends with a block of the whole image."""
+        """Fuse a tile, extended to whole blocks of the image."""
         (rows, top), (cols, left) = (
             self._whole_blocks(inner, outer, length)
             for inner, outer, length in zip(tile.inner, tile.outer, tile.shape, strict=True)
@@ -105,7 +119,7 @@ class DWT:
         return FusionResult(np.ascontiguousarray(np.moveaxis(image, 0, -1)) if frames.ndim == 4 else image[0])
 
     def _whole_blocks(self, inner: slice, outer: slice, length: int) -> tuple[slice, int]:
-        """Return the part of `outer`, counted from its start, to transform, and where `inner` lies in it."""
+        """Return the part of `outer` to transform, relative to it, and the offset of `inner` in that part."""
         start = max(0, (inner.start - self._reach) // self._block * self._block)
         stop = min(length, -(-(inner.stop + self._reach) // self._block) * self._block)
         return slice(start - outer.start, stop - outer.start), inner.start - start
@@ -127,7 +141,7 @@ class DWT:
 
 
 def _planes(frame: NDArray[Any]) -> FloatArray:
-    """Grey, to choose by, then the channels: (1 + c, h, w); of a grey frame the one plane it has."""
+    """Return the grey plane and the channels (1 + c, h, w), or the only plane of a grey frame (1, h, w)."""
     gray = to_gray(frame)[None]
     if frame.ndim == 2:
         return gray
@@ -135,10 +149,10 @@ def _planes(frame: NDArray[Any]) -> FloatArray:
 
 
 def _merge(bands: Bands, rule: Rule, n_channels: int) -> FloatArray:
-    """Fuse one band of all frames, each (planes, h, w) with grey first, to that of the channels.
+    """Fuse one band of all frames (planes, h, w), with the grey plane first; return the fused channels.
 
-    A coefficient is that of the frame that scores best, in all channels. Frames that tie, with the rule
-    `mean` all of them, are averaged: so their order does not matter.
+    Coefficients come from the frame with the best score, in all channels. Tied frames are averaged, so that
+    their order does not matter; with the rule `mean` all frames tie.
     """
     channels = np.stack([band[-n_channels:] for band in bands])
     scores = np.stack(_scores([band[0] for band in bands], rule))
@@ -148,14 +162,14 @@ def _merge(bands: Bands, rule: Rule, n_channels: int) -> FloatArray:
 
 
 def _scores(bands: Bands, rule: Rule) -> list[NDArray[Any]]:
-    """Return what the frames are judged by at each place of a band of their grey planes."""
+    """Return the scores of the frames at each position of a band of their grey planes."""
     if rule == "mean":
         return [np.zeros(band.shape, np.uint8) for band in bands]
-    sizes = [np.abs(band) for band in bands]
-    return sizes if rule == "choose-max" else _votes([maximum_filter(size, 3) for size in sizes])
+    magnitudes = [np.abs(band) for band in bands]
+    return magnitudes if rule == "choose-max" else _votes([maximum_filter(band, 3) for band in magnitudes])
 
 
 def _votes(activities: list[FloatArray]) -> list[NDArray[np.uint8]]:
-    """Count, for each frame and place, the neighbours where no frame is more active."""
+    """Count for each frame the neighbours of each position where no other frame is more active."""
     largest = np.max(activities, axis=0)
     return [correlate((activity == largest).astype(np.uint8), WINDOW) for activity in activities]

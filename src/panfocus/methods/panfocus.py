@@ -1,6 +1,7 @@
-"""The house method: frames explain each other, places know their depth, and what is never sharp is said.
+"""The default method: re-blur test with per-pixel depth and an out-of-focus mask.
 
-docs/panfocus-method.md has the model, its equations and the reason of every constant.
+The label of a pixel is decided in `_decide`. docs/panfocus-method.md has the model, the equations and the
+reason for every constant.
 """
 
 import math
@@ -17,13 +18,16 @@ from panfocus._checks import one_of, real_number
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus._threads import for_all, map_blocks, thread_count
-from panfocus.decide import depth_between, log_odds, log_odds_reach, most_probable, noise_level, probabilities
 from panfocus.decide.compose import as_votes, by_labels, by_votes
+from panfocus.decide.depth import interpolate_depth
 from panfocus.decide.gray import to_gray
+from panfocus.decide.labels import label_dtype, most_probable, probabilities
+from panfocus.decide.reblur import estimate_noise, log_odds, log_odds_reach
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.methods._never_in_focus import largest_scale, never_in_focus, never_in_focus_reach, own_scale
-from panfocus.methods._sparse import check_dictionary
+from panfocus.methods._method import FusionMethod
+from panfocus.methods._never_in_focus import find_scale, largest_scale, never_in_focus, never_in_focus_reach
+from panfocus.methods._patchwise import check_dictionary
 from panfocus.methods._tile import Tile, within
 from panfocus.result import FusionResult
 from panfocus.stack import Frames, colours, part_of, sampled_strips
@@ -32,89 +36,95 @@ Composition = Literal["blend", "labels"]
 Front = Literal["unknown", "first", "last"]
 Quality = Literal["exact", "high", "fast"]
 
-LEVELS = 255  # from dark to bright: the unit in which frames are compared
-DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values: a few extreme pixels do not set the scale
-LEAST_STEPS = 64  # from dark to bright, of whole-numbered frames: their rounding must not look like detail
-MOST_LEVELS = np.float32(1e6)  # far outside of what the percentiles leave; squares must not overflow
-LARGEST_NOISE = 25.0  # levels; a window for more would cover what it is to tell apart
+LEVELS = 255  # grey levels from dark to bright: the unit in which frames are compared
+DARK, BRIGHT = 0.1, 99.9  # percentiles of the grey values that set the range, so that outliers do not
+LEAST_STEPS = 64  # smallest range of integer frames, in their steps: rounding must not look like detail
+MOST_LEVELS = np.float32(1e6)  # clip float frames here: squares must not overflow
+LARGEST_NOISE = 25.0  # levels: the window for stronger noise would be wider than the details
 
-# Weights of the frames are their probabilities, averaged over hardly more than a pixel; a tenth of them over
-# more, so that no seam shows and a wrong border costs less.
+# Weights of the frames are their probabilities, smoothed over about a pixel (SEAM). A tenth of the weight is
+# smoothed more (WIDE_SEAM), which hides seams and limits the error at wrong borders.
 SEAM, WIDE_SEAM, WIDE_SHARE = gaussian(0.5), gaussian(5.0, cut=2), np.float32(0.1)
 
-# Evidence is gathered over windows of these standard deviations, in pixels, together. The narrow one follows
-# the borders of things, the wider ones decide for places that have too little to show; they are made of the
-# narrow one, in steps.
+# Regional evidence is the sum over three windows, with these standard deviations in pixels. The narrow one
+# follows the borders of objects, the wider ones decide where there is little detail. The wider ones are
+# applied to the result of the narrow one, and skip pixels.
 NARROW, WIDER, WIDEST = 3.0, 8.0, 20.0
 GATHER = gaussian(NARROW, cut=2)
 GATHER_MORE = gaussian(float(np.sqrt(WIDER**2 - NARROW**2)), cut=2, step=3)
 GATHER_MOST = gaussian(float(np.sqrt(WIDEST**2 - NARROW**2)), cut=2, step=6)
-MOST_LOG_ODDS = np.float32(8.0)  # that a single pixel may bring in: a vote among many, not a veto
-# And labels agree with those around them: log odds that unanimous surroundings are worth, and their width.
+MOST_LOG_ODDS = np.float32(8.0)  # limit for a single pixel, so that none outweighs its neighbours
+# Coupling of labels with their surroundings: log odds of a unanimous neighbourhood, and its window.
 COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
-# By how much log odds of the surroundings exceed those by which labels turn out to be right: all three
-# windows see the same evidence.
-COUNTED = np.float32(3.0)
+# Regional log odds are divided by this for the confidence: the three windows share their evidence.
+OVERCOUNT = np.float32(3.0)
 
-# Log odds with which a place at the first or the last frame would lose sharpness beyond it: clear, but less
-# than most places have between frames, so that depth stays at the end unless the next frame is as sharp.
+# Log odds assumed outside the stack, for depth at the first and last frame. Smaller than most log odds
+# between frames, so that depth stays at the end unless the next frame is as sharp.
 BEYOND = 3.0
-# Labels take all of it; a pixel of the picture, which follows finer things, takes this share of the narrow
-# and the wider window, so that it is not left to chance where its own odds say little; and more in doubt.
+# Labels use all regional evidence. The image follows finer details: its log odds take this share of the
+# narrow and wider windows, and more where the pixel itself is in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
-# Of more than two frames, a pixel in graver doubt than this, in 255ths, chooses only among those that its
-# surroundings consider: which of two bad explanations is the better one is chance, and it may be one of a
-# frame of quite another depth. What two windows gather is at most 2 MOST_LOG_ODDS: it is kept in bytes.
-GRAVE_DOUBT, NEAR_STEP = 51, 2 * MOST_LOG_ODDS / np.float32(127)
-# Where the front is known, a place beside it leans to the front's frame by so many log odds; how near that
-# is, by this width.
+# With more than two frames, a pixel in high doubt (in 255ths) chooses only among frames that are likely in
+# its surroundings. The sum of two windows, at most 2 MOST_LOG_ODDS, is stored in bytes, in NEAR_STEPs.
+HIGH_DOUBT, NEAR_STEP = 51, 2 * MOST_LOG_ODDS / np.float32(127)
+# If the front frame is known: log odds added in its favour next to foreground objects, and the window.
 LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
 
-# What a thread works on at once: a block of frames with its halo, or rows of maps with so many values.
+# Work of one thread: a block of frames with its halo, or a band of rows of the maps.
 BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
-BLOCK_PIXELS = 1_000_000  # of a block with its halo, at most
-USUAL_NOISE = 1.0  # levels
+BLOCK_PIXELS = 1_000_000  # largest block with its halo
+USUAL_NOISE = 1.0  # levels: assumed in plans
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanFocus:
-    """Weigh each frame by the probability that it is the sharpest here, from frames that explain each other.
+class PanFocus(FusionMethod):
+    """Re-blur test with per-pixel depth and an out-of-focus mask (default).
 
-    Labels are the frames that are sharpest in the surroundings as a whole; confidence is how probable it is
-    that they are right, depth where the odds between frames change sign. Neighbours in the stack must be
-    neighbours in depth.
+    Each frame is weighted by the probability that it is the sharpest at a pixel. Labels use the evidence of
+    a larger area; confidence is the probability that they are right. Frames must be in the order of depth.
+    `survey` measures range and noise of the whole frames; the method that it returns can fuse tiles.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence", "depth", "never_in_focus")
     layers: ClassVar[tuple[str, ...]] = ("votes", "log_odds")
-    halo: ClassVar[None] = None  # range and noise are those of the whole frames; see `survey`
     uses_all_threads: ClassVar[bool] = True
     survey_bytes: ClassVar[int] = 8
 
     composition: Composition = field(
         default="blend",
-        metadata={"help": "blend: mean of the frames by their probabilities; labels: one frame per pixel"},
+        metadata={
+            "help": "blend (default): average the frames, weighted by probability. labels: copy each pixel "
+            "from one frame."
+        },
     )
     quality: Quality = field(
         default="high",
         metadata={
-            "help": "exact: patches overlap by half where it is told what is never in focus; high: hardly; "
-            "fast: and frames are compared in grey"
+            "help": "exact: finest out-of-focus map. high (default): nearly the same, faster. fast: ignores "
+            "colour."
         },
     )
     front: Front = field(
         default="unknown",
         metadata={
-            "help": "the frame focused nearest, first or last: beside what is in front, it is preferred"
+            "help": "Frame focused nearest to the camera: first, last or unknown (default). If known, it is "
+            "preferred next to foreground objects."
         },
     )
     noise: float = field(
         default=0.0,
-        metadata={"help": "deviation of the noise, in 255ths of the frames' range; 0: it is measured"},
+        metadata={
+            "help": "Noise level (standard deviation) on a 0 to 255 scale, at most 25. "
+            "Default: 0, estimated from the frames."
+        },
     )
     dictionary: CoupledDictionary = field(
         default_factory=CoupledDictionary.default,
-        metadata={"help": "coupled dictionary that tells what is never in focus; the shipped one by default"},
+        metadata={
+            "help": "Coupled dictionary that finds out-of-focus areas: a .npz file or the name of a shipped "
+            "one. Default: levels2."
+        },
     )
 
     def __post_init__(self) -> None:
@@ -123,101 +133,106 @@ class PanFocus:
         one_of("front", self.front, get_args(Front))
         real_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
-            raise InputError(f"noise must be from 0 to {LARGEST_NOISE:g} levels, got {self.noise}")
+            raise InputError(
+                f"`noise` must be from 0 to {LARGEST_NOISE:g}, got {self.noise}.",
+                setting="noise",
+                got=self.noise,
+                limit=LARGEST_NOISE,
+            )
         check_dictionary("panfocus", self.dictionary, coupled=True)
 
     @property
     def patch_stride(self) -> int:
-        """Pixels from patch to patch where it is told what is never in focus."""
+        """Distance in pixels between the patches of the out-of-focus test."""
         size = self.dictionary.patch_size
-        # Nearly a patch, but not a whole one: in JPEG files all would lie on blocks, with no border inside.
+        # Not a whole patch: patches of 8 pixels would all align with the blocks of JPEG files.
         return max(1, size // 2 if self.quality == "exact" else size - 1)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Those of a tile, for most frames."""
+        """Return the bytes for a tile of typical frames."""
         usual, _ = self.foreseen(tile.shape)
         return usual.working_bytes(n_frames, n_channels, tile)
 
     def foreseen(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
-        """Return what `survey` does for most frames (h, w), and for the noisiest and softest."""
+        """Return the results of `survey` for typical frames (h, w), and for the noisiest and softest."""
         usual = _Surveyed(self, dark=0.0, span=1.0, noise=self.noise or USUAL_NOISE, scale=1)
         worst = replace(usual, noise=self.noise or LARGEST_NOISE, scale=largest_scale(shape, self.dictionary))
         return usual, worst
 
     def survey(self, frames: Frames) -> "_Surveyed":
-        """Measure the whole frames; what is returned can fuse them in tiles."""
-        measured = map_blocks(partial(_measured, frames), range(len(frames)))
+        """Measure the whole frames; return a method that can fuse them in tiles."""
+        measured = map_blocks(partial(_measure_frame, frames), range(len(frames)))
         limits, noises = zip(*measured, strict=True)
         dark, bright = float(np.min(limits)), float(np.max(limits))
         span = max(bright - dark, IntensityScale.of(frames.dtype).step * LEAST_STEPS) or 1.0
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
-        scale = own_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
+        scale = find_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
         return _Surveyed(self, dark, float(span), noise, scale)
 
     def surveyed(self, measured: dict[str, Any]) -> "_Surveyed":
-        """Return what `survey` returned when it measured this."""
+        """Return the method that `survey` returned with these measurements."""
         return _Surveyed(self, **measured)
 
     def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
-        """Fuse a whole image."""
+        """Fuse the whole image."""
         return self.survey(frames).fuse(frames, tile, layers)
 
 
 @dataclass(frozen=True)
-class _Surveyed:
-    """The method, with what it must know of the whole frames: their range, in unit range, noise and scale."""
+class _Surveyed(FusionMethod):
+    """The method with the measurements of the whole frames."""
 
     maps: ClassVar[tuple[str, ...]] = PanFocus.maps
     layers: ClassVar[tuple[str, ...]] = PanFocus.layers
     uses_all_threads: ClassVar[bool] = PanFocus.uses_all_threads
 
     settings: PanFocus
-    dark: float
-    span: float
-    noise: float  # in levels
-    scale: int  # by which frames must be reduced for their sharpest places to look sharp
+    dark: float  # unit range
+    span: float  # from dark to bright, unit range
+    noise: float  # levels
+    scale: int  # factor by which frames must be reduced for their sharpest areas to look sharp
 
     @property
     def measured(self) -> dict[str, Any]:
-        """What it knows, as plain numbers."""
+        """The measurements, as plain numbers."""
         return {"dark": self.dark, "span": self.span, "noise": self.noise, "scale": self.scale}
 
     @property
     def halo(self) -> int:
-        """Pixels around one that its label depends on, or the verdict on the picture around it."""
+        """Reach of the label and of the out-of-focus test, in pixels."""
         surroundings = self._odds_reach + reach(GATHER_MOST)
         pixels = self._odds_reach + reach(GATHER_MORE)
         if self.settings.front != "unknown":
             pixels = surroundings + reach(BESIDE)
-        picture = pixels + max(reach(SEAM), reach(WIDE_SEAM))
-        verdict = picture + never_in_focus_reach(
+        image = pixels + max(reach(SEAM), reach(WIDE_SEAM))
+        mask = image + never_in_focus_reach(
             self.settings.dictionary.patch_size, self.settings.patch_stride, self.scale
         )
-        return max(verdict, surroundings + reach(SURROUNDINGS))
+        return max(mask, surroundings + reach(SURROUNDINGS))
 
     @property
     def _odds_reach(self) -> int:
-        """Pixels around one that decide on what it tells its surroundings."""
+        """Reach of the narrowest regional log odds, in pixels."""
         return log_odds_reach(self.noise) + reach(GATHER)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
-        """Odds of neighbours and probabilities of every frame; on each thread, a block of frames."""
+        """Return the bytes of log odds and probabilities, and of one block of frames per thread."""
         compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
-        with_their_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # of flat blocks
-        in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_their_halos)
+        with_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # for flat blocks
+        in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_halos)
         decided = tile.trimmed(self.halo - self._odds_reach).pixels
-        made_of_them = (36 + n_channels) * decided
-        return (4 + 9 * n_frames) * decided + max(in_blocks, made_of_them)
+        composing = (36 + n_channels) * decided
+        return (4 + 9 * n_frames) * decided + max(in_blocks, composing)
 
     def fuse(self, frames: Frames, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, on all threads."""
-        # Odds are found in less than the outer part, which has what they depend on.
+        # The part where log odds are known; the outer part is larger by their reach.
         around = tile.trimmed(self.halo - self._odds_reach)
         frames_around = part_of(frames, *within(tile.outer, around.outer))
         shape = frames_around.shape[:3]
         chances, of_surroundings = (np.empty((n, *shape[1:]), np.float32) for n in (shape[0], shape[0] - 1))
-        of_pixels = chances[1:]  # until they are probabilities
+        of_pixels = chances[1:]  # log odds share the memory of the probabilities
         self._gather_odds(frames, Tile(around.outer, tile.outer, tile.shape), of_pixels, of_surroundings)
         if self.settings.front != "unknown":
             _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
@@ -225,16 +240,16 @@ class _Surveyed:
         votes: IntArray | None = None
         if "votes" in layers:
             votes = np.empty((shape[0], *(span.stop - span.start for span in core)), np.uint16)
-        picture, unfocused = self._picture(frames_around, around, chances, votes)
-        labels, confidence, depth = _decided(of_surroundings, core[0], chances)
+        image, unfocused = self._compose(frames_around, around, chances, votes)
+        labels, confidence, depth = _decide(of_surroundings, core[0], chances)
         if self.settings.composition == "labels":
-            picture[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
+            image[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
             if votes is not None:
                 votes[...] = np.arange(len(votes))[:, None, None] == labels[:, core[1]]
         return FusionResult(
             votes=votes,
             log_odds=of_surroundings[:, *core].astype(np.float16) if "log_odds" in layers else None,
-            image=picture[core],
+            image=image[core],
             labels=labels[:, core[1]],
             confidence=confidence[:, core[1]],
             depth=depth[:, core[1]],
@@ -245,25 +260,25 @@ class _Surveyed:
     def _gather_odds(
         self, frames: Frames, tile: Tile, of_pixels: FloatArray, of_surroundings: FloatArray
     ) -> None:
-        """Find the log odds (n - 1, h, w), inside a tile, of each next frame against the one before."""
-        doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths: it is there to weigh with, roughly
-        narrow = of_surroundings  # first
+        """Compute the log odds (n - 1, h, w) of each frame against the one before it, inside a tile."""
+        doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths, accurate enough for a weight
+        narrow = of_surroundings  # shares memory until the wider windows are added
 
         def in_block(block: Tile) -> None:
             outer = within(tile.outer, block.outer)
             parts = (self._levels(frames[k, *outer]) for k in range(len(frames)))
             place = within(tile.inner, block.inner)
             for k, odds in enumerate(log_odds(parts, noise=self.noise)):
-                of_pixels[k][place] = odds.alone[block.core]
-                gathered = filtered(np.clip(odds.witness, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
+                of_pixels[k][place] = odds.single[block.core]
+                gathered = filtered(np.clip(odds.regional, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
                 narrow[k][place] = gathered[block.core]
                 doubt[k][place] = np.rint(255 * odds.doubt[block.core])
 
         for_all(in_block, _blocks(tile, self._odds_reach))
         several = len(frames) > 2
         if several:
-            grave = np.max(doubt, axis=0) > GRAVE_DOUBT
-            nears = doubt.view(np.int8)  # in its place, where it has been used
+            in_doubt = np.max(doubt, axis=0) > HIGH_DOUBT
+            nears = doubt.view(np.int8)  # overwrites the doubt after its use
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -278,18 +293,18 @@ class _Surveyed:
         if several:
 
             def restrain(rows: slice) -> None:
-                _restrain(of_pixels[:, rows], nears[:, rows], grave[rows])
+                _restrain(of_pixels[:, rows], nears[:, rows], in_doubt[rows])
 
             for_all(restrain, _bands(of_pixels.shape))
 
-    def _picture(
-        self, frames: Frames, tile: Tile, chances: FloatArray, kept_votes: IntArray | None
+    def _compose(
+        self, frames: Frames, tile: Tile, chances: FloatArray, inner_votes: IntArray | None
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Compose frames by log odds that lie in `chances[1:]`, and say where the picture is not in focus.
+        """Compose frames by the log odds in `chances[1:]`; return the image and its out-of-focus mask.
 
-        The votes of the tile's inner part are kept where there is room for them.
+        The votes of the tile's inner part are stored in `inner_votes`.
         """
-        picture = np.empty(frames.shape[1:], frames.dtype)
+        image = np.empty(frames.shape[1:], frames.dtype)
         gray = np.empty(frames.shape[1:3], np.float32)
         all_columns = slice(0, frames.shape[2])
 
@@ -297,11 +312,11 @@ class _Surveyed:
             probabilities(chances[1:, rows], out=chances[:, rows])
 
         def compose(rows: slice) -> None:
-            votes = as_votes(_softened(chances, rows))
-            picture[rows] = by_votes(frames[:, rows, all_columns], votes)
-            if kept_votes is not None:
-                _keep_inner(votes, rows, tile, kept_votes)
-            gray[rows] = (to_gray(picture[rows]) - self.dark) / self.span
+            votes = as_votes(_smooth_weights(chances, rows))
+            image[rows] = by_votes(frames[:, rows, all_columns], votes)
+            if inner_votes is not None:
+                _copy_inner(votes, rows, tile, inner_votes)
+            gray[rows] = (to_gray(image[rows]) - self.dark) / self.span
 
         for work in (normalise, compose):
             for_all(work, _bands(chances.shape))
@@ -314,38 +329,38 @@ class _Surveyed:
             noise=self.noise / LEVELS,
             scale=self.scale,
         )
-        return picture, unfocused
+        return image, unfocused
 
     def _levels(self, frame: NDArray[Any]) -> FloatArray:
-        """Colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
+        """Return the colours (c, h, w) of a frame (h, w) or (h, w, c) in levels, without alpha."""
         grey = self.settings.quality == "fast"
         planes = to_gray(frame)[None] if grey else np.moveaxis(colours(frame), 2, 0)
         scale = IntensityScale.of(planes.dtype)
         levels = np.empty(planes.shape, np.float32)
-        # First the difference, in double precision if frames have it: contrast may be small beside values.
+        # Subtract in the precision of the frames: contrast may be small compared to the values.
         working = np.float64 if planes.dtype == np.float64 else np.float32
         np.subtract(planes, self.dark * scale.white, out=levels, dtype=working, casting="same_kind")
         levels *= np.float32(LEVELS / (self.span * scale.white))
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
 
 
-def _decided(
+def _decide(
     of_surroundings: FloatArray, inside: slice, chances: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Labels, confidence and depth of rows inside, by log odds (n - 1, h, w).
+    """Return labels, confidence and depth of the rows `inside`, by log odds (n - 1, h, w).
 
-    What is decided around each pixel adds to its odds: a mean-field step of a Potts model. Both the odds and
+    The decisions around each pixel add to its log odds: a mean-field step of a Potts model. The log odds and
     `chances` (n, h, w) are overwritten.
     """
     n, shape = len(chances), (inside.stop - inside.start, chances.shape[2])
-    labels: IntArray = np.empty(shape, np.uint8 if n <= 256 else np.uint16)
+    labels: IntArray = np.empty(shape, label_dtype(n))
     confidence, depth = np.empty(shape, np.float32), np.empty(shape, np.float32)
 
     def normalise(rows: slice) -> None:
         probabilities(of_surroundings[:, rows], out=chances[:, rows])
 
-    def couple(found: slice) -> None:
-        rows = slice(inside.start + found.start, inside.start + found.stop)
+    def couple(band: slice) -> None:
+        rows = slice(inside.start + band.start, inside.start + band.stop)
         before = filtered_rows(chances[0], SURROUNDINGS, rows)
         for k in range(n - 1):
             after = filtered_rows(chances[k + 1], SURROUNDINGS, rows)
@@ -354,12 +369,12 @@ def _decided(
             of_surroundings[k, rows] += before
             before = after
 
-    def decide(found: slice) -> None:
-        rows = slice(inside.start + found.start, inside.start + found.stop)
+    def decide(band: slice) -> None:
+        rows = slice(inside.start + band.start, inside.start + band.stop)
         odds, counted = of_surroundings[:, rows], chances[1:, rows]
-        np.divide(odds, COUNTED, out=counted)
-        labels[found], confidence[found] = most_probable(probabilities(counted, out=chances[:, rows]))
-        depth[found] = depth_between(labels[found], odds, beyond=BEYOND)
+        np.divide(odds, OVERCOUNT, out=counted)
+        labels[band], confidence[band] = most_probable(probabilities(counted, out=chances[:, rows]))
+        depth[band] = interpolate_depth(labels[band], odds, beyond=BEYOND)
 
     for_all(normalise, _bands(chances.shape))
     for_all(couple, _bands(shape))
@@ -367,34 +382,30 @@ def _decided(
     return labels, confidence, depth
 
 
-def _restrain(of_pixels: FloatArray, nears: IntArray, grave: NDArray[np.bool_]) -> None:
-    """Change log odds (n - 1, h, w) of pixels in grave doubt: between frames that are none here, as nearby.
+def _restrain(of_pixels: FloatArray, nears: IntArray, in_doubt: NDArray[np.bool_]) -> None:
+    """Replace the log odds (n - 1, h, w) of pixels in doubt, between frames that are unlikely in the area.
 
-    `nears` are log odds of the places around, in steps.
+    `nears` are the log odds of the area, in steps of NEAR_STEP.
     """
-    odds = nears[:, grave] * NEAR_STEP
-    chances = probabilities(odds[:, None] / 2)[:, 0]  # two windows see the same evidence
+    odds = nears[:, in_doubt] * NEAR_STEP
+    chances = probabilities(odds[:, None] / 2)[:, 0]  # halved: the two windows share their evidence
     others = 1 - (chances[:-1] + chances[1:])  # probability of a third frame, for every two neighbours
-    of_pixels[:, grave] += others * (odds - of_pixels[:, grave])
+    of_pixels[:, in_doubt] += others * (odds - of_pixels[:, in_doubt])
 
 
 def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
-    """Change log odds (n - 1, h, w) of pixels in favour of the front's frames, beside what is in front.
+    """Shift the log odds (n - 1, h, w) of pixels next to foreground objects in favour of the front frames.
 
-    There the blurred front lies over the background in the background's own frame, which is sharp, but wrong.
+    In the frame of the background, the blurred foreground covers these pixels: sharp, but wrong.
     """
-    for k, up_to_k in enumerate(_not_beyond(of_surroundings)):
+    up_to_each = np.cumsum(probabilities(of_surroundings)[:-1], axis=0)  # sharpest in frame k or before
+    for k, up_to_k in enumerate(up_to_each):
         beside = filtered(up_to_k if first else 1 - up_to_k, BESIDE)
         of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
 
 
-def _not_beyond(of_surroundings: FloatArray) -> FloatArray:
-    """Probability (n - 1, h, w) that a pixel is sharpest in frame k or one before it."""
-    return np.asarray(np.cumsum(probabilities(of_surroundings)[:-1], axis=0))
-
-
-def _softened(chances: FloatArray, rows: slice) -> FloatArray:
-    """Weights (n, rows, w) of frames with these probabilities (n, h, w)."""
+def _smooth_weights(chances: FloatArray, rows: slice) -> FloatArray:
+    """Return the weights (n, rows, w) of frames from their probabilities (n, h, w)."""
     weights = np.empty((len(chances), rows.stop - rows.start, chances.shape[2]), np.float32)
     for k, chance in enumerate(chances):
         np.multiply(filtered_rows(chance, SEAM, rows), 1 - WIDE_SHARE, out=weights[k])
@@ -402,24 +413,24 @@ def _softened(chances: FloatArray, rows: slice) -> FloatArray:
     return weights
 
 
-def _keep_inner(votes: IntArray, rows: slice, tile: Tile, kept: IntArray) -> None:
-    """Copy what rows (n, rows, w) of a tile's outer part have of its inner part (n, h, w)."""
+def _copy_inner(votes: IntArray, rows: slice, tile: Tile, inner_votes: IntArray) -> None:
+    """Copy the votes (n, rows, w) of rows of a tile's outer part to those of its inner part (n, h, w)."""
     inside, cols = tile.core
     start, stop = max(rows.start, inside.start), min(rows.stop, inside.stop)
     if start < stop:
-        kept[:, start - inside.start : stop - inside.start] = votes[
+        inner_votes[:, start - inside.start : stop - inside.start] = votes[
             :, start - rows.start : stop - rows.start, cols
         ]
 
 
-def _measured(frames: Frames, k: int) -> tuple[FloatArray, float]:
-    """Dark and bright of frame k, and its noise, in unit range."""
+def _measure_frame(frames: Frames, k: int) -> tuple[FloatArray, float]:
+    """Return the dark and bright percentiles of frame k and its noise, in unit range."""
     strips = [to_gray(strip) for strip in sampled_strips(frames, k)]
-    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), noise_level(strips)
+    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), estimate_noise(strips)
 
 
 def _blocks(tile: Tile, halo: int) -> list[Tile]:
-    """Cut the inner part of a tile into large blocks, but one for every thread unless they get small."""
+    """Split the inner part of a tile into large blocks, at least one per thread unless they get small."""
     height = BLOCK_SIDE
     while len(blocks := tile.blocks(height, BLOCK_SIDE, halo)) < thread_count() and height > 2 * halo:
         height = 3 * height // 4
@@ -427,7 +438,7 @@ def _blocks(tile: Tile, halo: int) -> list[Tile]:
 
 
 def _bands(shape: tuple[int, ...]) -> list[slice]:
-    """Rows of maps (h, w) or (n, h, w): some for every thread, few enough to take little memory at once."""
+    """Split the rows of maps (h, w) or (n, h, w) into bands for all threads that need little memory."""
     height = shape[-2]
     n_bands = max(1, min(max(math.prod(shape) // BAND_VALUES, thread_count()), height // LEAST_ROWS))
     return [slice(*span) for span in pairwise(height * i // n_bands for i in range(n_bands + 1))]

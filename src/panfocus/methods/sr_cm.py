@@ -1,28 +1,113 @@
 """SR-CM: "choose-max" of sparse codes over a fixed dictionary of cosines.
 
 B. Yang and S. Li, "Multifocus image fusion and restoration with sparse representation", IEEE Transactions on
-Instrumentation and Measurement 59(4), 2010.
+Instrumentation and Measurement 59(4), 2010. `ChooseMax` is the rule, which `sr_ksvd` shares.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, Literal, get_args
 
-from panfocus._checks import whole_number
-from panfocus._intensity import FloatArray
+import numpy as np
+from numpy.typing import NDArray
+
+from panfocus._checks import one_of, whole_number
+from panfocus._intensity import FloatArray, IntArray, IntensityScale
+from panfocus.decide.compose import by_votes, sum_in_any_order
+from panfocus.decide.labels import majority
+from panfocus.decide.patches import add_patches, centred_patches, patch_means
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
-from panfocus.methods._choose_max import ChooseMax
+from panfocus.methods._patchwise import Choice, SparseMethod, choose_frames, in_blocks
+from panfocus.methods._tile import Tile
+from panfocus.result import FusionResult
+from panfocus.sparse import Pursuit
+
+Reconstruct = Literal["pixels", "codes"]
 
 ATOMS_PER_PIXEL = 4  # 256 atoms for the paper's patches of 8 x 8
-MAX_PATCH_SIZE = 45  # with more, there would be more atoms than a dictionary may have
+MAX_PATCH_SIZE = 45  # px: larger patches would need more atoms than a dictionary may have
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseMax(SparseMethod):
+    """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm."""
+
+    reconstruct: Reconstruct = field(
+        default="pixels",
+        metadata={
+            "help": "pixels (default): take pixels of the chosen frames. codes: rebuild patches from the "
+            "chosen sparse codes, which smooths the image by the error that eps allows."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("reconstruct", self.reconstruct, get_args(Reconstruct))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Votes, if the image is composed by votes."""
+        return super().layers if self.reconstruct == "pixels" else ()
+
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
+        """Return the bytes of the votes, and of float64 sums and their sorted copy if codes are used."""
+        rebuilding = 24 * n_frames * n_channels if self.reconstruct == "codes" else 0
+        return super().working_bytes(n_frames, n_channels, tile) + rebuilding * tile.pixels
+
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
+        """Fuse a tile, deciding on grey."""
+        pursuit = self._pursuit()
+
+        def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
+            def of_block(rows: IntArray) -> FloatArray:
+                patches, _ = centred_patches(gray, rows, cols, self._size)
+                return np.asarray(pursuit.summaries(patches, segments=1).l1[0])
+
+            return in_blocks(of_block, rows, len(cols))
+
+        choice = choose_frames(frames, tile, size=self._size, stride=self.stride, activity=activity)
+        if self.reconstruct == "pixels":
+            image = by_votes(frames[:, *tile.core], choice.votes)
+        else:
+            image = self._rebuild(frames, tile, choice, pursuit)
+        votes = choice.votes if "votes" in layers else None
+        return FusionResult(image, *majority(choice.votes), votes=votes)
+
+    def _rebuild(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
+        """Average the patches rebuilt from the codes of the chosen frames, for each channel."""
+        scale = IntensityScale.of(frames.dtype)
+        channels = np.moveaxis(frames.reshape(*frames.shape[:3], -1), 3, 1)
+        sums = [
+            [self._sum_patches(scale.to_unit(plane), shares, choice, pursuit)[tile.core] for plane in frame]
+            for frame, shares in zip(channels, choice.shares, strict=True)
+        ]
+        means = sum_in_any_order(np.array(sums)) / choice.votes.sum(axis=0)
+        return np.stack(list(scale.from_unit(means)), axis=-1).reshape(*means.shape[1:], *frames.shape[3:])
+
+    def _sum_patches(
+        self, plane: FloatArray, shares: IntArray, choice: Choice, pursuit: Pursuit
+    ) -> FloatArray:
+        """Sum D a plus the mean of each patch that a frame wins, weighted by its share of the vote."""
+        total = np.zeros(plane.shape)
+        for row, share in zip(choice.rows, shares, strict=True):
+            won = share > 0
+            grid = np.array([row]), choice.cols[won], self._size
+            rebuilt = pursuit.approximations(centred_patches(plane, *grid)[0]) + patch_means(plane, *grid)
+            add_patches(total, share[won] * rebuilt, *grid)
+        return total
 
 
 @dataclass(frozen=True, kw_only=True)
 class SrCm(ChooseMax):
-    """Choose per patch the frame whose code over overcomplete cosines has the largest l1 norm."""
+    """Sparse coding over a fixed cosine dictionary; a baseline of the paper that needs no learning."""
 
     patch_size: int = field(
         default=8,
-        metadata={"help": "side of the patches, in pixels; the dictionary has 4 patch_size**2 atoms"},
+        metadata={
+            "help": "Side of the patches in pixels, 2 to 45. The dictionary has 4 patch_size^2 atoms: larger "
+            "is much slower. Default: 8."
+        },
     )
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
 """SR-FM: sparse codes of focus measures, pooled over neighbouring patches.
 
 After M. Nejati, S. Samavi and S. Shirani, "Multi-focus image fusion using dictionary-based sparse
-representation", Information Fusion 25, 2015, as the paper compares with it: without the Markov field that
-smooths the decision, and composed of overlapping patches.
+representation", Information Fusion 25, 2015, in the form that the paper compares with: without the Markov
+random field that smooths the decision, and composed of overlapping patches.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,24 +17,23 @@ from panfocus._threads import limit_threads
 from panfocus.decide.focus_measure import NOISE_GAIN, REACH, laplacian_energy
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._patchwise import fuse_by_votes, row_blocks
-from panfocus.methods._sparse import SparseMethod, check_dictionary
+from panfocus.methods._patchwise import SparseMethod, check_dictionary, fuse_by_votes, row_blocks
 from panfocus.methods._tile import Tile
 from panfocus.result import FusionResult
 
-POOL_REACH = 1  # pooled are the codes of 3 x 3 patches
-NOISE = 1 / 255  # patches whose measure varies no more than that of such noise are not learned from
+POOL_REACH = 1  # patches: codes are pooled over 3 x 3 neighbours
+NOISE = 1 / 255  # unit range: learning skips patches whose focus measure varies less than such noise
 
 
 @dataclass(frozen=True, kw_only=True)
 class SrFm(SparseMethod):
-    """Choose per patch the frame whose focus map has the strongest response in a dictionary of focus maps."""
+    """Sparse coding of focus maps; a baseline of the paper that is robust to noise."""
 
     dictionary: CoupledDictionary = field(
         default_factory=lambda: CoupledDictionary.default("focus-maps"),
         metadata={
-            "help": "dictionary learned from focus maps, which also sets the patch size; by default the "
-            "shipped one, focus-maps"
+            "help": "Dictionary learned from focus maps: a .npz file or the name of a shipped one. It sets "
+            "the patch size. Default: focus-maps."
         },
     )
 
@@ -44,12 +43,12 @@ class SrFm(SparseMethod):
 
     @property
     def atoms(self) -> FloatArray:
-        """Patches of focus maps."""
+        """Atoms learned from focus maps."""
         return self.dictionary.focused
 
     @property
     def halo(self) -> int:
-        """All patches over a pixel and the patches beside them, with what their focus maps depend on."""
+        """Reach of the patches over a pixel, the neighbours they are pooled with, and the focus measure."""
         return super().halo + POOL_REACH * self.stride + REACH
 
     def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
@@ -58,15 +57,15 @@ class SrFm(SparseMethod):
 
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             energy = laplacian_energy(gray)
-            found = np.empty((len(rows), len(cols)), np.float32)
-            for block in row_blocks(*found.shape):
+            activities = np.empty((len(rows), len(cols)), np.float32)
+            for block in row_blocks(*activities.shape):
                 first = max(0, block.start - POOL_REACH)
                 patches, _ = centred_patches(energy, rows[first : block.stop + POOL_REACH], cols, self._size)
-                with limit_threads(1):  # tiles run beside each other already
+                with limit_threads(1):  # tiles run in parallel already
                     codes = pursuit.codes(patches)
                 pooled = codes.pooled_l1(n_cols=len(cols), reach=POOL_REACH, n_atoms=self.dictionary.n_atoms)
-                found[block] = pooled[block.start - first : block.stop - first]
-            return found.ravel()
+                activities[block] = pooled[block.start - first : block.stop - first]
+            return activities.ravel()
 
         return fuse_by_votes(
             frames, tile, size=self._size, stride=self.stride, activity=activity, layers=layers
@@ -74,9 +73,9 @@ class SrFm(SparseMethod):
 
     @staticmethod
     def learn_dictionary(images: Sequence[FloatArray], **options: Any) -> CoupledDictionary:
-        """Learn a dictionary for this method from images (h, w) in unit range, sharp and blurred ones alike.
+        """Learn a dictionary for this method from sharp and blurred images (h, w) in unit range.
 
-        Options are those of `CoupledDictionary.learn`.
+        Options are passed to `CoupledDictionary.learn`.
         """
         maps = [laplacian_energy(image) for image in images]
         return CoupledDictionary.learn(

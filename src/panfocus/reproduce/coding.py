@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
-from panfocus.decide import vote_shares
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
+from panfocus.decide.labels import vote_shares
 from panfocus.decide.patches import centred_patches, patch_origins, spread_each
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods.coupled import Contrast, patch_activity

@@ -7,8 +7,8 @@ from panfocus.simulate import defocused
 SHAPE = (13, 17)
 
 
-def written_out(image):
-    """The 9-point Laplacian, squared, and its mean under a 5 x 5 Gaussian; edges are mirrored."""
+def reference_energy(image):
+    """Return the mean squared 9-point Laplacian under a 5 x 5 Gaussian; edges are mirrored."""
 
     def windows(plane, size):
         wide = np.pad(plane, size // 2, mode="symmetric")
@@ -27,15 +27,15 @@ def written_out(image):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [SHAPE, (8, 8), (1, 9), (2, 2)])
-def test_it_is_the_mean_square_of_the_laplacian(rng, dtype, shape):
+def test_energy_is_the_mean_squared_laplacian(rng, dtype, shape):
     image = rng.random(shape).astype(dtype)
     energy = laplacian_energy(image)
     assert energy.dtype == np.float64
-    np.testing.assert_allclose(energy, written_out(image.astype(float)), rtol=1e-12)
+    np.testing.assert_allclose(energy, reference_energy(image.astype(float)), rtol=1e-12)
 
 
-def test_a_parabola_has_the_curvature_it_has():
-    """The Laplacian of (x^2 + y^2) / 2 is 2 everywhere away from the edges."""
+def test_energy_of_a_parabola_is_its_curvature_squared():
+    # The Laplacian of (x^2 + y^2) / 2 is 2 everywhere away from the edges.
     y, x = np.mgrid[:20, :25].astype(float)
     inner = laplacian_energy((x**2 + y**2) / 2)[REACH:-REACH, REACH:-REACH]
     np.testing.assert_allclose(inner, 4, rtol=1e-10)
@@ -43,11 +43,11 @@ def test_a_parabola_has_the_curvature_it_has():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e15])
-def test_what_is_flat_has_none_at_all(dtype, value):
+def test_energy_of_a_flat_image_is_exactly_zero(dtype, value):
     assert not laplacian_energy(np.full(SHAPE, value, dtype)).any()
 
 
-def test_rounding_does_not_count_but_the_faintest_16_bit_texture_does(rng):
+def test_rounding_is_ignored_but_one_16_bit_step_is_not(rng):
     flat = np.full(SHAPE, 0.7, np.float32)
     assert not laplacian_energy(np.nextafter(flat, rng.integers(0, 2, SHAPE).astype(np.float32))).any()
     faint = flat.copy()
@@ -55,7 +55,7 @@ def test_rounding_does_not_count_but_the_faintest_16_bit_texture_does(rng):
     assert laplacian_energy(faint)[6, 8] > 0
 
 
-def test_it_reaches_as_far_as_it_says(rng):
+def test_energy_changes_within_its_reach(rng):
     image = rng.random(SHAPE)
     other = image.copy()
     other[6, 8] += 1
@@ -65,7 +65,7 @@ def test_it_reaches_as_far_as_it_says(rng):
     assert len(WINDOW) == 2 * (REACH - 1) + 1
 
 
-def test_noise_has_the_energy_that_is_expected_of_it(rng):
+def test_energy_of_noise_matches_its_gain(rng):
     noise = 0.01 * rng.standard_normal((300, 300))
     np.testing.assert_allclose(laplacian_energy(noise).mean(), NOISE_GAIN * 1e-4, rtol=0.02)
 
