@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from panfocus.app.request_builder import as_request, command_line
+from panfocus.app.request_builder import build_request, command_line
 from panfocus.cli._commands import commands as app
 from panfocus.errors import InputError
 from panfocus.job.request import Outputs, Request
@@ -93,7 +93,7 @@ def test_options_of_the_page_become_a_request():
         refine_strength=1,
         dictionary=Path("/work/mine.npz"),
     )
-    assert as_request(options, files, PICTURE, dictionary=Path("/work/mine.npz")) == expected
+    assert build_request(options, files, PICTURE, dictionary=Path("/work/mine.npz")) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_options_of_the_page_become_a_request():
 )
 def test_what_a_page_may_not_say_is_refused(options, said):
     with pytest.raises(InputError, match=said):
-        as_request(options, [Path("a"), Path("b")], PICTURE)
+        build_request(options, [Path("a"), Path("b")], PICTURE)

@@ -5,13 +5,13 @@ import pytest
 
 from panfocus._threads import limit_threads
 from panfocus.app.result_layers import (
-    changed_layer,
-    check_room,
-    display_of,
-    keep_display,
-    keep_layer,
-    layers_of,
+    check_space,
+    edit_layer,
     level_name,
+    list_layers,
+    read_display,
+    save_display,
+    save_layer,
 )
 from panfocus.errors import FileError
 from panfocus.io.disk_array import ArrayFolder
@@ -23,9 +23,9 @@ def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
     kept = ArrayFolder(tmp_path)
     frames = rng.integers(0, 65536, (2, 1100, 600, 3)).astype(np.uint16)
     with limit_threads(threads):
-        keep_layer(kept, "frames", frames)
-        keep_layer(kept, "fused", frames[0])
-        keep_layer(kept, "votes", frames[..., 0])
+        save_layer(kept, "frames", frames)
+        save_layer(kept, "fused", frames[0])
+        save_layer(kept, "votes", frames[..., 0])
     assert kept.names() == ["frames", "frames.1", "frames.2", "fused", "fused.1", "fused.2", "votes"]
     for k in range(2):
         image = frames[k]
@@ -35,31 +35,31 @@ def test_a_layer_is_kept_with_its_halves(rng, tmp_path, threads):
             image = halved(image, "mean")
     with kept.array("votes") as votes:
         np.testing.assert_array_equal(votes[:], frames[..., 0])
-    assert layers_of(kept) == (["fused", "frame-0", "frame-1"], 3)
+    assert list_layers(kept) == (["fused", "frame-0", "frame-1"], 3)
 
 
 def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_path):
     kept = ArrayFolder(tmp_path)
     frames = np.broadcast_to(np.uint16(0), (100, 1 << 20, 1 << 20, 3))
     with pytest.raises(FileError, match="MB are needed there"):
-        check_room(kept, frames)
+        check_space(kept, frames)
     small = rng.integers(0, 9, (3, 1030, 700, 3)).astype(np.uint8)
-    check_room(kept, small)
+    check_space(kept, small)
     asked = []
     # What is asked for is what the layers come to take, and not much more.
-    kept.check_room = lambda n_bytes, **_: asked.append(n_bytes)
-    check_room(kept, small)
-    keep_layer(kept, "frames", small)
+    kept.check_space = lambda n_bytes, **_: asked.append(n_bytes)
+    check_space(kept, small)
+    save_layer(kept, "frames", small)
     for name in ("fused", "retouched"):
-        keep_layer(kept, name, small[0])
+        save_layer(kept, name, small[0])
     for name, dtype in (
         ("labels", np.uint8),
         ("depth", "f4"),
         ("confidence", "f4"),
         ("never_in_focus", bool),
     ):
-        keep_layer(kept, name, small[0, ..., 0].astype(dtype))
-    keep_layer(kept, "votes", small[..., 0].astype(np.uint16))
+        save_layer(kept, name, small[0, ..., 0].astype(dtype))
+    save_layer(kept, "votes", small[..., 0].astype(np.uint16))
     taken = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert 0.95 * asked[0] < taken <= asked[0] + 128 * len(kept.names())
 
@@ -67,8 +67,8 @@ def test_frames_that_the_disk_has_no_room_for_are_refused_beforehand(rng, tmp_pa
 def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):
     kept = ArrayFolder(tmp_path)
     image = rng.integers(0, 256, (600, 700, 3)).astype(np.uint8)
-    keep_layer(kept, "retouched", image)
-    with changed_layer(kept, "retouched", slice(101, 333), slice(5, 8)) as picture:
+    save_layer(kept, "retouched", image)
+    with edit_layer(kept, "retouched", slice(101, 333), slice(5, 8)) as picture:
         picture[101:333, 5:8] = 9
     image[101:333, 5:8] = 9
     for e in range(2):
@@ -81,8 +81,8 @@ def test_a_painted_rectangle_is_seen_at_every_size(rng, tmp_path):
 def test_how_a_job_is_shown_is_kept(tmp_path, profile):
     kept = ArrayFolder(tmp_path)
     frames = np.full((3, 20, 30), 1000, np.uint16)
-    keep_layer(kept, "frames", frames)
-    keep_layer(kept, "fused", frames[0])
-    display = keep_display(kept, profile)
+    save_layer(kept, "frames", frames)
+    save_layer(kept, "fused", frames[0])
+    display = save_display(kept, profile)
     assert (display.white, display.n_frames, display.icc_profile) == (1000, 3, profile)
-    assert display_of(kept) == display
+    assert read_display(kept) == display

@@ -4,12 +4,12 @@ import asyncio
 import json
 from types import SimpleNamespace
 
-from panfocus.app.allowed_folders import Folders
+from panfocus.app.allowed_folders import AllowedFolders
 from panfocus.app.events import Events
-from panfocus.app.frame_scanner import Looker
+from panfocus.app.frame_scanner import FrameScanner
 from panfocus.app.stacks import Stacks
 from panfocus.app.work_folder import Store
-from panfocus.app.workers import TaskFailed
+from panfocus.app.worker_pool import TaskFailed
 
 
 def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_at(tmp_path):
@@ -22,19 +22,19 @@ def test_a_process_that_cannot_be_started_is_told_and_the_next_frame_is_looked_a
         return {"warnings": []} if task["task"] == "check" else {"width": 1, "digest": "", "sharpness": 1.0}
 
     async def run():
-        stacks = Stacks(Store(tmp_path), Events(), Folders([tmp_path]))
+        stacks = Stacks(Store(tmp_path), Events(), AllowedFolders([tmp_path]))
         paths = [tmp_path / name for name in ("a.png", "b.png")]
         for path in paths:
             path.write_bytes(b"x")
         stack = stacks.open_in_place(paths, None)
-        looker = Looker(stacks, SimpleNamespace(quick=quick))
+        looker = FrameScanner(stacks, SimpleNamespace(run_quick=quick))
         looker.start()
         for _ in range(200):
             await asyncio.sleep(0.01)
             if "check" in tries:
                 break
         looker.stop()
-        return stacks.public(stack)["frames"]
+        return stacks.view(stack)["frames"]
 
     first, second = asyncio.run(run())
     assert (first["state"], second["state"]) == ("bad", "ready")
@@ -49,12 +49,12 @@ def test_where_the_disk_is_full_a_frame_says_what_helps(tmp_path):
         raise TaskFailed(f"cannot write {task['thumbnail']} (No space left on device)")
 
     async def run():
-        stacks = Stacks(Store(tmp_path), Events(), Folders([tmp_path]))
+        stacks = Stacks(Store(tmp_path), Events(), AllowedFolders([tmp_path]))
         (tmp_path / "a.png").write_bytes(b"x")
         stack = stacks.open_in_place([tmp_path / "a.png"], None)
-        looker = Looker(stacks, SimpleNamespace(quick=quick))
-        await looker._look(stack, stack["frames"][0])
-        return stack["frames"][0]["error"]
+        looker = FrameScanner(stacks, SimpleNamespace(run_quick=quick))
+        await looker._scan(stack, stack.frames[0])
+        return stack.frames[0].error
 
     assert asyncio.run(run()) == (
         "a.png: cannot write 0.jpg in the work folder (No space left on device); "
@@ -73,7 +73,7 @@ def test_looks_at_a_large_stack_tell_of_frames_and_not_of_the_whole_stack_each_t
 
     async def run():
         events = Events()
-        stacks = Stacks(Store(tmp_path), events, Folders([tmp_path]))
+        stacks = Stacks(Store(tmp_path), events, AllowedFolders([tmp_path]))
         paths = [tmp_path / f"{number}.png" for number in range(n)]
         for path in paths:
             path.write_bytes(b"x")
@@ -85,16 +85,16 @@ def test_looks_at_a_large_stack_tell_of_frames_and_not_of_the_whole_stack_each_t
 
         listening = asyncio.create_task(listen())
         await asyncio.sleep(0)
-        looker = Looker(stacks, SimpleNamespace(quick=quick))
+        looker = FrameScanner(stacks, SimpleNamespace(run_quick=quick))
         looker.start()
         for _ in range(500):
             await asyncio.sleep(0.01)
-            if stacks.public(stack)["frames"][-1]["state"] == "ready":
+            if stacks.view(stack)["frames"][-1]["state"] == "ready":
                 break
         await asyncio.sleep(0.05)
         looker.stop()
         listening.cancel()
-        return len(json.dumps(stacks.public(stack)))
+        return len(json.dumps(stacks.view(stack)))
 
     whole = asyncio.run(run())
     assert sum('"kind": "frames"' in text for text in told) > n // 4

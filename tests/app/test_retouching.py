@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from panfocus.app import retouching
 from panfocus.app.responses import HANDLERS
-from panfocus.app.result_layers import keep_layer, level_name
+from panfocus.app.result_layers import level_name, save_layer
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import FileError
 from panfocus.io.disk_array import ArrayFolder
@@ -41,8 +41,8 @@ class Page:
             fused = {"id": self.store.jobs.new_id(), "created": now(), "kind": "fuse", "state": "done"}
             self.store.jobs.save(fused)
             kept = ArrayFolder(self.store.jobs.folder(fused["id"]) / "arrays")
-            keep_layer(kept, "frames", FRAMES)
-            keep_layer(kept, "fused", FUSED)
+            save_layer(kept, "frames", FRAMES)
+            save_layer(kept, "fused", FUSED)
         (self.job,) = (each["id"] for each in self.store.jobs.all())
         self.folder = self.store.jobs.folder(self.job)
         self.kept = ArrayFolder(self.folder / "arrays")
@@ -125,7 +125,7 @@ def test_a_job_is_retouched_by_one_at_a_time_and_no_lock_is_left():
     told = []
 
     async def retouch(job, who):
-        async with retouching.one_at_a_time(job):
+        async with retouching.job_lock(job):
             told.append(f"{who} begins")
             await asyncio.sleep(0.01)
             told.append(f"{who} ends")
@@ -142,10 +142,10 @@ def test_a_job_is_retouched_by_one_at_a_time_and_no_lock_is_left():
 def test_only_what_changed_is_painted(page, monkeypatch):
     page.put(strokes(ONE))
     changed = []
-    kept = retouching.changed_layer
+    kept = retouching.edit_layer
     monkeypatch.setattr(
         retouching,
-        "changed_layer",
+        "edit_layer",
         lambda layers, name, rows, cols: changed.append((rows, cols)) or kept(layers, name, rows, cols),
     )
     page.put(strokes(ONE, THREE))
@@ -157,7 +157,7 @@ def test_only_what_changed_is_painted(page, monkeypatch):
 
 def test_a_gain_that_is_asked_for_is_found_saved_and_kept(page):
     darker = (FRAMES[1] * 0.8).astype(np.uint8)
-    keep_layer(page.kept, "fused", darker)
+    save_layer(page.kept, "fused", darker)
     asked = {**ONE, "gain": None, "match": True}
     (found,) = page.put(strokes(asked)).json()["strokes"]["strokes"]
     assert "match" not in found
@@ -221,9 +221,7 @@ def test_a_change_that_finds_no_room_on_the_disk_leaves_nothing_behind(page, bef
     def full(*_, **__):
         raise FileError("cannot write it (No space left on device)")
 
-    monkeypatch.setattr(
-        *((retouching, "changed_layer") if what == "layer" else (page.store.jobs, "save")), full
-    )
+    monkeypatch.setattr(*((retouching, "edit_layer") if what == "layer" else (page.store.jobs, "save")), full)
     answer = page.put(strokes(THREE, TWO))
     assert answer.status_code == 400
     assert "No space left" in answer.json()["error"]

@@ -8,14 +8,6 @@ from app_server import running_server, wait
 from page_steps import Visit
 
 from browser import JOB_TIMEOUT
-from panfocus.app import result_layers
-from panfocus.app.allowed_folders import Folders
-from panfocus.app.events import Events
-from panfocus.app.stacks import Stacks
-from panfocus.app.words import MAKE_ROOM, on_page
-from panfocus.app.work_folder import Store
-from panfocus.errors import FileError
-from panfocus.io.disk_array import ArrayFolder
 
 MB = 1_000_000
 
@@ -103,39 +95,3 @@ def test_the_files_of_a_learning_are_counted_with_its_stack_and_can_be_deleted(c
         assert server.state()["dictionaries"] == ["small"]
         assert visit.complaints == []
         visit.close()
-
-
-def test_a_stack_that_cannot_be_kept_leaves_no_folder(tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    stacks = Stacks(store, Events(), Folders([tmp_path]))
-
-    def full(*_, **__):
-        raise FileError("cannot write stack.json (No space left on device)")
-
-    monkeypatch.setattr(store.stacks, "_write", full)
-    with pytest.raises(FileError, match="No space left"):
-        stacks.make("new")
-    assert list((tmp_path / "stacks").iterdir()) == []
-    assert stacks.all() == []
-
-
-def test_empty_folders_that_a_full_disk_has_left_go_at_the_next_start(tmp_path, caplog):
-    left = tmp_path / "stacks" / "0123456789abcdef"
-    (left / "files").mkdir(parents=True)
-    with_a_file = tmp_path / "stacks" / "fedcba9876543210"
-    (with_a_file / "files").mkdir(parents=True)
-    (with_a_file / "files" / "a.png").touch()
-    Store(tmp_path)
-    assert not left.exists()
-    assert with_a_file.exists()
-    assert [line.partition(" is passed")[0] for line in caplog.messages] == [str(with_a_file)]
-
-
-def test_a_full_disk_is_told_with_what_helps(tmp_path, monkeypatch):
-    full = shutil.disk_usage(tmp_path)._replace(free=10)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
-    with pytest.raises(FileError) as told:
-        result_layers.keep_layer(ArrayFolder(tmp_path), "retouched", small_stacks.frames()[0])
-    assert on_page(str(told.value)).endswith(f"0 MB are free; {MAKE_ROOM}")
-    with pytest.raises(FileError, match="0 MB are free; delete results or stacks that you no longer need"):
-        result_layers.check_room(ArrayFolder(tmp_path), small_stacks.frames())

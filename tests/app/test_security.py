@@ -8,8 +8,8 @@ import httpx
 import pytest
 from app_server import headers_of, raw, running_server, tree, wait
 
-from panfocus.app.responses import MOST_JSON
-from panfocus.app.stacks import MOST_FRAMES
+from panfocus.app.responses import MAX_JSON_BYTES
+from panfocus.app.stacks import MAX_FRAMES
 from panfocus.retouch.strokes import MOST_POINTS, MOST_STROKES, Stroke
 
 
@@ -322,7 +322,7 @@ def test_fifty_files_at_once_all_arrive(server):
     content = (server.root / "small" / "frame-1.png").read_bytes()
 
     async def send():
-        limits = httpx.Limits(max_connections=50)
+        limits = httpx.UploadLimits(max_connections=50)
         async with httpx.AsyncClient(
             base_url=server.url, headers=server.client.headers, limits=limits, timeout=60
         ) as client:
@@ -358,9 +358,9 @@ def test_a_request_that_is_too_large_is_refused(server):
 def test_all_strokes_that_a_picture_may_have_and_all_frames_of_a_stack_fit_into_a_request():
     stroke = Stroke(1999, ((12345.67, 12345.67),), 123.45, hardness=0.55, opacity=0.55, gain=(1.2345,) * 4)
     point = len("[12345.67, 12345.67], ")
-    assert MOST_POINTS * point + MOST_STROKES * len(json.dumps(stroke.plain())) < MOST_JSON
+    assert MOST_POINTS * point + MOST_STROKES * len(json.dumps(stroke.plain())) < MAX_JSON_BYTES
     longest_path = 4096 + len('"", ')
-    assert MOST_FRAMES * longest_path < MOST_JSON
+    assert MAX_FRAMES * longest_path < MAX_JSON_BYTES
 
 
 def test_the_work_folder_and_the_token_are_for_this_user_alone(server):

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from panfocus.app.responses import Refusal, small_file
+from panfocus.app.responses import RequestError, file_answer
 
 
 def test_a_file_that_is_replaced_while_it_is_sent_is_the_one_that_was_asked_for(tmp_path):
@@ -19,7 +19,7 @@ def test_a_file_that_is_replaced_while_it_is_sent_is_the_one_that_was_asked_for(
         sent.append(message)
 
     async def answer():
-        found = await small_file(path, "image/png", missing="none yet")
+        found = await file_answer(path, "image/png", missing="none yet")
         await found({"type": "http", "method": "GET", "headers": []}, None, send)
 
     asyncio.run(answer())
@@ -29,6 +29,6 @@ def test_a_file_that_is_replaced_while_it_is_sent_is_the_one_that_was_asked_for(
 
 
 def test_a_file_that_is_not_there_is_refused_in_the_callers_words(tmp_path):
-    with pytest.raises(Refusal, match="none yet") as refused:
-        asyncio.run(small_file(tmp_path / "atoms.png", "image/png", missing="none yet"))
+    with pytest.raises(RequestError, match="none yet") as refused:
+        asyncio.run(file_answer(tmp_path / "atoms.png", "image/png", missing="none yet"))
     assert refused.value.status == 404

@@ -12,11 +12,11 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
-from panfocus.app.file_stamps import is_as_fused
+from panfocus.app.file_stamps import is_unchanged
 from panfocus.app.request_builder import command_line
-from panfocus.app.saved_result import Kept
+from panfocus.app.saved_result import SavedResult
 from panfocus.app.tasks import estimate, export, fuse
-from panfocus.app.tasks.progress_events import LiveMap, Teller
+from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
 from panfocus.cli import main
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import write_image
@@ -140,7 +140,7 @@ def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_sa
 
     fuse.run({"task": "fuse", "folder": str(folder), "request": to_plain(request)}, tell)
     report = json.loads((folder / "report.json").read_text())
-    assert [is_as_fused(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
+    assert [is_unchanged(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
 
 
 def test_what_is_kept_is_what_was_fused(tmp_path, frames):
@@ -252,7 +252,7 @@ def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "jpg")
     folder, *_ = fused(tmp_path, paths, step="5um")
     content = json.loads((folder / "kept.json").read_text())
-    kept = from_plain(content, Kept)
+    kept = from_plain(content, SavedResult)
     assert to_plain(kept) == content
     assert kept.metadata.exif
     assert kept.metadata.resolution.x == 240
@@ -275,7 +275,7 @@ def test_an_estimate_tells_size_memory_and_time_or_why_not(tmp_path, frames):
 
 def test_compiling_is_a_stage_of_its_own_and_the_one_before_goes_on_after_it():
     told = []
-    teller = Teller(told.append)
+    teller = ProgressEvents(told.append)
     teller.progress("align", 0.25)
     teller.compiling(True)
     teller.compiling(False)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from panfocus.app.responses import Refusal
-from panfocus.app.uploads import Limits, Uploads, safe_name
+from panfocus.app.responses import RequestError
+from panfocus.app.uploads import UploadLimits, Uploads, safe_name
 from panfocus.errors import FileError
 
 
@@ -16,7 +16,7 @@ def stack_of(*sizes):
 
 
 def uploads(promised=0):
-    made = Uploads(None, Limits(file_bytes=100, stack_bytes=250))
+    made = Uploads(None, UploadLimits(file_bytes=100, stack_bytes=250))
     made._promised["s"] = promised
     return made
 
@@ -36,7 +36,7 @@ def test_what_fits_is_taken():
 def test_what_is_too_large_for_a_file_or_a_stack_with_what_is_under_way_is_refused(
     there, promised, size, status
 ):
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RequestError) as caught:
         uploads(promised)._checked_size(stack_of(*there), request(size))
     assert caught.value.status == status
 
@@ -71,7 +71,7 @@ def test_what_is_no_name_on_some_systems_is_replaced_by_what_is_one_on_all(name,
     ],
 )
 def test_other_names_are_not(name):
-    with pytest.raises(Refusal):
+    with pytest.raises(RequestError):
         safe_name(name)
 
 
@@ -86,16 +86,16 @@ def test_a_full_disk_is_told_before_a_file_is_taken():
         def room(self):
             return 1000
 
-    full = Uploads(Full(), Limits())
-    with pytest.raises(Refusal) as caught:
+    full = Uploads(Full(), UploadLimits())
+    with pytest.raises(RequestError) as caught:
         asyncio.run(full.receive(stack_of(), "a.png", request(10)))
     assert caught.value.status == 507
 
 
 def test_where_the_disk_is_full_it_is_said_what_helps():
     full = SimpleNamespace(room=lambda: 10, receiving=lambda stack, change: None)
-    made = Uploads(full, Limits(file_bytes=100, stack_bytes=250))
-    with pytest.raises(Refusal, match="no room for it; delete results or stacks") as caught:
+    made = Uploads(full, UploadLimits(file_bytes=100, stack_bytes=250))
+    with pytest.raises(RequestError, match="no room for it; delete results or stacks") as caught:
         asyncio.run(made.receive(stack_of(), "a.png", request(5)))
     assert caught.value.status == 507
 
@@ -103,7 +103,7 @@ def test_where_the_disk_is_full_it_is_said_what_helps():
 def test_files_that_were_announced_are_missing_until_they_come_or_are_given_up():
     stack = stack_of() | {"unsent": ["a.png", "b.png"]}
     kept = SimpleNamespace(changed=lambda stack, **changes: stack.update(changes))
-    made = Uploads(kept, Limits())
+    made = Uploads(kept, UploadLimits())
     made.announce(stack, ["b.png", "c.png", "c.png"])  # b.png is chosen again
     assert stack["unsent"] == ["a.png", "b.png", "c.png", "c.png"]
     made.give_up(stack)
@@ -112,8 +112,8 @@ def test_files_that_were_announced_are_missing_until_they_come_or_are_given_up()
 
 @pytest.mark.parametrize("names", [None, "a.png", [1], ["a.png"] * 2001])
 def test_no_other_things_than_names_are_announced_nor_more_than_a_stack_holds(names):
-    with pytest.raises(Refusal) as caught:
-        Uploads(None, Limits()).announce(stack_of(), names)
+    with pytest.raises(RequestError) as caught:
+        Uploads(None, UploadLimits()).announce(stack_of(), names)
     assert caught.value.status == 400
 
 
@@ -140,5 +140,5 @@ def test_a_file_that_has_come_is_missing_no_more_unless_it_cannot_be_kept(tmp_pa
     sent = request(5)
     sent.stream = body
     with pytest.raises(FileError) if fault else nullcontext():
-        asyncio.run(Uploads(stacks, Limits()).receive(stack, "a:.png", sent))
+        asyncio.run(Uploads(stacks, UploadLimits()).receive(stack, "a:.png", sent))
     assert stack["unsent"] == missing

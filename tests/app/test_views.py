@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from panfocus.app import views
 from panfocus.app.responses import HANDLERS
-from panfocus.app.result_layers import keep_display, keep_layer
-from panfocus.app.serve import _listener
+from panfocus.app.result_layers import save_display, save_layer
+from panfocus.app.server import _open_listener
 from panfocus.app.work_folder import Store, now
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.show.colormap import ramp
@@ -55,8 +55,8 @@ def job(arrays, tmp_path_factory):
     store.jobs.save({"id": name, "created": now(), "result": {"names": ["a.jpg", "b.jpg", "c.jpg"]}})
     kept = ArrayFolder(store.jobs.folder(name) / "arrays")
     for layer, values in arrays.items():
-        keep_layer(kept, layer, values)
-    keep_display(kept, PROFILE)
+        save_layer(kept, layer, values)
+    save_display(kept, PROFILE)
     bare, deep = store.jobs.new_id(), store.jobs.new_id()
     for other in (bare, deep):
         store.jobs.save({"id": other, "created": now(), "result": None})
@@ -143,9 +143,9 @@ def test_deep_values_are_shown_as_bright_everywhere(job, channels, dtype):
     kept = ArrayFolder(job.folder.parent / job.deep / "arrays")
     frames = np.full((2, 600, 520, *channels), 2000, dtype)
     frames[:, 300:] = 1000
-    keep_layer(kept, "frames", frames)
-    keep_layer(kept, "fused", frames[0])
-    keep_display(kept, None)
+    save_layer(kept, "frames", frames)
+    save_layer(kept, "fused", frames[0])
+    save_display(kept, None)
     address = f"/api/jobs/{job.deep}"
     crop = pixels(job.client.get(f"{address}/crop/frame-1?row=300&col=519&size=64"))
     assert crop.shape == ((64, 64, 3) if channels and channels[0] > 2 else (64, 64))
@@ -171,7 +171,7 @@ def test_a_place_tells_what_speaks_for_each_frame(job, arrays):
 
 def test_a_place_without_maps_says_so(job, arrays):
     kept = ArrayFolder(job.folder.parent / job.bare / "arrays")
-    keep_layer(kept, "frames", arrays["frames"][:, :40, :50])
+    save_layer(kept, "frames", arrays["frames"][:, :40, :50])
     place = job.client.get(f"/api/jobs/{job.bare}/place?row=39&col=49").json()
     assert all(place[name] is None for name in ("label", "depth", "confidence", "never_in_focus"))
     assert [frame["weight"] for frame in place["frames"]] == [None] * N
@@ -242,5 +242,5 @@ def test_many_tiles_at_once_are_those_of_one_by_one(job):
 
 def test_packets_of_an_answer_do_not_wait_for_each_other():
     """asyncio sends them at once only from sockets that name their protocol; else a tile takes 40 ms more."""
-    with _listener(0) as listener:
+    with _open_listener(0) as listener:
         assert listener.proto == socket.IPPROTO_TCP

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from app_server import wait
 
-from panfocus.app.workers import TaskCancelled, TaskFailed, Worker, Workers
+from panfocus.app.worker_pool import TaskCancelled, TaskFailed, Worker, WorkerPool
 
 # Tasks for the tests, put in place before the worker looks for them.
 TASKS = """
@@ -80,7 +80,7 @@ def with_worker(use):
             return await use(worker)
         finally:
             await worker.close()
-            assert not worker.alive
+            assert not worker.is_alive
 
     return asyncio.run(run())
 
@@ -132,7 +132,7 @@ def test_a_worker_that_dies_says_how(with_tasks, task, line):
     async def use(worker):
         with pytest.raises(TaskFailed) as caught:
             await worker.run(task)
-        assert not worker.alive
+        assert not worker.is_alive
         return str(caught.value)
 
     assert with_worker(use) == line
@@ -186,23 +186,23 @@ def test_a_worker_ends_when_its_server_does(with_tasks):
 
 def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worker_is_replaced(with_tasks):
     async def run():
-        workers = Workers()
+        workers = WorkerPool()
         await workers.start()
         order = []
 
         async def quick(name, **how):
-            await workers.quick({"task": "echo", "say": name}, **how)
+            await workers.run_quick({"task": "echo", "say": name}, **how)
             order.append(name)
 
         try:
             await asyncio.gather(*(quick(n) for n in (1, 2, 3)), quick("urgent", urgent=True))
             with pytest.raises(TaskFailed, match="given up after 0 s"):
-                await workers.quick({"task": "sleep", "seconds": 60}, seconds=0.2)
+                await workers.run_quick({"task": "sleep", "seconds": 60}, seconds=0.2)
             await quick("after the slow one")
             with pytest.raises(TaskFailed, match="signal 9"):
-                await workers.quick({"task": "die", "signal": 9})
+                await workers.run_quick({"task": "die", "signal": 9})
             await quick("after the dead one")
-            long = await workers.long()
+            long = await workers.lend_long()
             assert await long.run({"task": "echo", "say": 1}) == {"said": 1}
         finally:
             await workers.stop()
@@ -223,11 +223,11 @@ def test_every_process_is_ended_though_several_long_tasks_begin_at_once(monkeypa
     monkeypatch.setattr(Worker, "start", counted)
 
     async def run():
-        workers = Workers()
+        workers = WorkerPool()
         await workers.start()
-        lent = await asyncio.gather(*(workers.long() for _ in range(3)))
+        lent = await asyncio.gather(*(workers.lend_long() for _ in range(3)))
         await workers.stop()
-        return lent, [worker.alive for worker in started]
+        return lent, [worker.is_alive for worker in started]
 
     lent, alive = asyncio.run(run())
     assert len(set(lent)) == 3

@@ -130,12 +130,12 @@ def test_a_port_that_is_taken_is_told_when_it_was_asked_for(tmp_path):
 
 
 def test_by_default_the_next_free_port_is_taken(tmp_path, monkeypatch):
-    from panfocus.app import serve
+    from panfocus.app import server
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        monkeypatch.setattr(serve, "DEFAULT_PORT", port)
-        with serve._listener(None) as listener:
+        monkeypatch.setattr(server, "DEFAULT_PORT", port)
+        with server._open_listener(None) as listener:
             assert port < listener.getsockname()[1] < port + 50
             assert listener.getsockname()[0] == "127.0.0.1"
 
@@ -178,7 +178,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
 
 
 def test_the_work_folder_is_by_default_where_programs_keep_their_data(tmp_path, monkeypatch):
-    from panfocus.app.serve import default_work_folder
+    from panfocus.app.server import default_work_folder
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_work_folder() == tmp_path / "panfocus" / "app"

@@ -1,4 +1,4 @@
-"""What on this computer may be opened: what lies in the folders that the user named, and nothing else."""
+"""Allowed folders: the page opens only files below the folders that the user named."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,119 +8,126 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.routing import Route
 
-from panfocus.app.responses import Answer, Refusal, json_body
+from panfocus.app.responses import JsonAnswer, RequestError, json_body
+from panfocus.app.wording import page_text
 from panfocus.io.input_files import INPUT_SUFFIXES, find_inputs, sort_naturally
 
-_MOST_SHOWN = 300  # characters of a path, in a message
-_MOST_NAMED = 5  # files that are left out
+_MAX_PATH_SHOWN = 300  # characters
+_MAX_NAMES_SHOWN = 5
 
 
-class Folders:
-    """The folders that may be opened, with all below them; links count as what they lead to."""
+class AllowedFolders:
+    """The folders that may be opened, with everything below them; symbolic links count as their targets."""
 
     def __init__(self, roots: Iterable[Path]) -> None:
         self.roots = [root.resolve() for root in roots]
 
-    def checked(self, given: object) -> Path:
-        """Return the place that a path leads to, or refuse one that leads elsewhere."""
-        if not isinstance(given, str) or not given or "\0" in given:
-            raise Refusal(400, "a path must be a text")
-        place = _resolved(given)
-        if not Path(given).is_absolute() or not self._is_inside(place):
-            raise self._outside(given)
+    def resolve(self, path: object) -> Path:
+        """Return the target of a path that the page sent; refuse one outside the allowed folders."""
+        if not isinstance(path, str) or not path or "\0" in path:
+            raise RequestError(400, "A path must be a string.")
+        target = _resolve(path)
+        if not Path(path).is_absolute() or not self._is_inside(target):
+            raise self._outside(path)
         try:
-            place.stat()
-        except OSError as error:  # nothing is there, it may not be read, or no file can have such a name
-            raise Refusal(404, f"{given[:_MOST_SHOWN]}: {error.strerror}") from None
-        return place
+            target.stat()
+        except OSError as error:
+            raise RequestError(404, f"{path[:_MAX_PATH_SHOWN]}: {error.strerror}.", file=path) from None
+        return target
 
-    def check_again(self, opened: str) -> None:
-        """Refuse the path of a file that was opened if a link in its place, or above it, leads elsewhere now.
+    def check_opened(self, path: str) -> None:
+        """Refuse a file that was opened before if a symbolic link now leads out of the allowed folders.
 
-        To be asked whenever it is read. What is still where it was may be read, whatever folders are named
-        when the program is started again.
+        Call it whenever such a file is read. A file that is still in its place may be read, whichever folders
+        the server was started with this time.
         """
-        place = _resolved(opened)
-        if place != Path(opened) and not self._is_inside(place):
-            raise self._outside(opened)
+        target = _resolve(path)
+        if target != Path(path) and not self._is_inside(target):
+            raise self._outside(path)
 
-    def checked_file(self, given: object) -> Path:
-        """Return the file that a path leads to, or refuse a path that leads to none, or elsewhere."""
-        place = self.checked(given)
-        if not place.is_file():
-            raise Refusal(404, f"{place} is not a file")
-        return place
+    def resolve_file(self, path: object) -> Path:
+        """Return the target of a path that the page sent; refuse anything but an allowed file."""
+        target = self.resolve(path)
+        if not target.is_file():
+            raise RequestError(404, f"{target} is not a file.", file=target)
+        return target
 
-    def images_in(self, given: object) -> tuple[Path, list[Path], list[str]]:
-        """Return a folder, its images, and lines on what is left out, such as links that lead elsewhere."""
-        folder = self.checked(given)
+    def images_in(self, path: object) -> tuple[Path, list[Path], list[str]]:
+        """Return a folder, its images, and lines on the files that are skipped."""
+        folder = self.resolve(path)
         if not folder.is_dir():
-            raise Refusal(400, f"{folder} is not a folder")
-        lines: list[str] = []
-        images, refused, why = [], [], None
-        for path in find_inputs([folder], warn=lines.append):
+            raise RequestError(400, f"{folder} is not a folder.", file=folder)
+        notices: list[str] = []
+        images, refused, reason = [], [], None
+        for image in find_inputs([folder], warn=lambda notice: notices.append(page_text(notice))):
             try:
-                images.append(self.checked_file(str(path)))
-            except Refusal as refusal:
-                refused.append(path.name)
-                why = why or refusal
-        if why and not images:
-            raise why
+                images.append(self.resolve_file(str(image)))
+            except RequestError as error:
+                refused.append(image.name)
+                reason = reason or error
+        if reason and not images:
+            raise reason
         if refused:
-            names = ", ".join(refused[:_MOST_NAMED]) + (", ..." if len(refused) > _MOST_NAMED else "")
-            why_not = "links that lead nowhere or out of the folders that panfocus app may open, or no files"
-            lines.append(f"left out in {folder}: {names}; these are {why_not}")
-        return folder, images, lines
+            names = ", ".join(refused[:_MAX_NAMES_SHOWN])
+            more = ", ..." if len(refused) > _MAX_NAMES_SHOWN else ""
+            notices.append(
+                f"Skipped in {folder}: {names}{more}. These are not regular files, or are symbolic links "
+                "that are broken or lead out of the allowed folders."
+            )
+        return folder, images, notices
 
-    def listing(self, given: object) -> dict[str, Any]:
-        """Return what a folder holds: folders, and files that are images by their names."""
-        place = self.checked(given) if given else self.roots[0]
+    def listing(self, path: object) -> dict[str, Any]:
+        """Return the folders and the image files in a folder."""
+        folder = self.resolve(path) if path else self.roots[0]
         try:
-            inside = [path for path in place.iterdir() if not path.name.startswith(".")]
-            folders = [path for path in inside if path.is_dir() and self._is_inside(path.resolve())]
+            inside = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+            folders = [entry for entry in inside if entry.is_dir() and self._is_inside(entry.resolve())]
             files = [
-                {"name": path.name, "bytes": path.stat().st_size}
-                for path in sort_naturally(inside)
-                if is_image_name(path.name) and path.is_file() and self._is_inside(path.resolve())
+                {"name": entry.name, "bytes": entry.stat().st_size}
+                for entry in sort_naturally(inside)
+                if is_image_name(entry.name) and entry.is_file() and self._is_inside(entry.resolve())
             ]
         except OSError as error:
-            raise Refusal(404, f"{place}: {error.strerror}") from error
+            raise RequestError(404, f"{folder}: {error.strerror}.", file=folder) from error
         return {
-            "path": str(place),
-            "parent": None if place in self.roots else str(place.parent),
-            "folders": [path.name for path in sort_naturally(folders)],
+            "path": str(folder),
+            "parent": None if folder in self.roots else str(folder.parent),
+            "folders": [entry.name for entry in sort_naturally(folders)],
             "files": files,
         }
 
-    def _outside(self, given: str) -> Refusal:
+    def _outside(self, path: str) -> RequestError:
         allowed = ", ".join(map(str, self.roots))
-        return Refusal(
+        return RequestError(
             403,
-            f"{given[:_MOST_SHOWN]} may not be opened; panfocus app was started for {allowed}; "
-            "name others there",
+            f"{path[:_MAX_PATH_SHOWN]} is outside the folders that panfocus app may open: {allowed}. "
+            "Name other folders when you start it.",
+            file=path,
         )
 
     def _is_inside(self, place: Path) -> bool:
         return any(place.is_relative_to(root) for root in self.roots)
 
 
-def _resolved(given: str) -> Path:
-    """Return what a path leads to, whether it is there or not."""
+def _resolve(path: str) -> Path:
+    """Return the target of a path, whether it exists or not."""
     try:
-        return Path(given).resolve()
-    except (OSError, RuntimeError):  # a link that leads back to itself
-        raise Refusal(403, f"{given[:_MOST_SHOWN]}: this path leads nowhere") from None
+        return Path(path).resolve()
+    except (OSError, RuntimeError):
+        raise RequestError(
+            403, f"{path[:_MAX_PATH_SHOWN]}: this symbolic link is a loop.", file=path
+        ) from None
 
 
 def is_image_name(name: str) -> bool:
-    """Tell whether a file is an image by its name."""
+    """Return whether a file name has the suffix of an image."""
     return Path(name).suffix.lower() in INPUT_SUFFIXES
 
 
-async def _list(request: Request) -> Answer:
-    folders: Folders = request.app.state.app.folders
-    return Answer(await run_in_threadpool(folders.listing, (await json_body(request)).get("path")))
+async def _list(request: Request) -> JsonAnswer:
+    folders: AllowedFolders = request.app.state.app.folders
+    return JsonAnswer(await run_in_threadpool(folders.listing, (await json_body(request)).get("path")))
 
 
-# By POST: an address cannot hold every name, JSON can.
+# POST: unlike a URL, JSON can hold every file name.
 routes = [Route("/api/folders", _list, methods=["POST"])]

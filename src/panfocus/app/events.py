@@ -1,4 +1,4 @@
-"""Changes, told to every open page as server-sent events: of each object the last state, soon and always."""
+"""Server-sent events: every open page soon gets the latest state of each object that changes."""
 
 import asyncio
 import itertools
@@ -11,35 +11,35 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-SECONDS_BETWEEN = 0.2  # messages on one object
-SECONDS_OF_SILENCE = 15.0  # after which a comment keeps the connection alive
+SECONDS_BETWEEN = 0.2  # messages to a page
+_SECONDS_OF_SILENCE = 15.0  # then a comment keeps the connection alive
 
 _revisions = itertools.count(1)
 
 
-def numbered(view: dict[str, Any]) -> dict[str, Any]:
-    """Return what a page is told of an object, with a number: what is told later has a higher one.
+def with_revision(view: dict[str, Any]) -> dict[str, Any]:
+    """Return the view of an object with a number that rises with every view.
 
-    Answers to requests and events come by different ways: an answer may arrive after an event that is newer.
+    An answer to a request may reach the page after an event that is newer; the page ignores it then.
     """
     return view | {"revision": next(_revisions)}
 
 
 class Events:
-    """The hub: what is told goes to all that listen. To be used in the server's event loop alone."""
+    """Sends messages to all open pages. Use it only in the server's event loop."""
 
     def __init__(self) -> None:
-        self._listeners: set[_Listener] = set()
+        self._subscribers: set[_Subscriber] = set()
         self._closed = False
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Tell all pages; of several messages on one object within a moment only the last is sent."""
-        # Turned to text at once: the object may have changed before it is sent.
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to all pages; a newer message about the same object replaces one that waits."""
+        # Encoded at once: the object may change before it is sent.
         text = json.dumps(message, ensure_ascii=True)
         self._put((message["kind"], _id_of(message)), lambda: text)
 
-    def tell_latest(self, kind: str, name: str, content: Callable[[], dict[str, Any] | None]) -> None:
-        """Tell all pages of a large object as it is when it is sent; of none if it is gone by then."""
+    def send_latest(self, kind: str, name: str, content: Callable[[], dict[str, Any] | None]) -> None:
+        """Send a large object in the state of the moment of sending; nothing if `content` returns None."""
 
         def text() -> str | None:
             latest = content()
@@ -47,54 +47,54 @@ class Events:
 
         self._put((kind, name), text)
 
-    def tell_part(self, kind: str, name: str, part: int, content: Callable[[set[int]], Any | None]) -> None:
-        """Tell all pages of a part of a large object; of several within a moment at once, as they are then.
+    def send_part(self, kind: str, name: str, part: int, content: Callable[[set[int]], Any | None]) -> None:
+        """Send a part of a large object, together with other parts that wait.
 
-        `content` returns the message on some parts. Where all of the object is about to be told, that does.
+        `content` returns the message about some parts. If the whole object waits, its parts are not sent.
         """
-        for listener in self._listeners:
-            if (kind, name) in listener.pending:
+        for subscriber in self._subscribers:
+            if (kind, name) in subscriber.pending:
                 continue
-            parts = listener.parts.setdefault(name, set())
+            parts = subscriber.parts.setdefault(name, set())
             parts.add(part)
-            listener.pending["part", name] = partial(_text_of_parts, content, parts)
-            listener.wake.set()
+            subscriber.pending["part", name] = partial(_text_of_parts, content, parts)
+            subscriber.wake.set()
 
     def _put(self, about: tuple[str, str], text: Callable[[], str | None]) -> None:
-        for listener in self._listeners:
-            # To the end: what is told of last comes last.
-            listener.pending.pop(about, None)
-            listener.pending[about] = text
-            listener.wake.set()
+        for subscriber in self._subscribers:
+            # Removed first, so that it moves to the end.
+            subscriber.pending.pop(about, None)
+            subscriber.pending[about] = text
+            subscriber.wake.set()
 
     def close(self) -> None:
-        """End all streams: the server stops."""
+        """End all streams, so that the server can stop."""
         self._closed = True
-        for listener in self._listeners:
-            listener.wake.set()
+        for subscriber in self._subscribers:
+            subscriber.wake.set()
 
     async def stream(self) -> AsyncIterator[str]:
-        """Yield the text of an event stream, from now on."""
-        listener = _Listener()
-        self._listeners.add(listener)
+        """Yield the text of an event stream that starts now."""
+        subscriber = _Subscriber()
+        self._subscribers.add(subscriber)
         try:
             yield ": welcome\n\n"
             while not self._closed:
                 try:
-                    await asyncio.wait_for(listener.wake.wait(), SECONDS_OF_SILENCE)
+                    await asyncio.wait_for(subscriber.wake.wait(), _SECONDS_OF_SILENCE)
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield ": ping\n\n"
                     continue
-                listener.wake.clear()
-                pending, listener.pending, listener.parts = listener.pending, {}, {}
+                subscriber.wake.clear()
+                pending, subscriber.pending, subscriber.parts = subscriber.pending, {}, {}
                 texts = [text() for text in pending.values()]
                 yield "".join(f"data: {text}\n\n" for text in texts if text is not None)
                 await asyncio.sleep(SECONDS_BETWEEN)
         finally:
-            self._listeners.discard(listener)
+            self._subscribers.discard(subscriber)
 
 
-class _Listener:
+class _Subscriber:
     """One open page."""
 
     def __init__(self) -> None:

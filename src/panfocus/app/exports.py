@@ -1,6 +1,6 @@
-"""Exports: files made of a job's results, to be downloaded, and the command that writes the same.
+"""Exports: files of a job's result to download, and the command that writes the same.
 
-Each export has a folder of its own: another one may have files of the same names.
+Every export has its own folder, as several may have files of the same names.
 """
 
 import dataclasses
@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -18,13 +18,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from panfocus.app.file_stamps import is_as_fused
-from panfocus.app.jobs import EXPORTS
-from panfocus.app.request_builder import shown_command
-from panfocus.app.responses import Answer, Refusal, json_body
-from panfocus.app.retouching import one_at_a_time, retouching_of
-from panfocus.app.tasks.fuse import REPORT
-from panfocus.app.work_folder import ID, new_name
+from panfocus.app.file_stamps import is_unchanged
+from panfocus.app.request_builder import short_command
+from panfocus.app.responses import JsonAnswer, RequestError, json_body
+from panfocus.app.retouching import job_lock, open_retouching
+from panfocus.app.state import EXPORTS, REPORT, PageJob
+from panfocus.app.tasks import ExportSummary, ExportTask, FuseTask
+from panfocus.app.work_folder import ID, new_id
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder, read_json, read_text, write_files
 from panfocus.job import request as requests
@@ -36,37 +36,35 @@ if TYPE_CHECKING:
 
 FORMATS = ("tif", "png", "jpg", "webp")
 MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
-WHAT = ("image", *MAPS, "report", "retouch")
-SECONDS_KEPT = (
-    600.0  # that an export can be downloaded at least; the newest of a job as long as that is there
-)
-_EXPORTED_STROKES = "exported-strokes.json"
-_LONGEST_NAME = 150  # bytes of a stack's: with what comes behind, less than the 255 that a file's may have
-_WITH_ALL_VALUES = ("confidence", "depth")  # as floats in a TIFF, else with 16 bits
+CONTENTS = ("image", *MAPS, "report", "retouch")
+SECONDS_KEPT = 600.0  # for which an older export can be downloaded; the newest stays with its job
+_STROKES_COPY = "exported-strokes.json"
+_MAX_STEM_BYTES = 150  # with a suffix, less than the 255 bytes that file systems allow
+_FLOAT_MAPS = ("confidence", "depth")  # floats in a TIFF, 16 bits in a PNG
 
 
-def wanted_files(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, Any], list[str]]:
-    """Return the files that are wanted, by names without a folder; options of writing; and what is wanted."""
-    ending, what = wanted.get("format", "tif"), wanted.get("what", ["image"])
-    if ending not in FORMATS:
-        raise Refusal(400, f"format: needed is one of {', '.join(FORMATS)}")
-    if not (isinstance(what, list) and what and all(name in WHAT for name in what)):
-        raise Refusal(400, f"what: needed is a list of {', '.join(WHAT)}")
+def parse_export(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, Any], list[str]]:
+    """Return the files of an export without their folder, settings of writing, and the wanted contents."""
+    suffix, contents = wanted.get("format", "tif"), wanted.get("what", ["image"])
+    if suffix not in FORMATS:
+        raise RequestError(400, f"`format` must be one of {', '.join(FORMATS)}.", setting="format")
+    if not (isinstance(contents, list) and contents and all(name in CONTENTS for name in contents)):
+        raise RequestError(400, f"`what` must be a list of {', '.join(CONTENTS)}.", setting="what")
     bits, quality = wanted.get("bits"), wanted.get("quality", 95)
     if type(bits) not in (int, type(None)) or type(quality) is not int:
-        raise Refusal(400, "bits and quality: needed are whole numbers")
-    of_values = "png" if ending == "png" else "tif"
+        raise RequestError(400, "`bits` and `jpeg_quality` must be integers.", setting="bits")
+    float_suffix = "png" if suffix == "png" else "tif"
     maps: dict[str, Any] = {
-        name: Path(f"{stem}-{name.replace('_', '-')}.{of_values if name in _WITH_ALL_VALUES else 'png'}")
+        name: Path(f"{stem}-{name.replace('_', '-')}.{float_suffix if name in _FLOAT_MAPS else 'png'}")
         for name in MAPS
-        if name in what
+        if name in contents
     }
-    report = Path(f"{stem}-report.json") if "report" in what else None
-    outputs = Outputs(image=Path(f"{stem}.{ending}"), **maps, report=report)
-    return outputs, {"bits": bits, "jpeg_quality": quality}, what
+    report = Path(f"{stem}-report.json") if "report" in contents else None
+    outputs = Outputs(image=Path(f"{stem}.{suffix}"), **maps, report=report)
+    return outputs, {"bits": bits, "jpeg_quality": quality}, contents
 
 
-def _placed(outputs: Outputs, folder: Path) -> Outputs:
+def _move_outputs(outputs: Outputs, folder: Path) -> Outputs:
     """Return the same files in a folder."""
     files: dict[str, Any] = {
         field.name: folder / path
@@ -76,65 +74,65 @@ def _placed(outputs: Outputs, folder: Path) -> Outputs:
     return Outputs(**files)
 
 
-def _stem(stack: str) -> str:
-    """Return what the names of a stack's files begin with, as files may be named everywhere."""
-    plain_name = re.sub(r"[^\w.-]+", "-", stack).strip("-.").encode()[:_LONGEST_NAME]
-    return f"{plain_name.decode(errors='ignore')}-fused".lstrip("-")
+def _file_stem(stack_name: str) -> str:
+    """Return the start of the names of exported files, valid on every system."""
+    portable = re.sub(r"[^\w.-]+", "-", stack_name).strip("-.").encode()[:_MAX_STEM_BYTES]
+    return f"{portable.decode(errors='ignore')}-fused".lstrip("-")
 
 
-async def _export(request: Request) -> Answer:
-    app = request.app.state.app
+async def _export(request: Request) -> JsonAnswer:
+    app: App = request.app.state.app
     job = app.store.jobs.get(request.path_params["id"])
     wanted = await json_body(request)
     _check_done(job)
-    stack = app.store.stacks.get(job["stack"])
-    stem = _stem(stack["name"])
-    outputs, options, what = wanted_files(stem, wanted)
-    done: requests.Request = from_plain(job["task"]["request"])
-    shown = dataclasses.replace(done, outputs=outputs, **options)
+    stack = app.store.stacks.get(job.stack)
+    stem = _file_stem(stack.name)
+    outputs, settings, contents = parse_export(stem, wanted)
+    fused: requests.Request = from_plain(cast(FuseTask, job.task)["request"])
+    shown = dataclasses.replace(fused, outputs=outputs, **settings)
     async with app.jobs.exporting:
-        _check_done(app.store.jobs.get(job["id"]))  # others were waited for
-        async with _strokes_of_now(app, job) as strokes:
+        _check_done(app.store.jobs.get(job.id))  # may have changed while this waited
+        async with _copy_strokes(app, job) as strokes:
             if strokes:
                 shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
-            elif what == ["retouch"]:
-                raise Refusal(409, "this picture is not retouched: there are no strokes to export")
-            with _new_folder(app, job) as into:
-                told = await _written(app, job, shown, strokes, into, picture="image" in what)
-            await run_in_threadpool(_remove_older, into)
-    base = f"/api/jobs/{job['id']}/exports/{into.name}/"
-    files = [file | {"url": base + quote(file["name"])} for file in told["files"]]
-    said = [app.store.as_known(line) for line in told["said"]]
-    command = await run_in_threadpool(shown_command, shown, stack["folder"])
-    changed = await run_in_threadpool(_changed, app, job)
-    return Answer({"files": files, "said": said, "command": command, "changed": changed})
+            elif contents == ["retouch"]:
+                raise RequestError(409, "This image is not retouched; there are no strokes to export.")
+            with _new_folder(app, job) as folder:
+                summary = await _write(app, job, shown, strokes, folder, picture="image" in contents)
+            await run_in_threadpool(_remove_older, folder)
+    for file in summary["files"]:
+        file["url"] = f"/api/jobs/{job.id}/exports/{folder.name}/{quote(file['name'])}"
+    notices = [app.store.shorten_paths(line) for line in summary["said"]]
+    command = await run_in_threadpool(short_command, shown, stack.folder)
+    changed = await run_in_threadpool(_changed_inputs, app, job)
+    return JsonAnswer({"files": summary["files"], "said": notices, "command": command, "changed": changed})
 
 
-def _changed(app: "App", job: dict[str, Any]) -> list[str]:
-    """Name the files of a fusion, frames and dictionary, that are not as they were fused, or gone."""
-    report = read_json(app.store.jobs.folder(job["id"]) / REPORT)
+def _changed_inputs(app: "App", job: PageJob) -> list[str]:
+    """Return the names of frames and dictionary that were changed or removed since the fusion."""
+    report = read_json(app.store.jobs.folder(job.id) / REPORT)
     names = []
     for entry in [*report["inputs"], *filter(None, [report["dictionary"]])]:
         try:
-            app.folders.check_again(entry["path"])
-            same = is_as_fused(entry, report["stamps"])
-        except (Refusal, PanfocusError):  # it may not be read, or not any more
-            same = False
-        if not same:
+            app.folders.check_opened(entry["path"])
+            is_same = is_unchanged(entry, report["stamps"])
+        except PanfocusError:  # it cannot be read any more
+            is_same = False
+        if not is_same:
             names.append(Path(entry["path"]).name)
     return names
 
 
-def _check_done(job: dict[str, Any]) -> None:
-    if job["kind"] != "fuse" or job["state"] != "done":
-        raise Refusal(409, "this job has no result that could be exported")
+def _check_done(job: PageJob) -> None:
+    if not job.is_fused:
+        raise RequestError(409, "This job has no result to export.")
 
 
 @contextmanager
-def _new_folder(app: "App", job: dict[str, Any]) -> Iterator[Path]:
-    """Have a folder for an export, which goes if that fails; there is none for a job that was removed."""
-    app.store.jobs.get(job["id"])
-    folder = app.store.jobs.folder(job["id"]) / EXPORTS / new_name()
+def _new_folder(app: "App", job: PageJob) -> Iterator[Path]:
+    """Make a folder for an export, and remove it if that fails."""
+    app.store.jobs.get(job.id)  # refuses a job that was removed
+    folder = app.store.jobs.folder(job.id) / EXPORTS / new_id()
     make_folder(folder)
     try:
         yield folder
@@ -144,7 +142,7 @@ def _new_folder(app: "App", job: dict[str, Any]) -> Iterator[Path]:
 
 
 def _remove_older(newest: Path) -> None:
-    """Remove the exports of a job that nobody downloads any more."""
+    """Remove the old exports of a job."""
     for path in newest.parent.glob("*"):
         with suppress(OSError):  # the job is being removed
             if path != newest and time.time() - path.stat().st_mtime >= SECONDS_KEPT:
@@ -152,14 +150,14 @@ def _remove_older(newest: Path) -> None:
 
 
 @asynccontextmanager
-async def _strokes_of_now(app: "App", job: dict[str, Any]) -> AsyncIterator[Path | None]:
-    """Have a copy of a job's strokes, as one change has left them: they may be changed while it is used."""
-    folder = app.store.jobs.folder(job["id"])
+async def _copy_strokes(app: "App", job: PageJob) -> AsyncIterator[Path | None]:
+    """Yield a copy of a job's strokes, or None: the strokes may change during the export."""
+    folder = app.store.jobs.folder(job.id)
     copy = None
-    async with one_at_a_time(job["id"]):
-        if (job["retouch"] or {}).get("n_strokes"):
-            copy = folder / _EXPORTED_STROKES
-            text = await run_in_threadpool(read_text, retouching_of(folder, job).file)
+    async with job_lock(job.id):
+        if job.retouch and job.retouch["n_strokes"]:
+            copy = folder / _STROKES_COPY
+            text = await run_in_threadpool(read_text, open_retouching(folder, job).file)
             await run_in_threadpool(write_files, {copy: text.encode()}, force=True)
     try:
         yield copy
@@ -168,52 +166,49 @@ async def _strokes_of_now(app: "App", job: dict[str, Any]) -> AsyncIterator[Path
             copy.unlink(missing_ok=True)
 
 
-async def _written(
+async def _write(
     app: "App",
-    job: dict[str, Any],
+    job: PageJob,
     shown: requests.Request,
     strokes: Path | None,
-    into: Path,
+    folder: Path,
     *,
     picture: bool,
-) -> dict[str, Any]:
-    """Have files written into a folder, by a process of its own; `shown` names them, without the folder."""
-    placed = dataclasses.replace(shown, outputs=_placed(shown.outputs, into), retouch=strokes)
-    task = {
+) -> ExportSummary:
+    """Write files into a folder, in a worker process; `shown` names them without the folder."""
+    request = dataclasses.replace(shown, outputs=_move_outputs(shown.outputs, folder), retouch=strokes)
+    task: ExportTask = {
         "task": "export",
-        "folder": str(app.store.jobs.folder(job["id"])),
-        "request": to_plain(placed),
+        "folder": str(app.store.jobs.folder(job.id)),
+        "request": to_plain(request),
         "shown": to_plain(shown),
         "picture": picture,
     }
-    worker = await app.workers.long()
+    worker = await app.workers.lend_long()
     try:
-        return await worker.run(task)
+        summary: ExportSummary = await worker.run(task)
+        return summary
     finally:
         await worker.close()
 
 
 async def _download(request: Request) -> FileResponse:
-    app, name = request.app.state.app, request.path_params["name"]
+    app: App = request.app.state.app
     job = app.store.jobs.get(request.path_params["id"])
-    folder = app.store.jobs.folder(job["id"]) / EXPORTS
-    if "export" in request.path_params:
-        folder /= _export_name(request.path_params["export"])
-    there = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
-    for path in there:
-        if path.name == name:
+    folder = app.store.jobs.folder(job.id) / EXPORTS
+    if export := request.path_params.get("export"):
+        if not ID.fullmatch(export):
+            raise RequestError(404, f"There is no export {export[:40]}.")
+        folder /= export
+    name = request.path_params["name"]
+    for path in folder.glob("*"):  # compared with existing files: the name could lead elsewhere
+        if path.name == name and path.is_file() and not name.startswith("."):
             return FileResponse(path, filename=name)
-    raise Refusal(404, f"there is no file {name[:100]} of this job")
-
-
-def _export_name(given: str) -> str:
-    if not ID.fullmatch(given):
-        raise Refusal(404, f"there is no export {given[:40]}")
-    return given
+    raise RequestError(404, f"This job has no file {name[:100]}.")
 
 
 routes = [
     Route("/api/jobs/{id}/export", _export, methods=["POST"]),
     Route("/api/jobs/{id}/exports/{export}/{name}", _download),
-    Route("/api/jobs/{id}/exports/{name}", _download),  # of what was learned
+    Route("/api/jobs/{id}/exports/{name}", _download),  # files of learning
 ]

@@ -1,4 +1,4 @@
-"""Files that a result was made of: whether they are still what they were then."""
+"""File stamps: whether the inputs of a result are still the same files."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,30 +6,30 @@ from typing import Any
 
 from panfocus.io.atomic_files import digest
 
-Stamp = list[int] | None
+FileStamp = list[int] | None  # a list, as JSON returns it
 
 
-def file_stamp(path: Path) -> Stamp:
-    """Return what tells a file from a later one of its name: when it was written, and its size."""
+def file_stamp(path: Path) -> FileStamp:
+    """Return a file's time of modification in ns and its size in bytes; None if it does not exist."""
     try:
-        found = path.stat()
-    except OSError:  # it is gone
+        status = path.stat()
+    except OSError:
         return None
-    return [found.st_mtime_ns, found.st_size]
+    return [status.st_mtime_ns, status.st_size]
 
 
-def stamps_of(paths: Iterable[str]) -> dict[str, Stamp]:
-    """Return the stamps of files, by path."""
+def file_stamps(paths: Iterable[str]) -> dict[str, FileStamp]:
+    """Return the stamps of files by path."""
     return {path: file_stamp(Path(path)) for path in paths}
 
 
-def is_as_fused(entry: dict[str, Any], stamps: dict[str, Stamp]) -> bool:
-    """Tell whether a file that a report tells of is as it was fused.
+def is_unchanged(entry: dict[str, Any], stamps: dict[str, FileStamp]) -> bool:
+    """Return whether the file of a report's entry is the one that was fused.
 
-    `stamps` are those of then, None of a file that changed meanwhile: nobody knows what was read of it.
+    `stamps` were taken then; None means that the file changed while it was read.
     """
     path = entry["path"]
     then, now = stamps.get(path, []), file_stamp(Path(path))
     if now is None or then is None:
         return False
-    return now == then or digest(Path(path)) == entry["sha256"]  # all of a large stack takes its time
+    return now == then or digest(Path(path)) == entry["sha256"]  # the digest last: it reads the whole file

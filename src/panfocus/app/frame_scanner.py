@@ -1,130 +1,135 @@
-"""A first look at every frame, and at whether those of a stack belong together, in the background."""
+"""Frame scanner: reads every new frame in the background, and checks whether frames fit together."""
 
 import asyncio
 import logging
 from pathlib import Path
-from typing import Any
 
 from panfocus.app.file_stamps import file_stamp
-from panfocus.app.responses import Refusal
-from panfocus.app.stacks import Stack, Stacks
-from panfocus.app.workers import TaskCancelled, TaskFailed, Workers
+from panfocus.app.responses import RequestError
+from panfocus.app.stacks import Stacks
+from panfocus.app.state import PageFrame, PageStack
+from panfocus.app.tasks import CheckTask, FrameToCheck, PreviewTask, ScanTask
+from panfocus.app.wording import describe_error
+from panfocus.app.worker_pool import TaskCancelled, WorkerPool
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import remove_temporaries
 
 logger = logging.getLogger(__name__)
 
-_SECONDS, _BYTES_PER_SECOND = 60.0, 10e6  # a file may take so long, and so much more for its size
+# OSError: no process can be started for lack of memory; the next frame may find some.
+_TASK_ERRORS = (PanfocusError, TaskCancelled, OSError)
 
 
-class Looker:
-    """Looks at frames that wait for it, one after the other."""
+class FrameScanner:
+    """Scans waiting frames one after the other."""
 
-    def __init__(self, stacks: Stacks, workers: Workers) -> None:
+    def __init__(self, stacks: Stacks, workers: WorkerPool) -> None:
         self._stacks = stacks
         self._workers = workers
-        self._looking: asyncio.Task[None] | None = None
+        self._scanning: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin with what was not looked at when the server last ended, and tidy up what that has left."""
+        """Remove temporary files of the last server, and continue with frames that it did not scan."""
         for stack in self._stacks.all():
-            remove_temporaries(self._stacks.files_folder(stack["id"]))
-            for frame in stack["frames"]:
-                if frame["state"] == "looking":
-                    frame["state"] = "waiting"
+            remove_temporaries(self._stacks.files_folder(stack))
+            for frame in stack.frames:
+                if frame.state == "looking":
+                    frame.state = "waiting"
         self._stacks.any_changed.set()
-        self._looking = asyncio.create_task(self._look_at_all())
+        self._scanning = asyncio.create_task(self._scan_all())
 
     def stop(self) -> None:
-        """Look no further."""
-        if self._looking:
-            self._looking.cancel()
+        """Stop scanning."""
+        if self._scanning:
+            self._scanning.cancel()
 
-    async def picture(self, stack: Stack, key: int) -> Path:
-        """Return where a larger picture of a frame is; it is made when it is first asked for."""
-        frame = next((each for each in stack["frames"] if each["key"] == key), None)
-        if frame is None or frame["state"] != "ready":
-            raise Refusal(404, "there is no picture of this frame, or not yet")
-        made = self._stacks.picture(stack["id"], key)
-        if not await asyncio.to_thread(made.is_file):
+    async def make_preview(self, stack: PageStack, key: int) -> Path:
+        """Return the path of a frame's large picture, which is made when it is first requested."""
+        frame = next((frame for frame in stack.frames if frame.key == key), None)
+        if frame is None or frame.state != "ready":
+            raise RequestError(404, "There is no picture of this frame yet.")
+        preview = self._stacks.preview(stack, key)
+        if not await asyncio.to_thread(preview.is_file):
             path = self._stacks.path(stack, frame)
-            task = {"task": "preview", "path": str(path), "picture": str(made)}
-            await self._workers.quick(task, urgent=True, seconds=_seconds(frame))
-        return made
+            task: PreviewTask = {"task": "preview", "path": str(path), "picture": str(preview)}
+            await self._workers.run_quick(task, urgent=True, seconds=_timeout(frame))
+        return preview
 
-    async def _look_at_all(self) -> None:
+    async def _scan_all(self) -> None:
         while True:
             await self._stacks.any_changed.wait()
             self._stacks.any_changed.clear()
             while waiting := self._next_waiting():
-                await self._look(*waiting)
+                await self._scan(*waiting)
             while self._stacks.unchecked and not self._next_waiting():
                 await self._check(self._stacks.unchecked.pop())
 
-    def _next_waiting(self) -> tuple[Stack, dict[str, Any]] | None:
-        """Find a frame to look at; the newest stack first, which somebody is looking at."""
+    def _next_waiting(self) -> tuple[PageStack, PageFrame] | None:
+        """Return a frame to scan; the newest stack comes first, as the user is probably looking at it."""
         for stack in reversed(self._stacks.all()):
-            for frame in stack["frames"]:
-                if frame["state"] == "waiting":
+            for frame in stack.frames:
+                if frame.state == "waiting":
                     return stack, frame
         return None
 
-    async def _look(self, stack: Stack, frame: dict[str, Any]) -> None:
-        frame["state"] = "looking"
-        self._stacks.tell_frame(stack, frame["key"])
-        thumbnail = self._stacks.thumbnail(stack["id"], frame["key"])
+    async def _scan(self, stack: PageStack, frame: PageFrame) -> None:
+        frame.state = "looking"
+        self._stacks.send_frame(stack, frame.key)
         stamp = None
-        # OSError: no process can be started, for want of memory; the next frame may find some.
         try:
             path = self._stacks.path(stack, frame)
-            stamp = await asyncio.to_thread(file_stamp, path)  # before it is read: a later change is seen
-            task = {"task": "scan_frame", "path": str(path), "thumbnail": str(thumbnail)}
-            seen = await self._workers.quick(task, seconds=_seconds(frame)) | {"state": "ready"}
-        except (TaskFailed, TaskCancelled, Refusal, OSError) as error:
-            text = self._stacks.as_known(stack["id"], str(error))
-            named = text if text.startswith(frame["name"]) else f"{frame['name']}: {text}"
-            seen = {"state": "bad", "error": named}
-        seen |= {"stamp": stamp, "bytes": stamp[1] if stamp else frame["bytes"]}
-        # Found anew: a change of the stack meanwhile has put another in its place.
-        for each in stack["frames"]:
-            if each["key"] == frame["key"]:
-                each.update(seen)
-        self._stacks.tell_frame(stack, frame["key"])
-        await self._keep(stack)
+            stamp = await asyncio.to_thread(file_stamp, path)  # before it is read, to notice later changes
+            thumbnail = self._stacks.thumbnail(stack, frame.key)
+            task: ScanTask = {"task": "scan_frame", "path": str(path), "thumbnail": str(thumbnail)}
+            content = await self._workers.run_quick(task, seconds=_timeout(frame))
+            found = PageFrame.from_json(frame.to_json() | content | {"state": "ready"})
+        except _TASK_ERRORS as error:
+            text = self._stacks.shorten_paths(stack.id, describe_error(error))
+            found = frame.unscanned(frame.key)
+            found.state = "bad"
+            found.error = text if text.startswith(frame.name) else f"{frame.name}: {text}"
+        found.stamp, found.bytes = stamp, stamp[1] if stamp else frame.bytes
+        # The list may have changed meanwhile, and the user's choice of frames.
+        for number, current in enumerate(stack.frames):
+            if current.key == frame.key:
+                found.excluded = current.excluded
+                stack.frames[number] = found
+        self._stacks.send_frame(stack, frame.key)
+        await self._save(stack)
 
-    async def _check(self, name: str) -> None:
-        stack = next((stack for stack in self._stacks.all() if stack["id"] == name), None)
+    async def _check(self, stack_id: str) -> None:
+        stack = next((stack for stack in self._stacks.all() if stack.id == stack_id), None)
         if stack is None:
             return
         try:
-            frames = [
+            frames: list[FrameToCheck] = [
                 {
-                    "name": frame["name"],
+                    "name": frame.name,
                     "path": str(self._stacks.path(stack, frame)),
-                    "thumbnail": str(self._stacks.thumbnail(name, frame["key"])),
-                    "digest": frame["digest"],
+                    "thumbnail": str(self._stacks.thumbnail(stack, frame.key)),
+                    "digest": frame.digest,
                 }
-                for frame in stack["frames"]
-                if frame["state"] == "ready" and not frame["excluded"]
+                for frame in stack.used_frames
+                if frame.state == "ready"
             ]
-            told = await self._workers.quick({"task": "check", "frames": frames})
-            warnings = [self._stacks.as_known(name, line) for line in told["warnings"]]
-        except (TaskFailed, TaskCancelled, Refusal, OSError) as error:
-            line = f"Whether these frames belong together could not be checked: {error}"
-            warnings = [self._stacks.as_known(name, line)]
-        if warnings != stack["warnings"]:
-            stack["warnings"] = warnings
-            await self._keep(stack)
-        # In any case: a page may have taken an answer that was older than the last look for the newest.
-        self._stacks.tell(stack)
+            task: CheckTask = {"task": "check", "frames": frames}
+            warnings: list[str] = (await self._workers.run_quick(task))["warnings"]
+        except _TASK_ERRORS as error:
+            warnings = [f"Cannot check whether these frames belong together. {describe_error(error)}"]
+        warnings = [self._stacks.shorten_paths(stack_id, line) for line in warnings]
+        if warnings != stack.warnings:
+            stack.warnings = warnings
+            await self._save(stack)
+        # Always: an answer that is older than the last scan may have reached a page after it.
+        self._stacks.send(stack)
 
-    async def _keep(self, stack: Stack) -> None:
+    async def _save(self, stack: PageStack) -> None:
         try:
-            await self._stacks.seen(stack)
-        except PanfocusError as error:  # a full disk: what was seen is known until the server ends
+            await self._stacks.save_scan(stack)
+        except PanfocusError as error:  # a full disk: the results stay in memory
             logger.warning("%s", error)
 
 
-def _seconds(frame: dict[str, Any]) -> float:
-    """Return how long a file may take."""
-    return _SECONDS + float(frame["bytes"]) / _BYTES_PER_SECOND
+def _timeout(frame: PageFrame) -> float:
+    """Return how many seconds a file may take: 60, and 1 more for every 10 MB."""
+    return 60.0 + frame.bytes / 10e6

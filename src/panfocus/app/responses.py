@@ -1,4 +1,4 @@
-"""How the server answers: plain data, or one line that says what is wrong."""
+"""Requests and responses: JSON bodies, JSON answers, and one line for every error."""
 
 import asyncio
 import json
@@ -12,96 +12,96 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from panfocus.app.wording import describe_error
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import read_if_exists
 from panfocus.job.memory_plan import format_size
 
 logger = logging.getLogger(__name__)
 
-MOST_JSON = 48_000_000  # bytes: all the points that strokes may have
+MAX_JSON_BYTES = 48_000_000  # holds all the points that strokes may have
+CACHE_FOR_A_DAY = {"Cache-Control": "private, max-age=86400"}
 
 
-class Refusal(Exception):  # noqa: N818  # to be read as a sentence: raise Refusal(404, ...)
-    """A request that is not granted: an HTTP status, and one line for the user."""
+class RequestError(PanfocusError):
+    """A request that is refused with an HTTP status."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, message: str, *, hint: str | None = None, **facts: Any) -> None:
+        super().__init__(message, hint=hint, **facts)
         self.status = status
 
 
-class Answer(JSONResponse):
-    """Plain data as JSON in ASCII, which can hold any name of a file, of bytes that are not UTF-8 as well."""
+class JsonAnswer(JSONResponse):
+    """JSON in ASCII: it can hold any file name, even one that is not valid UTF-8."""
 
     def render(self, content: Any) -> bytes:
-        """Write the data in one line."""
+        """Encode the content in one line."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-async def small_file(
+async def file_answer(
     path: Path, media_type: str, *, missing: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer with a file as it is at this moment: one that is sent by and by may be replaced meanwhile."""
+    """Answer with a small file, read at once: a file that is streamed may be replaced meanwhile."""
     data = await asyncio.to_thread(read_if_exists, path)
     if data is None:
-        raise Refusal(404, missing)
+        raise RequestError(404, missing)
     return Response(data, media_type=media_type, headers=headers)
 
 
 def path_number(request: Request, name: str) -> int:
-    """Return a number in the path of a request; one of more digits than are ever given leads nowhere."""
+    """Return a number of up to 9 digits in the path of a request."""
     text = request.path_params[name]
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise Refusal(404, f"there is no {name} {text[:40]}")
+        raise RequestError(404, f"There is no {name} {text[:40]}.")
     return int(text)
 
 
-async def json_body(request: Request, *, most: int = MOST_JSON) -> dict[str, Any]:
-    """Read the plain data, an object, that came with a request; no more than so many bytes of it."""
+async def json_body(request: Request, *, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """Read the JSON object in the body of a request."""
     body, n_bytes = bytearray(), 0
-    async for chunk in request.stream():  # to its end, so that its size can be told
+    async for chunk in request.stream():  # to its end, to report the size
         n_bytes += len(chunk)
-        if n_bytes <= most:
+        if n_bytes <= max_bytes:
             body += chunk
-    if n_bytes > most:
-        raise Refusal(
+    if n_bytes > max_bytes:
+        raise RequestError(
             413,
-            f"this has {format_size(n_bytes)}, more than the {format_size(most)} that are taken at once; "
-            "send less of it, such as fewer strokes",
+            f"The request has {format_size(n_bytes)}, more than the limit of {format_size(max_bytes)}. "
+            "Send less at once, such as fewer strokes.",
+            got=n_bytes,
+            limit=max_bytes,
         )
     try:
         content = json.loads(body)
-        # What is kept has to be read again: neither NaN, nor half a character that no file's name can hold.
+        # It must be possible to store it: no NaN, no lone surrogate that no file name contains.
         json.dumps(content, ensure_ascii=False, allow_nan=False).encode(errors="surrogateescape")
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise Refusal(400, "the request must hold a JSON object, of finite numbers and whole characters")
+        raise RequestError(400, "The request must be a JSON object with finite numbers and valid Unicode.")
     return content
 
 
-async def refused(request: Request, error: Exception) -> Answer:
-    """Answer with the line of a refusal, or of an error that panfocus raised on purpose."""
-    status = 400
-    if isinstance(error, Refusal | HTTPException):
-        status = error.status if isinstance(error, Refusal) else error.status_code
-    text = error.detail if isinstance(error, HTTPException) else str(error)
-    return _told(request, text, status)
+async def answer_error(request: Request, error: Exception) -> JsonAnswer:
+    """Answer a request that was refused, or that failed for a known reason."""
+    if isinstance(error, HTTPException):
+        return _error_answer(request, error.detail, error.status_code)
+    return _error_answer(request, describe_error(error), getattr(error, "status", 400))
 
 
-async def failed(request: Request, error: Exception) -> Answer:
-    """Answer with one line where something went wrong that nobody thought of; the log has the rest."""
+async def answer_crash(request: Request, error: Exception) -> JsonAnswer:
+    """Answer a request that failed for an unknown reason; the log has the traceback."""
     logger.error("%s %s", request.method, request.url.path, exc_info=error)
-    return _told(request, f"unexpected {type(error).__name__}: {error}", 500)
+    return _error_answer(request, describe_error(error), 500)
 
 
-def _told(request: Request, text: str, status: int) -> Answer:
-    """Answer in one line, which names files as the user knows them."""
-    return Answer({"error": request.app.state.app.store.as_known(" ".join(text.split()))}, status)
+def _error_answer(request: Request, text: str, status: int) -> JsonAnswer:
+    return JsonAnswer({"error": request.app.state.app.store.shorten_paths(text)}, status)
 
 
 HANDLERS: dict[Any, Any] = {
-    Refusal: refused,
-    PanfocusError: refused,
-    HTTPException: refused,
-    Exception: failed,
+    PanfocusError: answer_error,
+    HTTPException: answer_error,
+    Exception: answer_crash,
 }

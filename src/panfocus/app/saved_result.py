@@ -1,4 +1,4 @@
-"""What is kept of a fusion, beside its arrays, so that its files can be written later: the same bytes."""
+"""Saved result: the facts, besides arrays, from which the files of a fusion are written later."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,23 @@ from panfocus.stack import Frames, Metadata, Stack
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """Plain data, as `plain` and `restored` know it: the frames' files are no longer needed."""
+class SavedResult:
+    """A finished fusion, stored as JSON; the files of its frames are no longer needed."""
 
     request: Request
     method: str
-    maps: tuple[str, ...]  # that the method gives
+    maps: tuple[str, ...]  # that the method returns
     n_slabs: int
     depth_scale: DepthScale
     names: tuple[str, ...]
-    notices: tuple[str, ...]  # but for what depends on the written file
+    notices: tuple[str, ...]  # except those that depend on the output file
     icc_profile: bytes | None
     metadata: Metadata
 
     @classmethod
-    def of(cls, job: Job, stack: Stack) -> "Kept":
-        """Return what is to be kept of a job that is done; `stack` is the one that was fused."""
-        of_the_file = output_notices(job.request.outputs.picture, stack, job.request.bits)
+    def from_job(cls, job: Job, stack: Stack) -> "SavedResult":
+        """Return what to save of a finished job; `stack` is the one that was fused."""
+        of_output = output_notices(job.request.outputs.picture, stack, job.request.bits)
         return cls(
             request=job.request,
             method=job.method_name,
@@ -33,13 +33,13 @@ class Kept:
             n_slabs=len(job.spans),
             depth_scale=job.depth_scale,
             names=stack.names,
-            notices=tuple(str(notice) for notice in stack.notices if notice not in of_the_file),
+            notices=tuple(str(notice) for notice in stack.notices if notice not in of_output),
             icc_profile=stack.icc_profile,
             metadata=stack.metadata,
         )
 
     def stack(self, frames: Frames) -> Stack:
-        """Return the stack that was fused; `frames` are kept elsewhere."""
+        """Return the stack that was fused, with its saved frames."""
         return Stack(
             frames=frames,
             names=self.names,
@@ -49,7 +49,7 @@ class Kept:
         )
 
     def check(self, request: Request) -> None:
-        """Refuse files that cannot be written from this result."""
+        """Raise UsageError if a requested file cannot be written from this result."""
         from panfocus.errors import usage_errors
         from panfocus.io.jpeg_webp import jpeg_settings
 

@@ -1,9 +1,12 @@
-"""The server, put together: what it holds, its routes, its start and its end."""
+"""The server: its parts, routes, start and end."""
 
 import asyncio
+import logging
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -28,66 +31,82 @@ from panfocus.app import (
     stack_routes,
     views,
 )
-from panfocus.app.allowed_folders import Folders
+from panfocus.app.allowed_folders import AllowedFolders
 from panfocus.app.events import Events
-from panfocus.app.frame_scanner import Looker
-from panfocus.app.jobs import Jobs
-from panfocus.app.responses import HANDLERS, Answer
+from panfocus.app.frame_scanner import FrameScanner
+from panfocus.app.job_queue import JobQueue
+from panfocus.app.responses import HANDLERS, JsonAnswer
 from panfocus.app.security import Guard
 from panfocus.app.stacks import Stacks
-from panfocus.app.uploads import Limits, Uploads
-from panfocus.app.words import on_page
-from panfocus.app.work_folder import Store
-from panfocus.app.workers import Workers
+from panfocus.app.uploads import UploadLimits, Uploads
+from panfocus.app.wording import page_text
+from panfocus.app.work_folder import Store, check_private, make_private_folder, write_private
+from panfocus.app.worker_pool import WorkerPool
+from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io.input_files import INPUT_SUFFIXES
+from panfocus.io.lock import lock_folder
 from panfocus.job import option_schema
 
-_WITH_ROUTES = (events, allowed_folders, stack_routes, job_routes, views, retouching, exports, learning)
+logger = logging.getLogger(__name__)
+
+DEFAULT_PORT = 8765
+_PORTS_TRIED = 50
+_OPENER = "open.html"
+_MODULES_WITH_ROUTES = (
+    events,
+    allowed_folders,
+    stack_routes,
+    job_routes,
+    views,
+    retouching,
+    exports,
+    learning,
+)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"
-_SECONDS_TO_END = 1  # that open requests have when the server stops
+_SECONDS_TO_END = 1  # for open requests when the server stops
 
 
 class App:
-    """What the routes work with; found at `request.app.state.app`."""
+    """The parts of the server; routes find it at `request.app.state.app`."""
 
-    def __init__(self, work: Path, roots: list[Path], limits: Limits) -> None:
+    def __init__(self, work: Path, roots: list[Path], limits: UploadLimits) -> None:
         self.limits = limits
         self.store = Store(work)
         self.events = Events()
-        self.folders = Folders(roots)
-        self.workers = Workers()
+        self.folders = AllowedFolders(roots)
+        self.workers = WorkerPool()
         self.stacks = Stacks(self.store, self.events, self.folders)
-        self.looker = Looker(self.stacks, self.workers)
-        self.uploads = Uploads(self.stacks, limits)
-        self.jobs = Jobs(self)
+        self.scanner = FrameScanner(self.stacks, self.workers)
+        self.uploads = Uploads(self.store, self.stacks, limits)
+        self.jobs = JobQueue(self)
 
     async def start(self) -> None:
-        """Start the workers, and go on with what was under way when the server last ended."""
+        """Start the workers, and continue with the work of the last server."""
         await self.workers.start()
-        # The first page will ask for it, and wait: the methods are imported.
+        # The first page needs it; importing the methods takes a while.
         self._preparing = asyncio.create_task(run_in_threadpool(option_schema.methods))
-        self.looker.start()
+        self.scanner.start()
         await self.jobs.start()
 
     async def stop(self) -> None:
         """End everything, child processes too."""
-        self.looker.stop()
-        # Together: both wait for the process of a job, which is given its time to tidy up once.
+        self.scanner.stop()
+        # Together: both wait for the process of a running job.
         await asyncio.gather(self.jobs.stop(), self.workers.stop())
 
-    def tell_dictionaries(self) -> None:
-        """Tell the pages which dictionaries were learned here."""
-        self.events.tell({"kind": "dictionaries", "names": self.store.dictionary_names()})
+    def send_dictionaries(self) -> None:
+        """Send the names of learned dictionaries to the pages."""
+        self.events.send({"kind": "dictionaries", "names": self.store.dictionary_names()})
 
     def state(self) -> dict[str, Any]:
-        """Return all that a page needs to know when it opens."""
+        """Return everything that a page needs when it opens."""
         return {
             "version": __version__,
-            "stacks": [self.stacks.public(stack) for stack in self.store.stacks.all()],
-            "jobs": [self.jobs.public(job) for job in self.store.jobs.all()],
+            "stacks": [self.stacks.view(stack) for stack in self.store.stacks.all()],
+            "jobs": [self.jobs.view(job) for job in self.store.jobs.all()],
             "methods": option_schema.methods(),
-            "options": [form | {"help": on_page(form["help"])} for form in option_schema.options()],
-            "learning": learning.fields(),
+            "options": [form | {"help": page_text(form["help"])} for form in option_schema.options()],
+            "learning": learning.setting_forms(),
             "dictionaries": self.store.dictionary_names(),
             "roots": [str(root) for root in self.folders.roots],
             "limits": {
@@ -102,12 +121,12 @@ async def _page(request: Request) -> FileResponse:
     return FileResponse(_STATIC / "index.html")
 
 
-async def _state(request: Request) -> Answer:
-    await run_in_threadpool(option_schema.methods)  # may still be under way
-    return Answer(request.app.state.app.state())
+async def _state(request: Request) -> JsonAnswer:
+    await run_in_threadpool(option_schema.methods)  # may still be preparing
+    return JsonAnswer(request.app.state.app.state())
 
 
-def application(app: App, *, port: int) -> Starlette:
+def make_application(app: App, *, port: int) -> Starlette:
     """Return the web application of a server that listens at this port."""
 
     @asynccontextmanager
@@ -119,7 +138,7 @@ def application(app: App, *, port: int) -> Starlette:
             await app.stop()
 
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/state", _state)]
-    for module in _WITH_ROUTES:
+    for module in _MODULES_WITH_ROUTES:
         routes += module.routes
     routes.append(Mount("/static", StaticFiles(directory=_STATIC)))
     starlette = Starlette(
@@ -133,13 +152,13 @@ def application(app: App, *, port: int) -> Starlette:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which ends the open event streams when it is told to stop, and says when it listens."""
+    """A uvicorn server that ends event streams when it stops, and calls `ready` when it listens."""
 
     def __init__(self, app: App, listener: socket.socket, ready: Callable[[], object]) -> None:
         port = listener.getsockname()[1]
         super().__init__(
             uvicorn.Config(
-                application(app, port=port),
+                make_application(app, port=port),
                 lifespan="on",
                 ws="none",
                 log_config=None,
@@ -152,12 +171,107 @@ class Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop: streams would keep their connections open for ever."""
+        """Stop; event streams would keep their connections open forever."""
         self._app.events.close()
         await super().shutdown(sockets)
+
+
+def default_work_folder() -> Path:
+    """Return the folder for this user's application data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("panfocus", appauthor=False) / "app"
+
+
+def serve(
+    folders: Sequence[Path],
+    *,
+    work: Path | None,
+    port: int | None,
+    limits: UploadLimits,
+    for_browser: bool,
+    ready: Callable[[str, str | None], object],
+) -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Folders that the page may open.
+    work : Path or None
+        Work folder; None for the default.
+    port : int or None
+        Port to listen at; None for the default or the next free one.
+    limits : UploadLimits
+        Limits of uploads.
+    for_browser : bool
+        Whether to write a file that opens the page in a browser. Other users can see the arguments of the
+        browser, but not read this file, so the token stays secret.
+    ready : callable
+        Called with the address of the page and the URL of that file, or None, when the page can be opened.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"{folder} is not a folder.", file=folder)
+    work = work or default_work_folder()
+    make_private_folder(work)
+    if warning := check_private(work):
+        logger.warning("%s", warning)
+    with lock_folder(work), _open_listener(port) as listener:
+        app = App(work.resolve(), list(folders), limits)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"
+        with _opener_file(app.store.work / _OPENER, address) if for_browser else nullcontext() as url:
+            server = Server(app, listener, lambda: ready(address, url))
+            with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has stopped
+                server.run(sockets=[listener])
+
+
+@contextmanager
+def _opener_file(path: Path, address: str) -> Iterator[str | None]:
+    """Write a file that redirects a browser to the page; yield its URL, or None if it cannot be written."""
+    target = escape(address)
+    text = (
+        f'<!doctype html>\n<meta charset="utf-8">\n<meta http-equiv="refresh" content="0; url={target}">\n'
+        f'<title>panfocus</title>\n<p>The page is <a href="{target}">here</a>.</p>\n'
+    )
+    url = None
+    try:
+        write_private(path, text)
+        url = path.as_uri()
+    except FileError as error:  # a full disk: the user can free space on the page
+        logger.warning("%s The browser is not opened.", error)
+    try:
+        yield url
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _open_listener(port: int | None) -> socket.socket:
+    """Return a socket that listens at a port of the loopback interface."""
+    ports = [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED)
+    for number in ports:
+        # The protocol is named because asyncio disables Nagle's algorithm (40 ms delays) only then.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        if sys.platform != "win32":  # there, two servers could listen at one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", number))
+            listener.listen()
+        except OSError as error:
+            listener.close()
+            if port is not None:
+                raise PanfocusError(
+                    f"Port {port} cannot be used ({error.strerror}). Choose another `port`.",
+                    setting="port",
+                    got=port,
+                ) from error
+        else:
+            return listener
+    last = DEFAULT_PORT + _PORTS_TRIED - 1
+    raise PanfocusError(f"No port from {DEFAULT_PORT} to {last} is free. Choose a `port`.", setting="port")

@@ -1,245 +1,255 @@
-"""Stacks of frames: files sent by the page or opened in place, their order, and which of them count."""
+"""Stacks of frames: files that were uploaded or opened in place, their order and the user's choice."""
 
 import asyncio
 import shutil
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from panfocus.app.allowed_folders import Folders
-from panfocus.app.events import Events, numbered
-from panfocus.app.file_stamps import Stamp, file_stamp
-from panfocus.app.frame_choice import chosen, ordered
-from panfocus.app.responses import Refusal
-from panfocus.app.stack_view import frame_view, stack_view
+from panfocus.app.allowed_folders import AllowedFolders
+from panfocus.app.events import Events, with_revision
+from panfocus.app.file_stamps import FileStamp, file_stamp
+from panfocus.app.responses import RequestError
+from panfocus.app.state import PageFrame, PageStack
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder
 from panfocus.io.input_files import sort_naturally
 
-MOST_FRAMES = 2000  # of a stack
-_SECONDS_BETWEEN_SAVES = 1.0  # of what a look has told: after a kill it is looked again
-
-# Of a frame that is to be looked at.
-_UNSEEN = {"state": "waiting"} | dict.fromkeys(
-    ("width", "height", "pages", "dtype", "channels", "error", "sharpness", "digest")
-)
-
-Stack = dict[str, Any]
+MAX_FRAMES = 2000  # of a stack
+_MAX_NAME_LENGTH = 200
+_SECONDS_BETWEEN_SAVES = 1.0  # of scan results; frames whose results are lost are scanned again
 
 
 class Stacks:
-    """All stacks; `looking.Looker` waits for those that have changed."""
+    """All stacks; `frame_scanner.FrameScanner` scans those that change."""
 
-    def __init__(self, store: Store, events: Events, folders: Folders) -> None:
+    def __init__(self, store: Store, events: Events, folders: AllowedFolders) -> None:
         self._store = store
         self._events = events
         self._folders = folders
-        self._receiving: dict[str, int] = {}  # files under way, by stack
-        self._saved_at: dict[str, float] = {}  # what looks have told, by stack
-        self.unchecked = {stack["id"] for stack in self.all()}
+        self._receiving: dict[str, int] = {}  # number of running uploads, by stack
+        self._saved_at: dict[str, float] = {}  # last save of scan results, by stack
+        self.unchecked = {stack.id for stack in self.all()}
         self.any_changed = asyncio.Event()
 
-    def all(self) -> list[Stack]:
+    def all(self) -> list[PageStack]:
         """Return the stacks, oldest first."""
         return self._store.stacks.all()
 
-    def public(self, stack: Stack) -> dict[str, Any]:
-        """Return a stack as pages see it."""
-        return numbered(stack_view(stack, receiving=self._receiving.get(stack["id"], 0)))
+    def view(self, stack: PageStack) -> dict[str, Any]:
+        """Return what pages see of a stack."""
+        return with_revision(stack.view(receiving=self._receiving.get(stack.id, 0)))
 
-    def paths(self, name: str) -> list[Path]:
-        """Return the files of a stack in their order, without those left out by the user or unreadable."""
-        stack = self._store.stacks.get(name)
-        return [self.path(stack, frame) for frame in used_frames(stack)]
+    def paths(self, stack: PageStack) -> list[Path]:
+        """Return the files of the frames in use, in their order."""
+        return [self.path(stack, frame) for frame in stack.used_frames]
 
-    def thumbnail(self, name: str, key: int) -> Path:
-        """Return where the small picture of a frame is, or will be."""
-        return self._store.stacks.folder(name) / "thumbnails" / f"{key}.jpg"
+    def path(self, stack: PageStack, frame: PageFrame) -> Path:
+        """Return the file of a frame, to be read now; refuse one that a link has moved elsewhere."""
+        if not frame.path:
+            return self.files_folder(stack) / frame.name
+        self._folders.check_opened(frame.path)
+        return Path(frame.path)
 
-    def picture(self, name: str, key: int) -> Path:
-        """Return where the larger picture of a frame is, once somebody has asked for it."""
-        return self._store.stacks.folder(name) / "thumbnails" / f"{key}-large.jpg"
+    def thumbnail(self, stack: PageStack, key: int) -> Path:
+        """Return the path of a frame's thumbnail."""
+        return self._store.stacks.folder(stack.id) / "thumbnails" / f"{key}.jpg"
 
-    def make(self, name: str) -> Stack:
-        """Make a stack for files that the page sends."""
-        return self._new(name or "Stack", None, [])
+    def preview(self, stack: PageStack, key: int) -> Path:
+        """Return the path of a frame's large picture, which is made on request."""
+        return self._store.stacks.folder(stack.id) / "thumbnails" / f"{key}-large.jpg"
+
+    def files_folder(self, stack: PageStack) -> Path:
+        """Return the folder of uploaded files."""
+        return self._store.stacks.folder(stack.id) / "files"
+
+    def create(self, name: str) -> PageStack:
+        """Create a stack for files that the page uploads."""
+        return self._create(name.strip()[:_MAX_NAME_LENGTH] or "Stack", None, [])
 
     def open_in_place(
-        self, paths: Iterable[Path], folder: Path | None, left_out: Sequence[str] = ()
-    ) -> Stack:
-        """Make a stack of files on this computer, which stay where they are.
-
-        `left_out`: lines on pictures in the folder that are not read.
-        """
+        self, paths: Iterable[Path], folder: Path | None, skipped: Sequence[str] = ()
+    ) -> PageStack:
+        """Create a stack of files that stay where they are; `skipped` are lines on other files there."""
         files = list(paths)
         if not files:
-            raise Refusal(400, "no image there (JPEG, PNG, TIFF, WebP or RAW)")
-        return self._new((folder or files[0].parent).name or str(folder), folder, files, left_out)
+            raise RequestError(400, "There are no images here (JPEG, PNG, TIFF, WebP or RAW).")
+        return self._create((folder or files[0].parent).name or str(folder), folder, files, skipped)
 
-    def _new(self, name: str, folder: Path | None, files: list[Path], left_out: Sequence[str] = ()) -> Stack:
-        if len(files) > MOST_FRAMES:
-            raise Refusal(400, f"{len(files)} files are too many for a stack; at most {MOST_FRAMES}")
-        stack: Stack = {
-            "name": name,
-            "folder": None if folder is None else str(folder),
-            "created": now(),
-            "frames": [],
-            "left_out": list(left_out),
-            "warnings": [],
-            "sort_naturally": True,  # until the user orders them
-            "next_key": 0,
-        }
-        for path in files:
-            _add(stack, path.name, path.stat().st_size, str(path))
-        stack["id"] = self._store.stacks.new_id()
-        root = self._store.stacks.folder(stack["id"])
+    def _create(
+        self, name: str, folder: Path | None, files: list[Path], skipped: Sequence[str] = ()
+    ) -> PageStack:
+        if len(files) > MAX_FRAMES:
+            raise _too_many_frames(len(files))
+        root = self._store.stacks.new_folder()
+        stack = PageStack(
+            id=root.name,
+            created=now(),
+            name=name,
+            folder=None if folder is None else str(folder),
+            skipped=list(skipped),
+        )
         try:
+            for path in files:
+                stack.add_frame(path.name, path.stat().st_size, str(path))
             make_folder(root / "files")
             make_folder(root / "thumbnails")
-            self.changed(stack)
-        except PanfocusError:  # a full disk
+            self._store.stacks.save(stack)
+        except (PanfocusError, OSError):  # a full disk, or a file that was removed
             shutil.rmtree(root, ignore_errors=True)
             raise
+        self.announce_change(stack)
         return stack
 
-    def files_folder(self, name: str) -> Path:
-        """Return the folder of the files that were sent."""
-        return self._store.stacks.folder(name) / "files"
+    def count_uploads(self, stack: PageStack, change: int) -> None:
+        """Count the uploads that are running."""
+        self._receiving[stack.id] = self._receiving.get(stack.id, 0) + change
+        self.send(stack)
 
-    def receiving(self, stack: Stack, change: int) -> None:
-        """Count the files that are under way."""
-        self._receiving[stack["id"]] = self._receiving.get(stack["id"], 0) + change
-        self.tell(stack)
-
-    async def received(self, stack: Stack, name: str, size: int) -> None:
-        """Add a file that has come, and return when that is kept."""
-        key = stack["next_key"]
-        _add(stack, name, size, None)
-        if stack["sort_naturally"]:
-            names = sort_naturally(Path(frame["name"]) for frame in stack["frames"])
+    async def add_upload(self, stack: PageStack, name: str, size: int) -> None:
+        """Add an uploaded file as a frame, and return when that is saved."""
+        if len(stack.frames) >= MAX_FRAMES:
+            raise _too_many_frames(len(stack.frames) + 1)
+        added = stack.add_frame(name, size, None)
+        if stack.in_natural_order:
+            names = sort_naturally(Path(frame.name) for frame in stack.frames)
             place = {path.name: number for number, path in enumerate(names)}
-            stack["frames"].sort(key=lambda frame: place[frame["name"]])
+            stack.frames.sort(key=lambda frame: place[frame.name])
         try:
             await self._store.stacks.save_soon(stack)
         except PanfocusError:  # a full disk
-            stack["frames"] = [frame for frame in stack["frames"] if frame["key"] != key]
+            stack.frames = [frame for frame in stack.frames if frame.key != added.key]
             raise
         finally:
-            self._look_soon(stack)
+            self.announce_change(stack)
 
-    def change(self, stack: Stack, wanted: dict[str, Any]) -> None:
-        """Give a stack another name, order, or choice of frames."""
-        changes: dict[str, Any] = {}
-        match wanted:
-            case {"name": str(name)} if name.strip():
-                changes["name"] = name.strip()[:200]
-            case {"name": _}:
-                raise Refusal(400, "name: needed is a text")
-        frames = chosen(stack["frames"], wanted)
+    def change(self, stack: PageStack, wanted: dict[str, Any]) -> None:
+        """Change a stack's name, the order of its frames, or which of them are used."""
+        name = wanted.get("name", stack.name)
+        if not isinstance(name, str) or not name.strip():
+            raise RequestError(400, "`name` must be a text.", setting="name")
+        frames = _mark_excluded(stack.frames, wanted)
         if "order" in wanted:
-            frames = ordered(frames, wanted["order"])
-            changes["sort_naturally"] = False
-        self.changed(stack, frames=frames, **changes)
+            frames = _sort_frames(frames, wanted["order"])
+        with self._store.stacks.edit(stack) as draft:
+            draft.name, draft.frames = name.strip()[:_MAX_NAME_LENGTH], frames
+            if "order" in wanted:
+                draft.in_natural_order = False
+        self.announce_change(stack)
 
-    async def look_again(self, stack: Stack) -> None:
-        """Have files that are read in place looked at again where others have taken their place."""
-        seen = [each for each in stack["frames"] if each["path"] and each["state"] in ("ready", "bad")]
-        stamps = await asyncio.to_thread(lambda: [self._stamp(stack, each) for each in seen])
-        renewed = {
-            each["key"] for each, stamp in zip(seen, stamps, strict=True) if stamp != each.get("stamp")
-        }
-        frames, key = [], stack["next_key"]
-        for frame in stack["frames"]:
-            if frame["key"] in renewed:
-                for made in (self.thumbnail, self.picture):
-                    made(stack["id"], frame["key"]).unlink(missing_ok=True)
-                # By another key: browsers keep pictures by it.
-                frames.append(frame | _UNSEEN | {"key": key})
+    async def rescan_changed(self, stack: PageStack) -> None:
+        """Have files that are read in place scanned again if they were replaced."""
+        scanned = [frame for frame in stack.frames if frame.path and frame.state in ("ready", "bad")]
+        stamps = await asyncio.to_thread(lambda: [self._stamp(stack, frame) for frame in scanned])
+        replaced = {frame.key for frame, stamp in zip(scanned, stamps, strict=True) if stamp != frame.stamp}
+        if not replaced or stack.id not in self._store.stacks:
+            return
+        frames, key = [], stack.next_key
+        for frame in stack.frames:
+            if frame.key in replaced:
+                for made in (self.thumbnail, self.preview):
+                    made(stack, frame.key).unlink(missing_ok=True)
+                frames.append(frame.unscanned(key))  # a new key: browsers cache pictures by key
                 key += 1
             else:
                 frames.append(frame)
-        if key > stack["next_key"] and stack["id"] in self._store.stacks:
-            self.changed(stack, frames=frames, next_key=key)
+        with self._store.stacks.edit(stack) as draft:
+            draft.frames, draft.next_key = frames, key
+        self.announce_change(stack)
 
-    async def remove(self, name: str) -> None:
+    def set_unsent(self, stack: PageStack, names: list[str]) -> None:
+        """Set the names of the files that are announced but not uploaded."""
+        with self._store.stacks.edit(stack) as draft:
+            draft.unsent = names
+        self.announce_change(stack)
+
+    async def remove(self, stack: PageStack) -> None:
         """Remove a stack; files that were opened in place stay."""
-        await self._store.stacks.remove(name)
-        self._events.tell({"kind": "gone", "id": name})
+        await self._store.stacks.remove(stack.id)
+        self._events.send({"kind": "gone", "id": stack.id})
 
-    def changed(self, stack: Stack, **changes: Any) -> None:
-        """Keep a stack with these changes, tell the pages, and have it looked at again."""
-        self._store.stacks.save(stack, **changes)
-        self._look_soon(stack)
-
-    def _look_soon(self, stack: Stack) -> None:
-        self.tell(stack)
-        self.unchecked.add(stack["id"])
+    def announce_change(self, stack: PageStack) -> None:
+        """Send a stack that has changed to the pages, and have it scanned and checked."""
+        self.send(stack)
+        self.unchecked.add(stack.id)
         self.any_changed.set()
 
-    async def seen(self, stack: Stack) -> None:
-        """Keep what a look has told now and then; when all was looked at, keep and tell all."""
-        waiting = any(frame["state"] == "waiting" for frame in stack["frames"])
-        if not waiting:
-            self.tell(stack)
-        since = time.monotonic() - self._saved_at.get(stack["id"], 0.0)
-        if not waiting or since >= _SECONDS_BETWEEN_SAVES:
-            self._saved_at[stack["id"]] = time.monotonic()
+    async def save_scan(self, stack: PageStack) -> None:
+        """Save scan results from time to time; after the last frame, save and send all of them."""
+        is_waiting = any(frame.state == "waiting" for frame in stack.frames)
+        if not is_waiting:
+            self.send(stack)
+        since = time.monotonic() - self._saved_at.get(stack.id, 0.0)
+        if not is_waiting or since >= _SECONDS_BETWEEN_SAVES:
+            self._saved_at[stack.id] = time.monotonic()
             await self._store.stacks.save_soon(stack)
 
-    def tell(self, stack: Stack) -> None:
-        """Tell the pages of a stack, unless it was removed meanwhile."""
+    def send(self, stack: PageStack) -> None:
+        """Send a stack to the pages, unless it is removed before."""
 
         def latest() -> dict[str, Any] | None:
-            return self.public(stack) if stack["id"] in self._store.stacks else None
+            return self.view(stack) if stack.id in self._store.stacks else None
 
-        self._events.tell_latest("stack", stack["id"], latest)
+        self._events.send_latest("stack", stack.id, latest)
 
-    def tell_frame(self, stack: Stack, key: int) -> None:
-        """Tell the pages of a frame alone: all of a large stack for every look would be too much."""
+    def send_frame(self, stack: PageStack, key: int) -> None:
+        """Send one frame to the pages: a large stack would be too much for every scan."""
 
         def latest(keys: set[int]) -> dict[str, Any] | None:
-            if stack["id"] not in self._store.stacks:
+            if stack.id not in self._store.stacks:
                 return None
-            frames = [frame_view(frame) for frame in stack["frames"] if frame["key"] in keys]
-            return numbered({"kind": "frames", "stack": stack["id"], "frames": frames})
+            frames = [frame.view() for frame in stack.frames if frame.key in keys]
+            return with_revision({"kind": "frames", "stack": stack.id, "frames": frames})
 
-        self._events.tell_part("stack", stack["id"], key, latest)
+        self._events.send_part("stack", stack.id, key, latest)
 
-    def path(self, stack: Stack, frame: dict[str, Any]) -> Path:
-        """Return where the file of a frame is, to be read now; refuse one that leads elsewhere by now."""
-        if frame["path"]:
-            self._folders.check_again(frame["path"])
-        return Path(frame["path"]) if frame["path"] else self.files_folder(stack["id"]) / frame["name"]
-
-    def _stamp(self, stack: Stack, frame: dict[str, Any]) -> Stamp:
+    def _stamp(self, stack: PageStack, frame: PageFrame) -> FileStamp:
         try:
             return file_stamp(self.path(stack, frame))
-        except Refusal:  # the look at it says why
+        except RequestError:  # the scan reports why
             return None
 
-    def as_known(self, name: str, text: str) -> str:
-        """Say a line on a stack as the user knows it: files that are read where they are by name, too."""
-        frames = self._store.stacks.get(name)["frames"] if name in self._store.stacks else []
-        for frame in frames:
-            if frame["path"]:
-                text = text.replace(frame["path"], frame["name"])
-        return self._store.as_known(text)
-
-    def room(self) -> int:
-        """Bytes that are free on the disk of the work folder."""
-        return shutil.disk_usage(self._store.work).free
+    def shorten_paths(self, name: str, text: str) -> str:
+        """Return a message in which the files of a stack have their names without the folder."""
+        for frame in self._store.stacks.get(name).frames if name in self._store.stacks else []:
+            if frame.path:
+                text = text.replace(frame.path, frame.name)
+        return self._store.shorten_paths(text)
 
 
-def used_frames(stack: Stack) -> list[dict[str, Any]]:
-    """Return the frames of a stack in their order, without those left out by the user or unreadable."""
-    return [frame for frame in stack["frames"] if not frame["excluded"] and frame["state"] != "bad"]
+def _too_many_frames(n_frames: int) -> RequestError:
+    return RequestError(
+        400, f"A stack has at most {MAX_FRAMES} frames, got {n_frames}.", got=n_frames, limit=MAX_FRAMES
+    )
 
 
-def _add(stack: Stack, name: str, size: int, path: str | None) -> None:
-    if len(stack["frames"]) >= MOST_FRAMES:
-        raise Refusal(400, f"a stack has at most {MOST_FRAMES} frames")
-    frame = {"key": stack["next_key"], "name": name, "path": path, "bytes": size, "excluded": False}
-    stack["frames"].append(frame | _UNSEEN)
-    stack["next_key"] += 1
+def _mark_excluded(frames: Sequence[PageFrame], wanted: dict[str, Any]) -> list[PageFrame]:
+    """Return the frames, those with keys in `used` and `excluded` marked so."""
+    used, excluded = (_frame_keys(which, wanted.get(which, []), frames) for which in ("used", "excluded"))
+    if both := set(used) & set(excluded):
+        raise RequestError(400, f"The key {min(both)} is in both `used` and `excluded`.", got=min(both))
+    marks = dict.fromkeys(used, False) | dict.fromkeys(excluded, True)
+    return [replace(frame, excluded=marks.get(frame.key, frame.excluded)) for frame in frames]
+
+
+def _sort_frames(frames: Sequence[PageFrame], order: object) -> list[PageFrame]:
+    """Return the frames in the order of these keys; frames that were added meanwhile come last."""
+    keys = _frame_keys("order", order, frames)
+    place = {key: number for number, key in enumerate(keys)}
+    return sorted(frames, key=lambda frame: place.get(frame.key, len(keys)))
+
+
+def _frame_keys(setting: str, keys: object, frames: Sequence[PageFrame]) -> list[int]:
+    """Return checked keys of frames. Positions would not do: the page may have seen an older order."""
+    if not isinstance(keys, list) or any(type(key) is not int or key < 0 for key in keys):
+        raise RequestError(400, f"`{setting}` must be a list of frame keys.", setting=setting)
+    if len(set(keys)) != len(keys):
+        raise RequestError(400, f"`{setting}` names a frame twice.", setting=setting)
+    if set(keys) - {frame.key for frame in frames}:
+        raise RequestError(
+            409, "A frame has changed or was removed. Check the frames and choose again.", setting=setting
+        )
+    return keys

@@ -1,10 +1,10 @@
-"""Routes to look at what a job has made: tiles for deep zoom, one place in all frames, depth as a relief."""
+"""Views of a result: tiles for deep zoom, crops, one pixel in all frames, and the depth map as a relief."""
 
 import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,119 +12,129 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from panfocus.app.responses import Answer, Refusal, path_number, small_file
-from panfocus.app.result_layers import PYRAMIDS, STACKED, Display, display_of, level_name
-from panfocus.app.tasks.fuse import ARRAYS, LIVE
+from panfocus.app.responses import CACHE_FOR_A_DAY, JsonAnswer, RequestError, file_answer, path_number
+from panfocus.app.result_layers import PYRAMIDS, STACKED, Display, level_name, read_display
+from panfocus.app.state import ARRAYS, LIVE
 from panfocus.io.disk_array import ArrayFolder, DiskArray
 from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
 
-DRAWN_AT_ONCE = 3  # tiles and the like; others wait: each takes some megabytes and a core
+if TYPE_CHECKING:
+    from panfocus.app.server import App
+
+_MAX_THREADS = 3  # each needs some megabytes and a core
 TILE_QUALITY = 90  # of JPEG
-SMALLEST_CROP, LARGEST_CROP = 16, 512
-MOST_RELIEF = 1024
+MIN_CROP, MAX_CROP = 16, 512  # pixels
+MAX_RELIEF = 1024  # pixels
 
 _PICTURES = ("fused", "frames", "retouched")
-_KEPT_BY_BROWSERS = {"Cache-Control": "private, max-age=86400"}
-_DRAWING = ThreadPoolExecutor(DRAWN_AT_ONCE, thread_name_prefix="draw")
+_THREADS = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="draw")
 
-Made = TypeVar("Made")
+Drawn = TypeVar("Drawn")
 
 
-class Layer(NamedTuple):
-    """What the page calls a layer: an array, or one frame of it."""
+class ViewLayer(NamedTuple):
+    """A layer of the page: an array, or one frame of it."""
 
     name: str
     frame: tuple[int, ...] = ()
 
     @property
     def is_picture(self) -> bool:
-        """Tell whether it is one, and not a map."""
+        """Whether it is an image and not a map."""
         return self.name in _PICTURES
 
 
 async def _tile(request: Request) -> Response:
     layer, level = _layer(request), path_number(request, "level")
-    col, row = (int(number) for number in _matched(r"(\d{1,6})_(\d{1,6})", request.path_params["place"]))
-    kept = _kept(request, layer)
+    place = request.path_params["place"]
+    match = re.fullmatch(r"(\d{1,6})_(\d{1,6})", place)
+    if not match:
+        raise RequestError(404, f"There is no tile {place[:40]}.")
+    col, row = map(int, match.groups())
+    arrays = _open_arrays(request, layer)
 
     def draw() -> Response:
-        with _level(kept, layer, level) as array:
+        with _level(arrays, layer, level) as array:
             height, width = _size(array, layer)
             if row * TILE >= height or col * TILE >= width:
-                raise Refusal(404, f"there is no tile {col}_{row} at level {level}")
+                raise RequestError(404, f"There is no tile {col}_{row} at level {level}.")
             rows, cols = (
                 slice(at * TILE, min(at * TILE + TILE, n)) for at, n in ((row, height), (col, width))
             )
             part = array[*layer.frame, rows, cols]
-        return _image(part, layer, display_of(kept), jpeg=layer.is_picture)
+        return _image(part, layer, read_display(arrays), jpeg=layer.is_picture)
 
-    answer = await _drawn(draw)
+    answer = await _in_thread(draw)
     if "v" in request.query_params:
-        answer.headers.update(_KEPT_BY_BROWSERS)
+        answer.headers.update(CACHE_FOR_A_DAY)
     return answer
 
 
 async def _crop(request: Request) -> Response:
     layer = _layer(request)
-    kept = _kept(request, layer)
-    size = _number(request, "size", SMALLEST_CROP, LARGEST_CROP)
+    arrays = _open_arrays(request, layer)
+    size = _number(request, "size", MIN_CROP, MAX_CROP)
 
     def draw() -> Response:
-        with _level(kept, layer, 0) as array:
+        with _level(arrays, layer, 0) as array:
             height, width = _size(array, layer)
             (rows, down), (cols, across) = (
                 _clamped(_number(request, name, 0, length - 1), size, length)
                 for name, length in (("row", height), ("col", width))
             )
             part = array[*layer.frame, rows, cols][np.ix_(down, across)]
-        return _image(part, layer, display_of(kept), jpeg=False)
+        return _image(part, layer, read_display(arrays), jpeg=False)
 
-    return await _drawn(draw)
+    return await _in_thread(draw)
 
 
 async def _place(request: Request) -> Response:
-    kept = _kept(request, Layer("frames"))
-    names = (request.app.state.app.store.jobs.get(request.path_params["job"]).get("result") or {}).get(
-        "names"
-    )
+    arrays = _open_arrays(request, ViewLayer("frames"))
+    app: App = request.app.state.app
+    fusion = app.store.jobs.get(request.path_params["job"]).fusion
 
-    def look() -> Response:
+    def read() -> Response:
         from panfocus.show.evidence import sharpness_at, weights_at
 
-        with kept.array("frames") as frames:
+        with arrays.array("frames") as frames:
             row = _number(request, "row", 0, frames.shape[1] - 1)
             col = _number(request, "col", 0, frames.shape[2] - 1)
             sharpness = sharpness_at(frames, row, col)
         weights: list[float | None] = [None] * len(sharpness)
-        if "votes" in kept:
-            with kept.array("votes") as votes:
+        if "votes" in arrays:
+            with arrays.array("votes") as votes:
                 weights = weights_at(votes, row, col)
-        of_each = zip(names or map(str, range(len(sharpness))), weights, sharpness, strict=True)
-        return Answer(
+        names = fusion["names"] if fusion else map(str, range(len(sharpness)))
+        return JsonAnswer(
             {
                 "row": row,
                 "col": col,
-                "label": _value(kept, "labels", row, col),
-                **{name: _value(kept, name, row, col) for name in ("depth", "confidence", "never_in_focus")},
-                "frames": [{"name": name, "weight": w, "sharpness": s} for name, w, s in of_each],
+                "label": _value(arrays, "labels", row, col),
+                "depth": _value(arrays, "depth", row, col),
+                "confidence": _value(arrays, "confidence", row, col),
+                "never_in_focus": _value(arrays, "never_in_focus", row, col),
+                "frames": [
+                    {"name": name, "weight": weight, "sharpness": value}
+                    for name, weight, value in zip(names, weights, sharpness, strict=True)
+                ],
             }
         )
 
-    return await _drawn(look)
+    return await _in_thread(read)
 
 
 async def _relief(request: Request) -> Response:
-    layer = Layer("depth")
-    kept = _kept(request, layer)
-    side = _number(request, "side", 2, MOST_RELIEF)
+    layer = ViewLayer("depth")
+    arrays = _open_arrays(request, layer)
+    side = _number(request, "side", 2, MAX_RELIEF)
 
-    def look() -> Response:
-        with kept.array("depth") as depth:
+    def read() -> Response:
+        with arrays.array("depth") as depth:
             height, width = depth.shape
         level = 0
         while halved_length(max(height, width), level) > side and level < n_levels(height, width) - 1:
             level += 1
-        with _level(kept, layer, level) as array:
+        with _level(arrays, layer, level) as array:
             grid = array[...]
         while max(grid.shape) > side:
             grid = halved(grid, "mean")
@@ -134,54 +144,55 @@ async def _relief(request: Request) -> Response:
             headers={"X-Width": str(grid.shape[1]), "X-Height": str(grid.shape[0])},
         )
 
-    return await _drawn(look)
+    return await _in_thread(read)
 
 
 async def _live(request: Request) -> Response:
-    path = request.app.state.app.store.jobs.folder(request.path_params["job"]) / LIVE
-    return await small_file(path, "image/png", missing="nothing is decided yet")
+    app: App = request.app.state.app
+    path = app.store.jobs.folder(request.path_params["job"]) / LIVE
+    return await file_answer(path, "image/png", missing="There is no live picture yet.")
 
 
-async def _drawn(work: Callable[[], Made]) -> Made:
-    """Do what takes a while in a thread, a few at once."""
-    return await asyncio.get_running_loop().run_in_executor(_DRAWING, work)
+async def _in_thread(draw: Callable[[], Drawn]) -> Drawn:
+    """Run a function in one of a few threads."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, draw)
 
 
-def _layer(request: Request) -> Layer:
+def _layer(request: Request) -> ViewLayer:
     name = request.path_params["layer"]
     if number := re.fullmatch(r"frame-(\d{1,6})", name):
-        return Layer("frames", (int(number[1]),))
+        return ViewLayer("frames", (int(number[1]),))
     if name not in PYRAMIDS or name in STACKED:
-        raise Refusal(404, f"there is no layer {name[:40]}")
-    return Layer(name)
+        raise RequestError(404, f"There is no layer {name[:40]}.")
+    return ViewLayer(name)
 
 
-def _kept(request: Request, layer: Layer) -> ArrayFolder:
+def _open_arrays(request: Request, layer: ViewLayer) -> ArrayFolder:
     """Return the arrays of a job that has this layer."""
-    jobs, job = request.app.state.app.store.jobs, request.path_params["job"]
-    jobs.get(job)
-    kept = ArrayFolder(jobs.folder(job) / ARRAYS)
-    if layer.name not in kept:
-        raise Refusal(404, f"this job has no layer {layer.name}")
-    return kept
+    app: App = request.app.state.app
+    job = app.store.jobs.get(request.path_params["job"])
+    arrays = ArrayFolder(app.store.jobs.folder(job.id) / ARRAYS)
+    if layer.name not in arrays:
+        raise RequestError(404, f"This job has no layer {layer.name}.")
+    return arrays
 
 
-def _level(kept: ArrayFolder, layer: Layer, level: int) -> DiskArray:
-    if level_name(layer.name, level) not in kept:
-        raise Refusal(404, f"{layer.name} has no level {level}")
-    array = kept.array(level_name(layer.name, level))
+def _level(arrays: ArrayFolder, layer: ViewLayer, level: int) -> DiskArray:
+    if level_name(layer.name, level) not in arrays:
+        raise RequestError(404, f"The layer {layer.name} has no level {level}.")
+    array = arrays.array(level_name(layer.name, level))
     if layer.frame and layer.frame[0] >= len(array):
         array.close()
-        raise Refusal(404, f"this job has {len(array)} frames; there is no frame {layer.frame[0]}, from 0")
+        raise RequestError(404, f"This job has frames 0 to {len(array) - 1}, got {layer.frame[0]}.")
     return array
 
 
-def _size(array: DiskArray, layer: Layer) -> tuple[int, int]:
+def _size(array: DiskArray, layer: ViewLayer) -> tuple[int, int]:
     height, width = array.shape[len(layer.frame) :][:2]
     return height, width
 
 
-def _image(part: NDArray[Any], layer: Layer, display: Display, *, jpeg: bool) -> Response:
+def _image(part: NDArray[Any], layer: ViewLayer, display: Display, *, jpeg: bool) -> Response:
     from panfocus.io.jpeg_webp import encode_jpeg
     from panfocus.io.png import encode_png
     from panfocus.show.map_colors import picture
@@ -207,33 +218,31 @@ def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     return encode_indexed_png(ramp_shades(part, n_frames), ramp())
 
 
-def _value(kept: ArrayFolder, name: str, row: int, col: int) -> int | float | bool | None:
-    """Return what a map says of a pixel; None if there is no such map or it does not know."""
-    if name not in kept:
+def _value(arrays: ArrayFolder, name: str, row: int, col: int) -> int | float | bool | None:
+    """Return the value of a map at a pixel; None if there is no such map, or the value is not finite."""
+    if name not in arrays:
         return None
-    with kept.array(name) as array:
+    with arrays.array(name) as array:
         value: int | float | bool = array[row, col].item()
     return value if np.isfinite(value) else None
 
 
 def _clamped(centre: int, size: int, length: int) -> tuple[slice, NDArray[np.intp]]:
-    """Return what is read of a side, and which of it each pixel shows; beyond the edge that is the last."""
+    """Return the span to read along an axis, and the index in it of each pixel; edges are repeated."""
     shown = np.clip(np.arange(size) + centre - size // 2, 0, length - 1)
     return slice(int(shown[0]), int(shown[-1]) + 1), shown - shown[0]
 
 
-def _number(request: Request, name: str, least: int, most: int) -> int:
+def _number(request: Request, name: str, minimum: int, maximum: int) -> int:
     text = request.query_params.get(name, "")
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-        raise Refusal(400, f"{name} must be a whole number from {least} to {most}, got {text[:40]!r}")
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not minimum <= int(text) <= maximum:
+        raise RequestError(
+            400,
+            f"`{name}` must be an integer from {minimum} to {maximum}, got {text[:40]!r}.",
+            setting=name,
+            got=text[:40],
+        )
     return int(text)
-
-
-def _matched(pattern: str, text: str) -> tuple[str, ...]:
-    found = re.fullmatch(pattern, text)
-    if not found:
-        raise Refusal(404, f"there is no tile {text[:40]}")
-    return found.groups()
 
 
 routes = [

@@ -1,4 +1,4 @@
-"""`python -m panfocus.app.worker`: does tasks that come as JSON, one object a line, and tells of them so."""
+"""`python -m panfocus.app.worker`: reads tasks as JSON lines, runs them, and writes events as JSON lines."""
 
 import json
 import os
@@ -9,75 +9,70 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from panfocus.app.tasks import Send
+from panfocus.app.wording import describe_error, page_text
 from panfocus.errors import PanfocusError
 
-Event = dict[str, Any]
-
-_NAME = re.compile(r"[a-z_]+")
+_TASK_NAME = re.compile(r"[a-z_]+")
 _SECONDS_TO_CLEAN_UP = 5.0
-_NICENESS = 2  # of long tasks: what somebody waits for goes first
-_LEAST_ROOM = 1 << 30  # bytes that a quick task may take, however little is free
+_NICENESS = 2  # of long tasks: quick ones, which a user waits for, go first
+_MIN_QUICK_MEMORY = 1 << 30  # bytes that a quick task may use, however little is free
 
 
 def main() -> None:
-    """Do tasks until the server closes the pipe."""
-    tell = _teller()
+    """Run tasks until the server closes the pipe."""
+    send = _open_pipe()
     interrupts = _Interrupts()
-    tasks: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(tasks, interrupts), daemon=True).start()
-    _get_ready(quick="--quick" in sys.argv)
-    while True:
-        task = tasks.get()
-        if task:
-            tell(_outcome(task, tell, interrupts))
-        else:
-            break
+    _warm_up(quick="--quick" in sys.argv)
+    while task := tasks.get():
+        send(_run(task, send, interrupts))
 
 
-def _teller() -> Callable[[Event], None]:
-    """Return what sends events; whatever a library prints goes elsewhere."""
-    answers = os.dup(1)
+def _open_pipe() -> Send:
+    """Return a function that sends events; redirect what libraries print to stderr."""
+    pipe = os.dup(1)
     os.dup2(2, 1)
     lock = threading.Lock()
 
-    def tell(event: Event) -> None:
+    def send(event: dict[str, Any]) -> None:
         line = json.dumps(event).encode() + b"\n"
         with lock:
             while line:
-                line = line[os.write(answers, line) :]
+                line = line[os.write(pipe, line) :]
 
-    return tell
+    return send
 
 
 class _Interrupts:
-    """SIGINT gives up the task that was sent last, under way or not begun yet; after it, it means nothing."""
+    """SIGINT cancels the last task that was sent, running or not; it is ignored when idle."""
 
     def __init__(self) -> None:
-        self.asked = False
-        self.inside = False  # a task
-        signal.signal(signal.SIGINT, self._come)
+        self.is_requested = False
+        self.is_running = False
+        signal.signal(signal.SIGINT, self._handle)
 
-    def _come(self, number: int, frame: types.FrameType | None) -> None:
-        first, self.asked = not self.asked, True
-        if self.inside and first:  # what cleans up is not interrupted again
+    def _handle(self, number: int, frame: types.FrameType | None) -> None:
+        is_first, self.is_requested = not self.is_requested, True
+        if self.is_running and is_first:  # cleaning up is not interrupted again
             raise KeyboardInterrupt
 
     def enter(self) -> None:
-        self.inside = True
-        if self.asked:
+        self.is_running = True
+        if self.is_requested:
             raise KeyboardInterrupt
 
 
-def _receive(tasks: queue.SimpleQueue[Event], interrupts: _Interrupts) -> None:
-    """Put tasks into the queue; when the server has gone, give up what is under way."""
+def _receive(tasks: queue.SimpleQueue[dict[str, Any]], interrupts: _Interrupts) -> None:
+    """Queue tasks; when the server has ended, cancel the running one."""
     with suppress(ValueError):
         for line in sys.stdin.buffer:
-            interrupts.asked = False
+            interrupts.is_requested = False
             tasks.put(json.loads(line))
     tasks.put({})
     os.kill(os.getpid(), signal.SIGINT)
@@ -85,37 +80,28 @@ def _receive(tasks: queue.SimpleQueue[Event], interrupts: _Interrupts) -> None:
     os._exit(1)
 
 
-def _outcome(task: Event, tell: Callable[[Event], None], interrupts: _Interrupts) -> Event:
+def _run(task: dict[str, Any], send: Send, interrupts: _Interrupts) -> dict[str, Any]:
+    """Run a task, and return its last event."""
     name = str(task.get("task"))
     try:
         interrupts.enter()
-        if not _NAME.fullmatch(name):
-            raise PanfocusError(f"there is no task {name}")
-        result = import_module(f"panfocus.app.tasks.{name}").run(task, tell)
-        interrupts.inside = False
+        if not _TASK_NAME.fullmatch(name):
+            raise PanfocusError(f"There is no task {name}.")
+        result = import_module(f"panfocus.app.tasks.{name}").run(task, send)
+        interrupts.is_running = False
         return {"event": "done", "result": result}
     except KeyboardInterrupt:
         return {"event": "cancelled"}
     except BaseException as error:
-        return {"event": "failed", "error": _line(error)}
+        for note in getattr(error, "__notes__", ()):  # warnings before the error
+            send({"event": "warning", "text": page_text(note)})
+        return {"event": "failed", "error": describe_error(error)}
     finally:
-        interrupts.inside = False
+        interrupts.is_running = False
 
 
-def _line(error: BaseException) -> str:
-    if isinstance(error, PanfocusError):
-        text = str(error)
-    elif isinstance(error, MemoryError):
-        text = "not enough memory; use fewer or smaller frames"
-    elif isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    else:
-        text = f"unexpected {type(error).__name__}: {error}"
-    return " ".join(text.split())
-
-
-def _get_ready(*, quick: bool) -> None:
-    """Import, while nobody waits, what tasks will need."""
+def _warm_up(*, quick: bool) -> None:
+    """Import what tasks will need, while no user waits."""
     if quick:
         from panfocus.app.tasks import scan_frame
 
@@ -129,7 +115,7 @@ def _get_ready(*, quick: bool) -> None:
 
 
 def _limit_memory() -> None:
-    """Let a file that unpacks to more than half of the free memory fail, not the computer."""
+    """Limit this process to half of the free memory, so that a huge file fails and not the computer."""
     if sys.platform == "win32":
         return
     import resource
@@ -138,10 +124,10 @@ def _limit_memory() -> None:
 
     free = free_memory()
     if free is not None:
-        room = max(_LEAST_ROOM, free // 2)
-        _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = room if most == resource.RLIM_INFINITY else min(room, most)
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+        wanted = max(_MIN_QUICK_MEMORY, free // 2)
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 if __name__ == "__main__":

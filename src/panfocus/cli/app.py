@@ -52,8 +52,8 @@ def page(
         with usage_errors():
             largest = parse_size(max_upload, "max_upload")
         try:
-            from panfocus.app.serve import serve
-            from panfocus.app.uploads import Limits
+            from panfocus.app.server import serve
+            from panfocus.app.uploads import UploadLimits
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn", "anyio"):
                 raise
@@ -70,7 +70,7 @@ def page(
                 request = "Open this address in your browser. " if browser else ""
                 terminal.say(f"{request}Press Ctrl-C to stop.")
 
-        limits = Limits(file_bytes=largest, stack_bytes=32 * largest)
+        limits = UploadLimits(file_bytes=largest, stack_bytes=32 * largest)
         with nullcontext() if debug else printed_warnings(terminal):  # --debug prints the whole log
             serve(
                 folders or [Path()], work=work, port=port, limits=limits, for_browser=browser, ready=announce

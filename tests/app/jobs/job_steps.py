@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from panfocus.app.server import App, application
-from panfocus.app.uploads import Limits
+from panfocus.app.server import App, make_application
+from panfocus.app.uploads import UploadLimits
 
 ADDRESS, PORT = "http://127.0.0.1:8765", 8765
 SIZE = (160, 200)
@@ -16,9 +16,9 @@ FOR_LONG = 180  # s that a fusion may take on a busy machine, the first one with
 @contextmanager
 def serving(work, photos):
     work.mkdir(exist_ok=True)
-    app = App(work, [photos], Limits())
+    app = App(work, [photos], UploadLimits())
     headers = {"Authorization": f"Bearer {app.store.token}"}
-    with TestClient(application(app, port=PORT), base_url=ADDRESS, headers=headers) as client:
+    with TestClient(make_application(app, port=PORT), base_url=ADDRESS, headers=headers) as client:
         client.app_state = app
         yield client
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from job_steps import job_of, seen, serving, stack_of, wait, wait_until_under_way
 
-from panfocus.app import jobs, work_folder
+from panfocus.app import job_queue, work_folder
 from panfocus.errors import FileError
 
 
@@ -74,12 +74,12 @@ def test_a_link_that_takes_the_place_of_a_frame_while_its_job_waits_is_not_follo
 
 
 def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
-    monkeypatch.setattr(jobs, "SECONDS_TO_CANCEL", 0.2)
+    monkeypatch.setattr(job_queue, "SECONDS_TO_CANCEL", 0.2)
     job = job_of(client, stack_of(client, photos / "large"), align="off", method="coupled")
     os.kill(wait_until_under_way(client, job), signal.SIGSTOP)
     assert client.post(f"/api/jobs/{job['id']}/cancel").json()["stage"] == "cancelling"
     cancelled = wait(client, job, "cancelled", "failed")
-    assert (cancelled["state"], cancelled["error"]) == ("cancelled", jobs.CANCELLED)
+    assert (cancelled["state"], cancelled["error"]) == ("cancelled", job_queue.CANCELLED)
 
 
 def test_the_process_of_a_job_ends_with_it_and_its_memory_is_free(client, small):

@@ -11,7 +11,7 @@ from job_steps import job_of, seen, serving, stack_of, wait
 from scipy.ndimage import gaussian_filter
 
 from panfocus.app import exports
-from panfocus.app.retouching import one_at_a_time
+from panfocus.app.retouching import job_lock
 from panfocus.app.work_folder import Store
 from panfocus.cli import main
 from panfocus.errors import FileError
@@ -122,7 +122,7 @@ def test_an_export_waits_for_strokes_that_are_being_painted_and_then_keeps_them(
     strokes = store.jobs.folder(job["id"]) / "retouch-1.json"
 
     async def run():
-        async with one_at_a_time(job["id"]):
+        async with job_lock(job["id"]):
             exporting = asyncio.create_task(export())
             await asyncio.sleep(0.1)
             strokes.write_text("new")

@@ -1,36 +1,35 @@
-"""Do these frames belong together? What the command line would refuse or say, before anything is fused."""
+"""Check whether frames belong to one stack, before anything is fused."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from panfocus._checks import check_kind
+from panfocus.app.tasks import CheckTask, FrameToCheck, Send
+from panfocus.app.wording import page_text
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, check_time_order, read_headers
 from panfocus.io.read_stack import read_image
 from panfocus.preprocess.frame_checks import Look, find_blank, find_strangers, look_at
 
-_MOST_NAMED = 3  # copies
+_MAX_NAMED = 3  # copies
 
 
-def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Return `warnings`, one line each, on `frames`: each with `name`, `path`, `thumbnail` and `digest`."""
-    frames: list[dict[str, Any]] = task["frames"]
-    return {"warnings": [*_of_headers(frames), *_copies(frames), *_strangers(frames)]}
+def run(task: CheckTask, send: Send) -> dict[str, list[str]]:
+    """Return `warnings` about the frames, one line each."""
+    frames = task["frames"]
+    return {"warnings": [*_check_headers(frames), *_find_copies(frames), *_check_scenes(frames)]}
 
 
-def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
-    """Say which frames are of another size or kind than most, and whether the clock runs otherwise."""
-    headers = []
+def _check_headers(frames: Sequence[FrameToCheck]) -> list[str]:
+    """Report frames whose size or type differs from most, and times that contradict the order."""
+    headers: list[Header] = []
     for frame in frames:
         try:
-            found = read_headers([Path(frame["path"])])
-        except FileError:  # gone since it was looked at
+            pages = read_headers([Path(frame["path"])])
+        except FileError:  # removed since it was scanned
             return [f"{frame['name']} cannot be read any more."]
-        headers += [
-            replace(header, name=header.name.replace(frame["path"], frame["name"])) for header in found
-        ]
+        headers += [replace(page, name=page.name.replace(frame["path"], frame["name"])) for page in pages]
     kinds: dict[object, list[Header]] = {}
     for header in headers:
         image = header.frame.image
@@ -39,52 +38,50 @@ def _of_headers(frames: list[dict[str, Any]]) -> list[str]:
     warnings = []
     for kind in kinds.values():
         try:
-            check_kind(kind[0].frame.image, _named(kind), most[0].frame.image, _named(most))
+            check_kind(kind[0].frame.image, _name_kind(kind), most[0].frame.image, _name_kind(most))
         except InputError as error:
-            warnings.append(f"{error}.")
-    disagreement = check_time_order(headers)
-    return [*warnings, disagreement] if disagreement else warnings
+            warnings.append(page_text(error))
+    time_warning = check_time_order(headers)
+    return [*warnings, page_text(time_warning)] if time_warning else warnings
 
 
-def _named(kind: list[Header]) -> str:
-    """Name frames of one kind by the first of them: a line for each would hide all else."""
+def _name_kind(kind: Sequence[Header]) -> str:
+    """Name frames of one type by the first of them: a line for each would hide everything else."""
     n_others = len(kind) - 1
     if n_others == 0:
         return kind[0].name
     return f"{kind[0].name}, like {n_others} other{'s' if n_others > 1 else ''},"
 
 
-def _copies(frames: list[dict[str, Any]]) -> list[str]:
-    """Name frames that are there before, some of them, in one line."""
-    firsts: dict[str, int] = {}
+def _find_copies(frames: Sequence[FrameToCheck]) -> list[str]:
+    """Report frames with the same pixels as an earlier frame, in one line."""
+    firsts: dict[str | None, int] = {}
     copies = []
     for k, frame in enumerate(frames):
         first = firsts.setdefault(frame["digest"], k)
         if first != k:
             copies.append((frame["name"], frames[first]["name"]))
-    if len(copies) == 1:
-        return ["{} has the same pixels as {}.".format(*copies[0])]
-    if not copies:
-        return []
-    some = ", ".join(f"{copy} as {first}" for copy, first in copies[:_MOST_NAMED])
-    more = f" and {len(copies) - _MOST_NAMED} more" if len(copies) > _MOST_NAMED else ""
-    return [f"{len(copies)} frames have the same pixels as others before them: {some}{more}."]
+    if len(copies) <= 1:
+        return [f"{copy} has the same pixels as {first}." for copy, first in copies]
+    some = ", ".join(f"{copy} as {first}" for copy, first in copies[:_MAX_NAMED])
+    more = f" and {len(copies) - _MAX_NAMED} more" if len(copies) > _MAX_NAMED else ""
+    return [f"{len(copies)} frames have the same pixels as earlier frames: {some}{more}."]
 
 
-def _strangers(frames: list[dict[str, Any]]) -> list[str]:
-    """Tell blank frames and other scenes by the thumbnails, which are larger than those that are compared."""
-    looks: dict[tuple[int, ...], dict[int, Look]] = {}  # by size: others are told apart by that
+def _check_scenes(frames: Sequence[FrameToCheck]) -> list[str]:
+    """Report blank frames and frames of another scene, by their thumbnails."""
+    looks: dict[tuple[int, ...], dict[int, Look]] = {}  # by size; other sizes are reported by the headers
     for k, frame in enumerate(frames):
         thumbnail = read_image(frame["thumbnail"])
         looks.setdefault(thumbnail.shape, {})[k] = look_at(thumbnail)
     warnings = []
-    for of_one_size in looks.values():
-        blank = find_blank(of_one_size)
-        if blank != of_one_size.keys():  # else they are too small to tell
-            warnings += [f"{frames[k]['name']} is blank: nothing is seen in it." for k in sorted(blank)]
+    for same_size in looks.values():
+        blank = find_blank(same_size)
+        if blank != same_size.keys():  # otherwise they are too small to decide
+            warnings += [f"{frames[k]['name']} is blank." for k in sorted(blank)]
         warnings += [
-            f"{frames[odd.number]['name']} shows another scene than {frames[odd.nearest]['name']} "
-            f"(likeness {odd.likeness:.2f})."
-            for odd in find_strangers(of_one_size)
+            f"{frames[stranger.number]['name']} shows another scene than {frames[stranger.nearest]['name']} "
+            f"(similarity {stranger.likeness:.2f})."
+            for stranger in find_strangers(same_size)
         ]
     return warnings

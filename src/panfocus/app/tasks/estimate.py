@@ -1,52 +1,53 @@
-"""What a fusion would take, and whether it can be done at all, without reading a pixel."""
+"""Estimate the time and memory of a fusion, without reading pixels."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from panfocus.app.tasks.progress_events import Tell
+from panfocus.app.tasks import Estimate, EstimateTask, Send
+from panfocus.app.wording import page_text
 
 if TYPE_CHECKING:
     from panfocus.job.request import Request
 
-SECONDS_TO_COMPILE = 20.0  # what a fusion needs, once after installing: 15 on two quiet cores, more on older
+# Seconds to compile the code of a fusion, once after installation: 15 on two quiet cores, more on older ones.
+SECONDS_TO_COMPILE = 20.0
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Check and plan what `request` asks for; what keeps it from being done is `error`, in one line."""
+def run(task: EstimateTask, send: Send) -> Estimate:
+    """Check and plan the request; `error` is the reason if it cannot be run."""
     from panfocus._threads import limit_threads
     from panfocus.errors import PanfocusError
     from panfocus.job.prepare import prepare
     from panfocus.job.serialization import from_plain
 
     request = from_plain(task["request"])
-    nothing = {
+    estimate: Estimate = {
         "seconds": None,
         "compiling": 0.0,
         "memory": None,
         "n_frames": None,
         "width": None,
         "height": None,
+        "warnings": [],
+        "error": None,
     }
     try:
         with limit_threads(request.threads):
             job = prepare(request, force=True, every_map=True)
     except PanfocusError as error:
-        return nothing | {"warnings": getattr(error, "__notes__", []), "error": " ".join(str(error).split())}
-    n_frames, height, width = job.source.blank_frames.shape[:3]
-    compiling = 0.0 if _is_compiled(request) else SECONDS_TO_COMPILE
-    return {
-        "seconds": None if job.plan.seconds is None else job.plan.seconds + compiling,
-        "compiling": compiling,
-        "memory": job.plan.memory,
-        "n_frames": n_frames,
-        "width": width,
-        "height": height,
-        "warnings": job.warnings,
-        "error": None,
-    }
+        estimate["warnings"] = [page_text(note) for note in getattr(error, "__notes__", [])]
+        estimate["error"] = page_text(error)
+        return estimate
+    estimate["n_frames"], estimate["height"], estimate["width"] = job.source.blank_frames.shape[:3]
+    estimate["memory"] = job.plan.memory
+    estimate["warnings"] = [page_text(warning) for warning in job.warnings]
+    estimate["compiling"] = 0.0 if _is_compiled(request) else SECONDS_TO_COMPILE
+    if job.plan.seconds is not None:
+        estimate["seconds"] = job.plan.seconds + estimate["compiling"]
+    return estimate
 
 
 def _is_compiled(request: "Request") -> bool:
-    """Tell whether an earlier run has left the compiled code of what takes longest to compile."""
+    """Return whether an earlier run left the compiled code that takes longest to compile."""
     from panfocus._numba import any_kept
     from panfocus.methods import DEFAULT_METHOD
 

@@ -1,4 +1,4 @@
-"""Files of a fusion that was kept: those, byte for byte, that the command line writes."""
+"""Write files of a saved fusion, with the same bytes as the command line writes."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -6,8 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.app.tasks.fuse import ARRAYS, KEPT, REPORT
-from panfocus.app.tasks.progress_events import Tell
+from panfocus.app.state import ARRAYS, REPORT, SAVED_RESULT
+from panfocus.app.tasks import ExportSummary, ExportTask, Send
+from panfocus.app.wording import page_text
 
 if TYPE_CHECKING:
     from panfocus.io.disk_array import ArrayFolder
@@ -16,13 +17,10 @@ if TYPE_CHECKING:
     from panfocus.stack import Frames
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Write what `request` asks for of the job in `folder`; `picture` says whether the picture is wanted.
-
-    The request's outputs are the files; `shown` is the same request with the names that a user would type.
-    """
+def run(task: ExportTask, send: Send) -> ExportSummary:
+    """Write the outputs of the request; `picture` says whether the image is among them."""
     from panfocus._threads import limit_threads
-    from panfocus.app.saved_result import Kept
+    from panfocus.app.saved_result import SavedResult
     from panfocus.io.atomic_files import read_json
     from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import encode_json
@@ -31,36 +29,36 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
 
     folder, request = Path(task["folder"]), from_plain(task["request"])
-    kept: Kept = from_plain(read_json(folder / KEPT), Kept)
+    saved: SavedResult = from_plain(read_json(folder / SAVED_RESULT), SavedResult)
     arrays = ArrayFolder(folder / ARRAYS)
-    kept.check(request)
-    with limit_threads(request.threads), ExitStack() as rooms:
-        stack = kept.stack(rooms.enter_context(arrays.array("frames")))
-        slabs = rooms.enter_context(arrays.array("slabs")) if kept.n_slabs else None
-        result = _result(arrays, request, stack.frames)
+    saved.check(request)
+    with limit_threads(request.threads), ExitStack() as files:
+        stack = saved.stack(files.enter_context(arrays.array("frames")))
+        slabs = files.enter_context(arrays.array("slabs")) if saved.n_slabs else None
+        result = _read_result(arrays, request, stack.frames)
         strokes = task["shown"]["retouch"] and encode_json(read_json(request.retouch))
-        said = output_notices(request.outputs.picture, stack, request.bits)
-        contents = output_contents(request, result, stack, slabs, kept.depth_scale)
+        notices = output_notices(request.outputs.picture, stack, request.bits)
+        contents = output_contents(request, result, stack, slabs, saved.depth_scale)
         if not task["picture"]:
             del contents[request.outputs.picture]
         report = read_json(folder / REPORT) if request.outputs.report else {}
-        report.pop("stamps", None)  # for `exports`
         if report:
-            for entry in report["inputs"]:  # the report goes where nobody knows; files may be put beside it
+            del report["stamps"]
+            for entry in report["inputs"]:  # where the user saves the report is unknown: paths become names
                 entry["from_report"] = Path(entry["path"]).name
             report |= {
                 "request": task["shown"],
                 "versions": versions(),
-                "warnings": [*kept.notices, *map(str, said)],
+                "warnings": [*saved.notices, *map(str, notices)],
             }
-        kinds = file_kinds(request, kept.n_slabs)
+        kinds = file_kinds(request, saved.n_slabs)
         if strokes:
             copy = request.outputs.picture.parent / task["shown"]["retouch"]
             contents[copy] = strokes
             kinds[copy] = "retouch"
             if report:
-                place = {"path": copy.name, "from_report": copy.name}
-                report["retouch"] = place | {"sha256": sha256(strokes).hexdigest()}
+                entry = {"path": copy.name, "from_report": copy.name}
+                report["retouch"] = entry | {"sha256": sha256(strokes).hexdigest()}
         write_outputs(
             request,
             contents,
@@ -69,15 +67,14 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
             user_path=lambda path: Path(path.name),
             force=True,
         )
-    paths = [*contents]
     return {
-        "files": [{"name": path.name, "bytes": path.stat().st_size} for path in paths],
-        "said": [str(notice) for notice in said],
+        "files": [{"name": path.name, "bytes": path.stat().st_size} for path in contents],
+        "said": [page_text(notice) for notice in notices],
     }
 
 
-def _result(arrays: "ArrayFolder", request: "Request", frames: "Frames") -> "FusionResult":
-    """Read the picture, retouched if it is, and the maps that are wanted."""
+def _read_result(arrays: "ArrayFolder", request: "Request", frames: "Frames") -> "FusionResult":
+    """Read the image, with its retouching, and the maps that are exported."""
     from panfocus.job.prepare import check_stroke_size, read_strokes
     from panfocus.result import FusionResult
     from panfocus.retouch import painted

@@ -1,25 +1,26 @@
-"""A fusion whose results are kept as arrays, to be looked at and written later."""
+"""Fuse a stack, and save the result as arrays that the page shows and exports."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from panfocus.app.file_stamps import Stamp, stamps_of
-from panfocus.app.tasks.progress_events import LiveMap, Tell, Teller, compiling_told
+from panfocus.app.file_stamps import FileStamp, file_stamps
+from panfocus.app.state import ARRAYS, LIVE, REPORT, SAVED_RESULT
+from panfocus.app.tasks import FuseTask, FusionSummary, Send
+from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
 
 if TYPE_CHECKING:
     from panfocus.job.prepare import Job
     from panfocus.pipeline import Fusion
 
-# What a job's folder holds.
-ARRAYS, KEPT, REPORT, LIVE = "arrays", "kept.json", "report.json", "live.png"
-MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
+_MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Do the fusion that `request` asks for, and keep its results in `folder`."""
+def run(task: FuseTask, send: Send) -> FusionSummary:
+    """Run the fusion, and save its result in the job's folder."""
     from panfocus._malloc import keep_freed_memory
     from panfocus._threads import limit_threads
-    from panfocus.app.result_layers import check_room
+    from panfocus.app.result_layers import check_space
+    from panfocus.errors import warnings_as_notes
     from panfocus.io.disk_array import ArrayFolder
     from panfocus.job.prepare import prepare
     from panfocus.job.runner import fused
@@ -28,33 +29,37 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
     keep_freed_memory()
     request, folder = from_plain(task["request"]), Path(task["folder"])
-    teller = Teller(tell)
-    stamps = stamps_of([*request.inputs, str(request.dictionary)])  # before they are read
-    with limit_threads(request.threads), compiling_told(teller):
-        teller.progress("check", 0.0)
+    events = ProgressEvents(send)
+    stamps = file_stamps([*request.inputs, str(request.dictionary)])  # before they are read
+    with limit_threads(request.threads), events.watch_compiling():
+        events.progress("check", 0.0)
         job = prepare(request, force=True, every_map=True)
-        check_room(ArrayFolder(folder / ARRAYS), job.source.blank_frames)
-        live = LiveMap(folder / LIVE, job.source.blank_frames.shape, tell)
-        with fused(job, teller.progress, watch=live.watch) as (fusion, digests):
+        check_space(ArrayFolder(folder / ARRAYS), job.source.blank_frames)
+        live = LiveMap(folder / LIVE, job.source.blank_frames.shape, send)
+        with (
+            warnings_as_notes(lambda: job.warnings),
+            fused(job, events.progress, watch=live.watch) as (fusion, digests),
+        ):
             live.finish()
-            result = _keep(job, fusion, digests, folder, teller, stamps)
+            result = _save(job, fusion, digests, folder, events, stamps)
             for warning in job.warnings:
-                teller.warn(warning)
+                events.warn(warning)
             for line in summarize(job, fusion.stack, fusion.result.report):
-                teller.say(str(line))
+                events.summarize(line)
     return result
 
 
-def _keep(
+def _save(
     job: "Job",
     fusion: "Fusion",
     digests: dict[Path, str],
     folder: Path,
-    teller: Teller,
-    stamps: dict[str, Stamp],
-) -> dict[str, Any]:
-    from panfocus.app.result_layers import keep_display, keep_layer, layers_of
-    from panfocus.app.saved_result import Kept
+    events: ProgressEvents,
+    stamps: dict[str, FileStamp],
+) -> FusionSummary:
+    """Save layers, report and facts of a fusion; return its summary."""
+    from panfocus.app.result_layers import list_layers, save_display, save_layer
+    from panfocus.app.saved_result import SavedResult
     from panfocus.io.atomic_files import write_files
     from panfocus.io.disk_array import ArrayFolder
     from panfocus.io.encode import encode_json
@@ -63,26 +68,31 @@ def _keep(
     from panfocus.show.pyramid import TILE
 
     arrays = ArrayFolder(folder / ARRAYS)
-    found = {name: getattr(fusion.result, name) for name in MAPS}
+    maps = {name: getattr(fusion.result, name) for name in _MAPS}
     layers = {"fused": fusion.result.image, "frames": fusion.frames} | {
-        name: values for name, values in found.items() if values is not None
+        name: values for name, values in maps.items() if values is not None
     }
     for number, (name, values) in enumerate(layers.items()):
-        teller.progress("keep", number / len(layers))
-        keep_layer(arrays, name, values)
+        events.progress("keep", number / len(layers))
+        save_layer(arrays, name, values)
     if fusion.slabs is not None:
         with arrays.create("slabs", fusion.slabs.shape, fusion.slabs.dtype) as slabs:
             for s in range(len(fusion.slabs)):
                 slabs[s] = fusion.slabs[s]
-    keep_display(arrays, fusion.stack.icc_profile)
-    teller.progress("keep", 1.0)
+    save_display(arrays, fusion.stack.icc_profile)
+    events.progress("keep", 1.0)
     report = run_report(job, fusion, digests) | {"times": fusion.times}
-    kept = to_plain(Kept.of(job, fusion.stack))
-    now = stamps_of(stamps)
-    steady = {path: stamp if stamp == now[path] else None for path, stamp in stamps.items()}
-    told = encode_json(report | {"stamps": steady})
-    write_files({folder / KEPT: encode_json(kept), folder / REPORT: told}, force=True)
-    names, levels = layers_of(arrays)
+    now = file_stamps(stamps)
+    # No stamp for a file that changed meanwhile: it is unknown which content was read.
+    report_with_stamps = report | {
+        "stamps": {path: stamp if stamp == now[path] else None for path, stamp in stamps.items()}
+    }
+    files = {
+        folder / SAVED_RESULT: encode_json(to_plain(SavedResult.from_job(job, fusion.stack))),
+        folder / REPORT: encode_json(report_with_stamps),
+    }
+    write_files(files, force=True)
+    names, levels = list_layers(arrays)
     n_frames, height, width = fusion.frames.shape[:3]
     return {
         "width": width,

@@ -1,105 +1,102 @@
-"""Who hears of a job in a worker: the server, by events."""
+"""Events that tell the server about a running task: progress, summary, warnings and live pictures."""
 
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Tell = Callable[[dict[str, Any]], None]
+from panfocus.app.tasks import Send
+from panfocus.app.wording import page_text
 
-SECONDS_BETWEEN = 0.2  # of progress
+if TYPE_CHECKING:
+    from panfocus.errors import Notice
+
+_SECONDS_BETWEEN = 0.2  # progress events of one stage
 SECONDS_BETWEEN_PICTURES = 0.25
-MOST_SIDE = 1000  # of the live map, in pixels
-COMPILING = "compile"  # the stage
+_MAX_SIDE = 1000  # pixels of the live map
+_COMPILING = "compile"  # stage
 
 
-class Teller:
-    """A listener of a job that passes on what it hears."""
+class ProgressEvents:
+    """Sends events about a task to the server."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, send: Send) -> None:
+        self._send = send
         self._stage, self._done = "", 0.0
-        self._told_at = 0.0
+        self._sent_at = 0.0
 
-    def say(self, line: str) -> None:
-        """Pass on a line of the result."""
-        self._tell({"event": "said", "text": line})
+    def summarize(self, line: "Notice | str") -> None:
+        """Send a line of the summary."""
+        self._send({"event": "summary", "text": page_text(line)})
 
-    def warn(self, line: str) -> None:
-        """Pass on that something is left out."""
-        self._tell({"event": "warning", "text": line})
+    def warn(self, line: "Notice | str") -> None:
+        """Send a warning, such as on a file that was skipped."""
+        self._send({"event": "warning", "text": page_text(line)})
 
     def progress(self, stage: str, done: float) -> None:
-        """Pass on the stage, and now and then how much of it is done."""
+        """Send every new stage, and from time to time how much of it is done."""
         now = time.monotonic()
-        if stage != self._stage or done >= 1 or now - self._told_at >= SECONDS_BETWEEN:
-            self._stage, self._done, self._told_at = stage, round(done, 4), now
-            self._tell({"event": "progress", "stage": stage, "done": self._done})
+        if stage != self._stage or done >= 1 or now - self._sent_at >= _SECONDS_BETWEEN:
+            self._stage, self._done, self._sent_at = stage, round(done, 4), now
+            self._send({"event": "progress", "stage": stage, "done": self._done})
 
-    def compiling(self, under_way: bool) -> None:
-        """Pass on that code is being compiled, for which the stage waits; then that the stage goes on."""
-        stage, done = (COMPILING, 0.0) if under_way else (self._stage, self._done)
-        self._tell({"event": "progress", "stage": stage, "done": done})
+    def _compiling(self, is_running: bool) -> None:
+        stage, done = (_COMPILING, 0.0) if is_running else (self._stage, self._done)
+        self._send({"event": "progress", "stage": stage, "done": done})
 
-    def finish(self) -> None:
-        """Do nothing: an interrupt is never too late, as files appear where nobody waits for them yet."""
+    def watch_compiling(self) -> AbstractContextManager[None]:
+        """Show compilation, which takes a while in the first run, as a stage inside the block."""
+        from panfocus._numba import compiling_watched
 
-
-def compiling_told(teller: Teller) -> AbstractContextManager[None]:
-    """Let users know when a first run compiles its code, which takes a while, as a stage of its own."""
-    from panfocus._numba import compiling_watched
-
-    return compiling_watched(teller.compiling)
+        return compiling_watched(self._compiling)
 
 
 class LiveMap:
-    """Which frame is sharpest, as far as it is decided: a small picture that grows."""
+    """A small picture of the labels that grows while they are decided."""
 
-    def __init__(self, path: Path, shape: tuple[int, ...], tell: Tell) -> None:
+    def __init__(self, path: Path, shape: tuple[int, ...], send: Send) -> None:
         import numpy as np
 
         self._n_frames, height, width = shape[:3]
-        self._step = -(-max(height, width) // MOST_SIDE)
+        self._step = -(-max(height, width) // _MAX_SIDE)
         size = -(-height // self._step), -(-width // self._step)
         self._labels = np.zeros(size, np.uint16)
         self._decided = np.zeros(size, bool)
         self._path = path
-        self._tell = tell
+        self._send = send
         self._version = 0
         self._written_at = 0.0
-        self._pending = False  # something that the written picture does not show
+        self._is_pending = False  # whether the written picture is out of date
 
     def watch(self, rows: slice, cols: slice, part: Any) -> None:
-        """Add a part of the result; some methods give no labels."""
+        """Add a part of the result; methods without labels add nothing."""
         if part.labels is None:
             return
         step = self._step
-        first = -rows.start % step, -cols.start % step  # the first pixel of the part that is shown
+        first = -rows.start % step, -cols.start % step  # first sampled pixel of the part
         shown = part.labels[first[0] :: step, first[1] :: step]
         top, left = (rows.start + first[0]) // step, (cols.start + first[1]) // step
         place = slice(top, top + shown.shape[0]), slice(left, left + shown.shape[1])
-        self._labels[place], self._decided[place], self._pending = shown, True, True
+        self._labels[place], self._decided[place], self._is_pending = shown, True, True
         if time.monotonic() - self._written_at >= SECONDS_BETWEEN_PICTURES:
             self._write()
 
     def finish(self) -> None:
-        """Show all that has come."""
-        if self._pending:
+        """Write the complete picture."""
+        if self._is_pending:
             self._write()
 
     def _write(self) -> None:
-        """Write the picture as it is now, and tell."""
         import numpy as np
 
         from panfocus.io.atomic_files import write_files
         from panfocus.io.png import encode_png
         from panfocus.show.map_colors import label_colours
 
-        seen = np.where(self._decided, np.uint8(255), np.uint8(0))
-        picture = np.dstack([label_colours(self._labels, self._n_frames), seen])
+        alpha = np.where(self._decided, np.uint8(255), np.uint8(0))
+        picture = np.dstack([label_colours(self._labels, self._n_frames), alpha])
         write_files({self._path: encode_png(picture)}, force=True)
         self._written_at = time.monotonic()
         self._version += 1
-        self._pending = False
-        self._tell({"event": "live", "version": self._version})
+        self._is_pending = False
+        self._send({"event": "live", "version": self._version})

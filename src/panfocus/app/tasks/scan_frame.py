@@ -1,8 +1,7 @@
-"""A first look at a file: is it whole, what does it hold, how sharp is it, what does it look like."""
+"""Scan a file: decode it, measure its sharpness, and make its thumbnail."""
 
 import hashlib
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,38 +9,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_like
+from panfocus.app.tasks import ScanTask, Send
 from panfocus.decide.focus_measure import laplacian_energy
 from panfocus.decide.gray import to_gray
 from panfocus.io.atomic_files import write_files
 from panfocus.io.encode import write_image
-from panfocus.io.headers import read_headers
+from panfocus.io.headers import Header, read_headers
 from panfocus.io.jpeg_webp import encode_jpeg
 from panfocus.io.read_stack import read_frame
 from panfocus.show.thumbnail import shown
 from panfocus.stack import sampled_strips
 
 THUMBNAIL_SIDE = 320  # pixels, at most
-_QUALITY = 85
+_QUALITY = 85  # of JPEG
 
 
-def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Decode all of the file `path`, and write a picture of its first page to `thumbnail`.
+def run(task: ScanTask, send: Send) -> dict[str, Any]:
+    """Decode all pages of a file, and write a thumbnail of the first.
 
-    Returns what the file holds, its `sharpness` (of its sharpest page), and a `digest` of its pixels.
+    Returns the size and type of its pages, the `sharpness` of the sharpest, and a `digest` of the pixels.
     """
-    path, thumbnail = Path(task["path"]), Path(task["thumbnail"])
-    headers = read_headers([path])
+    headers = read_headers([Path(task["path"])])
     digest = hashlib.sha256()
-    sharpest = 0.0
+    sharpness = 0.0
     for number, header in enumerate(headers):
         image = read_frame(header)
         check_like(image, header.name, image, header.name)
         if number == 0:
-            picture = encode_jpeg(shown(image, THUMBNAIL_SIDE), header.frame.icc_profile, quality=_QUALITY)
-            write_files({thumbnail: picture}, force=True)
-            tell({"event": "thumbnail"})
+            write_picture(Path(task["thumbnail"]), image, header, THUMBNAIL_SIDE)
+            send({"event": "thumbnail"})
         digest.update(np.ascontiguousarray(image).data)
-        sharpest = max(sharpest, _sharpness(image))
+        sharpness = max(sharpness, _measure_sharpness(image))
     first = headers[0].frame.image
     return {
         "width": first.shape[1],
@@ -49,23 +47,29 @@ def run(task: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[st
         "pages": len(headers),
         "dtype": first.dtype.name,
         "channels": first.shape[2] if first.ndim == 3 else 1,
-        "sharpness": sharpest,
+        "sharpness": sharpness,
         "digest": digest.hexdigest(),
     }
 
 
-def _sharpness(image: NDArray[Any]) -> float:
-    """Mean energy of the Laplacian on strips of the picture."""
+def write_picture(path: Path, image: NDArray[Any], header: Header, max_side: int) -> tuple[int, int]:
+    """Write a JPEG of an image reduced to `max_side` pixels; return its height and width."""
+    pixels = shown(image, max_side)
+    write_files({path: encode_jpeg(pixels, header.frame.icc_profile, quality=_QUALITY)}, force=True)
+    return pixels.shape[0], pixels.shape[1]
+
+
+def _measure_sharpness(image: NDArray[Any]) -> float:
+    """Return the mean energy of the Laplacian on strips of an image."""
     strips = [laplacian_energy(to_gray(strip)) for strip in sampled_strips(image[np.newaxis], 0)]
     return float(np.mean([strip.mean() for strip in strips]))
 
 
 def warm_up() -> None:
-    """Do once, on next to nothing, what would take its time the first time: imports, compiled code."""
+    """Import and compile everything that a scan needs, by scanning tiny files."""
     deep = np.arange(32 * 32 * 3, dtype=np.uint16).reshape(32, 32, 3)
-    plain = deep.astype(np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("a.tif", "b.tif", "c.jpg", "d.png"):
             path = Path(folder) / name
-            write_image(path, deep if name == "a.tif" else plain)
-            run({"path": str(path), "thumbnail": f"{path}.jpg"}, lambda event: None)
+            write_image(path, deep if name == "a.tif" else deep.astype(np.uint8))
+            run({"task": "scan_frame", "path": str(path), "thumbnail": f"{path}.jpg"}, lambda event: None)

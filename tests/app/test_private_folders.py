@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.app.private_file import check_private, make_private_folder
+from panfocus.app.work_folder import check_private, make_private_folder
 from panfocus.errors import FileError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
@@ -44,7 +44,7 @@ def test_a_new_folder_needs_no_line(folder):
 
 
 def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
-    monkeypatch.setattr("panfocus.app.private_file._ROOT", -1)
+    monkeypatch.setattr("panfocus.app.work_folder._ROOT", -1)
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
     with pytest.raises(FileError, match="work belongs to another user, who may read and change all in it"):
         check_private(folder)
