@@ -60,7 +60,7 @@ def _in_new_process(measure: Callable[..., Any], *arguments: object) -> Any:
 
 
 def _stack_cost(folder: Path) -> StackCost:
-    from panfocus.batch.batch_run import outputs_of, plan
+    from panfocus.batch.batch_run import name_outputs, plan_stacks
     from panfocus.batch.names import SUMMARY
     from panfocus.batch.stack_task import fuse_stack
     from panfocus.job.request import Outputs, Request
@@ -70,10 +70,10 @@ def _stack_cost(folder: Path) -> StackCost:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / SUMMARY).touch()
         stacks = {"first": files[:2], "second": files}
-        for task in plan(stacks, Path(place), like, folder=folder, file_format="png", maps=()):
+        for task in plan_stacks(stacks, Path(place), like, folder=folder, file_format="png", maps=()):
             outcome = fuse_stack(task)
             assert outcome.error is None, outcome.error
-        report = json.loads(outputs_of(Path(place) / "second", "png", ()).report.read_text())
+        report = json.loads(name_outputs(Path(place) / "second", "png", ()).report.read_text())
     times: dict[str, float] = defaultdict(float, report["times"])
     return StackCost(
         outcome.frames,
@@ -116,7 +116,7 @@ class Clock:
         return measured
 
     def here(self, work: Callable[..., Any], tasks: Any, *_: Any, **__: Any) -> Iterator[tuple[int, Any]]:
-        """Do tasks in this process, in place of `in_processes`."""
+        """Do tasks in this process, instead of `run_in_processes`."""
         for i, task in enumerate(tasks):
             yield i, work(*task)
             self.spent[self._stage]["tasks"] += 1
@@ -160,7 +160,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
                 patch.object(ZarrFrames, "_part", clock.timed("read", ZarrFrames._part)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
                 patch.object(tiling, "fuse_part", noting),
-                patch("panfocus.parallel.run_tasks.in_processes", clock.here),
+                patch("panfocus.parallel.run_in_processes", clock.here),
             ):
                 report = run(job, clock, force=False)
     (unit,) = report["units"]

@@ -116,7 +116,7 @@ def overhead_of_empty_tasks(address: str) -> float:
 
     begun = time.perf_counter()
     with closing(Cluster(address, print)) as cluster:
-        done = list(cluster.perform(abs, [(i,) for i in range(EMPTY_TASKS)]))
+        done = list(cluster.run_tasks(abs, [(i,) for i in range(EMPTY_TASKS)]))
     assert len(done) == EMPTY_TASKS
     return (time.perf_counter() - begun) / EMPTY_TASKS
 

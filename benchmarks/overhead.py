@@ -10,7 +10,6 @@ from benchmarks._costs import Clock
 from benchmarks.local_cluster import local_cluster
 from panfocus.job.request import Outputs, Request
 from panfocus.parallel import Cluster
-from panfocus.parallel.run_tasks import Workers
 from panfocus.tiled_store.checkpoint import Task, of_task, taken
 from panfocus.tiled_store.prepare import prepare
 from panfocus.tiled_store.scheduler import Stages
@@ -25,9 +24,9 @@ def nothing(number: int) -> int:
 def seconds_per_empty_task(n_tasks: int) -> float:
     """Return what scheduler and client take for a task, on a cluster of two workers."""
     with local_cluster(2) as started, closing(Cluster(started.scheduler_address, print)) as cluster:
-        list(cluster.perform(nothing, [(n,) for n in range(10)]))
+        list(cluster.run_tasks(nothing, [(n,) for n in range(10)]))
         began = time.perf_counter()
-        found = list(cluster.perform(nothing, [(n,) for n in range(n_tasks)]))
+        found = list(cluster.run_tasks(nothing, [(n,) for n in range(n_tasks)]))
         assert len(found) == n_tasks
         return (time.perf_counter() - began) / n_tasks
 
@@ -52,7 +51,7 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
         closing(Cluster(started.scheduler_address, print)) as cluster,
         taken(job.folder, job.plan, print) as folder,
     ):
-        stages = Stages(Clock(), Workers(cluster))
+        stages = Stages(Clock(), cluster)
         with patch("panfocus.tiled_store.scheduler.work", note):
             stages.do("warm", folder.tasks("warm", 0, regions[:10]))
             began = time.perf_counter()

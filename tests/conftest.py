@@ -127,6 +127,16 @@ def reproduction(small_data):
     return reproduce(small_data, plan=SMALL)
 
 
+@pytest.fixture(scope="session")
+def small_cluster(tmp_path_factory):
+    """A Dask cluster of this machine, with two workers of 2 GB and one thread each."""
+    pytest.importorskip("distributed")
+    from small_clusters import start_cluster
+
+    with start_cluster(tmp_path_factory.mktemp("dask"), "2GB", "2GB") as cluster:
+        yield cluster
+
+
 @pytest.fixture
 def run(monkeypatch, capfd):
     """Run the command line in this process."""

@@ -1,29 +1,36 @@
-"""Small stacks in folders, as a microscope leaves them, and what single runs make of them."""
+"""Small stacks in folders, and helpers to fuse them. A fast method is used unless a test needs another."""
+
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
-from waits import SECONDS
 
 from panfocus.batch import find_stacks
-from panfocus.batch.batch_run import plan
+from panfocus.batch.batch_run import batch_folder, plan_stacks, run_batch
 from panfocus.batch.names import RECORD
+from panfocus.batch.summary import Summary
 from panfocus.io.encode import write_image
+from panfocus.io.lock import lock_folder
 from panfocus.job.request import Outputs, Request
 from panfocus.job.runner import run
+from waits import SECONDS
+
+METHOD = "pca"
 
 
-class Deaf:
-    def say(self, line): ...
-    def warn(self, line): ...
-    def progress(self, stage, done): ...
-    def finish(self): ...
-
-
-def planned(data, output, **settings):
+def plan_batch(data, output, method=METHOD, **settings):
     """Return the tasks of a batch of all stacks below a folder."""
     stacks = find_stacks.by_folders(data, without=output).stacks
-    like = Request(inputs=(), outputs=Outputs(), **settings)
-    return plan(stacks, output, like, folder=data, file_format="png", maps=())
+    template = Request(inputs=(), outputs=Outputs(), method=method, **settings)
+    return plan_stacks(stacks, output, template, folder=data, file_format="png", maps=())
+
+
+def run_tasks_of_batch(tasks, **options):
+    """Run a batch; return the outcomes and the warnings."""
+    warnings = []
+    with batch_folder(tasks[0].output, [task.name for task in tasks]):
+        outcomes = run_batch(tasks, done=[], warn=warnings.append, progress=lambda *_: None, **options)
+    return outcomes, warnings
 
 
 def write_stacks(folder, names):
@@ -38,13 +45,14 @@ def write_stacks(folder, names):
             write_image(folder / name / f"{part}.png", frame)
 
 
-def damage(path):
+def truncate(path):
     path.write_bytes(path.read_bytes()[:-100])
 
 
-def fused_alone(folder, out):
-    """Return the bytes of the picture that `panfocus fuse` writes for a stack by itself."""
-    run(Request(inputs=(str(folder),), outputs=Outputs(image=out)), Deaf(), force=True, dry_run=False)
+def fuse_alone(folder, out):
+    """Return the bytes of the picture that a fusion of the stack alone writes."""
+    request = Request(inputs=(str(folder),), outputs=Outputs(image=out), method=METHOD)
+    run(request, force=True)
     return out.read_bytes()
 
 
@@ -57,14 +65,25 @@ def n_finished(output):
     return len(list(output.glob(f"*/{RECORD}")))
 
 
-def check_complete(data, output, tmp_path, *, damaged):
-    """All but the damaged stacks are there, as single runs give them, and nothing that is half."""
+@contextmanager
+def held(output, *names):
+    """Make workers wait at some stacks for the duration of the block."""
+    with ExitStack() as stack:
+        for name in names:
+            (output / name).mkdir(parents=True)
+            stack.enter_context(lock_folder(output / name))
+        Summary(output, [], run=0).write({})  # marks the folder as a batch's
+        yield
+
+
+def check_complete(data, output, tmp_path, *, damaged=()):
+    """Check that all but the damaged stacks have the bits of single fusions, and no other files."""
     for stack in sorted(data.iterdir()):
         result = output / stack.name
         if stack.name in damaged:
             assert not result.exists()
             continue
-        assert (result / "fused.png").read_bytes() == fused_alone(stack, tmp_path / "alone.png")
+        assert (result / "fused.png").read_bytes() == fuse_alone(stack, tmp_path / "alone.png")
         assert sorted(path.name for path in result.iterdir()) == [
             RECORD,
             "fused.png",

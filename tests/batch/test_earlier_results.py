@@ -1,4 +1,4 @@
-"""Batches started again where results are: kept, refused, or made anew by force."""
+"""Batches started again: earlier results are kept, refused, or replaced with --force."""
 
 import dataclasses
 import json
@@ -7,243 +7,225 @@ import shutil
 from pathlib import Path
 
 import pytest
-from stacks import check_complete, damage, planned, write_stacks
+from stacks import METHOD, check_complete, plan_batch, run_tasks_of_batch, truncate, write_stacks
 
-from panfocus.batch.batch_run import batch_folder, finished_before, run_batch
+from panfocus.batch.batch_run import find_finished
 from panfocus.batch.stack_task import fuse_stack
 
 
+@pytest.fixture(scope="module")
+def fused_once(tmp_path_factory):
+    """Three stacks, and their results."""
+    folder = tmp_path_factory.mktemp("batch")
+    write_stacks(folder / "data", ["a", "b", "deep/c"])
+    tasks = plan_batch(folder / "data", folder / "out")
+    outcomes, warnings = run_tasks_of_batch(tasks, processes=1)
+    assert [outcome.error for outcome in outcomes] == [None] * 3
+    assert warnings == []
+    return folder
+
+
 @pytest.fixture
-def fused(tmp_path, run):
-    """Three stacks, fused."""
-    write_stacks(tmp_path / "data", ["a", "b", "deep/c"])
-    ran = run("batch", tmp_path / "data", "-o", tmp_path / "out", "--maps", "labels,depth", "--workers", 1)
-    assert (ran.code, ran.err) == (0, "")
-    assert "found 3 stacks of 6 files" in ran.out
-    assert "fused 3 stacks" in ran.out
+def fused(fused_once, tmp_path):
+    """A copy of them. Stacks may be moved."""
+    shutil.copytree(fused_once, tmp_path, dirs_exist_ok=True)
     return tmp_path / "data", tmp_path / "out"
 
 
-def test_other_settings_are_refused_where_results_are_and_made_by_force(fused, run):
+@pytest.fixture
+def run_again(fused, run):
+    """Run the command on the copy, with the same settings and perhaps more."""
     data, output = fused
+    return lambda *options: run("batch", data, "-o", output, "--method", METHOD, "--workers", 1, *options)
+
+
+def states(output):
+    return {
+        stack["stack"]: stack["state"] if not stack.get("kept") else "kept"
+        for stack in json.loads((output / "summary.json").read_text())["stacks"]
+    }
+
+
+def run_number(path):
+    return json.loads(path.read_text())["run"]
+
+
+def test_other_settings_are_refused_or_forced(fused, run_again, message):
+    _, output = fused
     before = {path: path.read_bytes() for path in output.glob("**/fused.png")}
     assert len(before) == 3
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--set", "quality=fast")
+    ran = run_again("--align", "off")
     assert ran.code == 1
-    assert ran.err == (
-        f"panfocus: {output / 'a'}: fused with other settings, and so are 2 more; "
-        "choose another folder, or have them fused anew with --force\n"
-    )
+    message("batch with other settings", ran.err, folder=output)
     assert {path: path.read_bytes() for path in before} == before
-    ran = run("batch", data, "-o", output, "--maps", "labels", "--force", "--workers", 1)
+    ran = run_again("--align", "off", "--force")
     assert (ran.code, ran.err) == (0, "")
-    assert "fused 3 stacks" in ran.out
+    assert set(states(output).values()) == {"done"}
 
 
 @pytest.mark.parametrize("at", ["fused.png", "report.json"])
-def test_a_run_by_force_that_is_killed_between_two_files_leaves_none_that_counts(
-    tmp_path, run, monkeypatch, at
-):
+def test_forced_run_that_is_killed_between_two_files_leaves_no_result(tmp_path, monkeypatch, at):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a"])
-    (before,) = planned(data, output)
-    with batch_folder(output, ["a"]):
-        run_batch([before], done=[], warn=pytest.fail, progress=lambda *_: None, processes=1)
-    (anew,) = planned(data, output, method="dwt")
-    anew = dataclasses.replace(anew, run=2)
+    (before,) = plan_batch(data, output)
+    run_tasks_of_batch([before], processes=1)
+    (again,) = plan_batch(data, output, method="dwt")
+    again = dataclasses.replace(again, run=2)
     replace = Path.replace
 
-    def killed(self, target):
+    def replace_or_die(self, target):
         replace(self, target)
         if target.name == at:
             raise SystemExit
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(Path, "replace", killed)
-        fuse_stack(anew)
-    assert finished_before([before], force=False) == []
-    assert finished_before([anew], force=False) == []
-    ran = run("batch", data, "-o", output)
-    assert (ran.code, ran.err) == (0, "")
-    check_complete(data, output, tmp_path, damaged=())
+        patched.setattr(Path, "replace", replace_or_die)
+        fuse_stack(again)
+    assert find_finished([before], force=False) == []
+    assert find_finished([again], force=False) == []
+    assert fuse_stack(dataclasses.replace(before, run=3)).error is None
+    check_complete(data, output, tmp_path)
 
 
-def test_a_stack_that_cannot_be_fused_anew_keeps_its_result(fused, run):
+def test_stack_that_fails_with_force_keeps_its_result(fused, run_again):
     data, output = fused
     before = {path: path.read_bytes() for path in (output / "a").iterdir()}
-    damage(data / "a" / "b.png")
-    ran = run("batch", data, "-o", output, "--force", "--format", "tif")
+    truncate(data / "a" / "b.png")
+    ran = run_again("--force", "--format", "tif")
     assert ran.code == 1
-    assert f"{data / 'a' / 'b.png'}: cut off before its end" in ran.err
+    assert str(data / "a" / "b.png") in ran.err
     assert {path: path.read_bytes() for path in (output / "a").iterdir()} == before
 
 
-def test_a_worker_that_an_earlier_run_has_left_replaces_nothing_of_a_later_one(tmp_path):
-    """Workers of a cluster finish what they are at when the run has ended already."""
+def test_worker_of_an_older_run_replaces_nothing(tmp_path):
+    """Workers of a cluster finish their tasks even if the run was interrupted."""
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a"])
-    (old,) = planned(data, output, method="pca")
-    (new,) = planned(data, output, method="dwt")
+    (old,) = plan_batch(data, output, method="pca")
+    (new,) = plan_batch(data, output, method="dwt")
     old, new = dataclasses.replace(old, run=1), dataclasses.replace(new, run=2)
     assert fuse_stack(old).error is None
-    assert fuse_stack(new).error is None  # also if the left one was first
+    assert fuse_stack(new).error is None
     picture = (output / "a" / "fused.png").read_bytes()
-    assert fuse_stack(old).error == "a run that was begun later has fused it"
+    assert fuse_stack(old).error is not None
     assert (output / "a" / "fused.png").read_bytes() == picture
     assert fuse_stack(new).kept
 
 
-def number_of_run(path):
-    return json.loads(path.read_text())["run"]
-
-
-def test_every_run_has_a_number_above_those_before_whatever_the_clock_says(fused, run, monkeypatch):
+def test_run_numbers_increase_whatever_the_clock_shows(fused, run_again, monkeypatch):
     data, output = fused
-    assert number_of_run(output / "a" / "batch.json") == number_of_run(output / "summary.json") == 1
+    assert run_number(output / "a" / "batch.json") == run_number(output / "summary.json") == 1
     monkeypatch.setattr("time.time", lambda: 0.0)
     os.utime(data / "a" / "a.png")
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    ran = run_again("--force")
     assert (ran.code, ran.err) == (0, "")
-    assert number_of_run(output / "a" / "batch.json") == number_of_run(output / "summary.json") == 2
-    assert number_of_run(output / "b" / "batch.json") == 1
+    assert run_number(output / "a" / "batch.json") == run_number(output / "summary.json") == 2
+    assert run_number(output / "b" / "batch.json") == 1
 
 
-def test_a_result_that_came_from_a_folder_with_more_runs_is_made_anew_by_force(fused, run):
+def test_result_from_a_folder_with_more_runs_is_replaced_by_force(fused, run_again):
     data, output = fused
     record = output / "a" / "batch.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"run": 7}))
     os.utime(data / "a" / "a.png")
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    ran = run_again("--force")
     assert (ran.code, ran.err) == (0, "")
-    assert number_of_run(record) == 8
+    assert run_number(record) == 8
 
 
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "null", '"x"'])
-def test_records_with_numbers_that_are_none_are_made_anew_by_force(fused, run, number):
+def test_damaged_run_numbers_count_as_0(fused, run_again, number):
     data, output = fused
     for path in (output / "a" / "batch.json", output / "summary.json"):
-        path.write_text(path.read_text().replace(f'"run": {number_of_run(path)}', f'"run": {number}'))
+        path.write_text(path.read_text().replace(f'"run": {run_number(path)}', f'"run": {number}'))
         assert f'"run": {number}' in path.read_text()
     os.utime(data / "a" / "a.png")
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth", "--force", "--workers", 1)
+    ran = run_again("--force")
     assert (ran.code, ran.err) == (0, "")
-    assert number_of_run(output / "summary.json") > 0
+    assert run_number(output / "summary.json") > 0
 
 
-def test_files_of_an_older_result_do_not_stay_beside_a_newer_one(fused, run):
-    data, output = fused
+def test_files_of_an_older_result_are_removed(fused, run_again):
+    _, output = fused
     (output / "a" / "notes.txt").write_text("mine")
-    ran = run("batch", data, "-o", output, "--format", "tif", "--maps", "depth", "--force", "--workers", 1)
+    ran = run_again("--format", "tif", "--force")
     assert (ran.code, ran.err) == (0, "")
-    kept = ["batch.json", "depth.tif", "fused.tif", "report.json", "thumbnail.png"]
-    assert sorted(path.name for path in (output / "b").iterdir()) == kept
-    assert sorted(path.name for path in (output / "a").iterdir()) == sorted([*kept, "notes.txt"])
+    expected = ["batch.json", "fused.tif", "report.json", "thumbnail.png"]
+    assert sorted(path.name for path in (output / "b").iterdir()) == expected
+    assert sorted(path.name for path in (output / "a").iterdir()) == sorted([*expected, "notes.txt"])
 
 
-def test_a_record_that_lists_files_of_others_has_none_of_them_removed(fused, run):
+def test_other_files_in_an_edited_record_are_not_removed(fused, run_again):
     data, output = fused
     record = output / "a" / "batch.json"
     (output / "a" / "notes.txt").write_text("mine")
-    listed = json.loads(record.read_text())
-    listed["outcome"]["files"] += ["notes.txt", "../../data/b/a.png", "../b/fused.png"]
-    record.write_text(json.dumps(listed))
-    ran = run("batch", data, "-o", output, "--format", "tif", "--force", "--workers", 1)
+    edited = json.loads(record.read_text())
+    edited["outcome"]["files"] += ["notes.txt", "../../data/b/a.png", "../b/fused.png"]
+    record.write_text(json.dumps(edited))
+    ran = run_again("--format", "tif", "--force")
     assert (ran.code, ran.err) == (0, "")
     assert not (output / "a" / "fused.png").exists()
     assert (output / "a" / "notes.txt").read_text() == "mine"
     assert (data / "b" / "a.png").exists()
 
 
-def test_results_of_stacks_that_are_gone_are_named_and_stay(fused, run):
+def test_results_of_removed_stacks_are_named_and_kept(fused, run_again):
     data, output = fused
-    arguments = ("batch", data, "-o", output, "--maps", "labels,depth")
-    said = "results of stacks that are not there, left alone: "
-    assert said not in run(*arguments).out
+    assert "deep/c" not in run_again().out
     (data / "deep").rename(data / "shallow")
     for _ in range(2):
-        ran = run(*arguments, "--workers", 1)
+        ran = run_again()
         assert (ran.code, ran.err) == (0, "")
-        assert f"{said}deep/c\n" in ran.out
+        assert "deep/c\n" in ran.out
     assert (output / "deep" / "c" / "fused.png").exists()
 
 
-def test_a_stack_whose_files_have_changed_stops_no_other(fused, run):
+def test_stack_whose_files_have_changed_fails_alone(fused, run_again, message):
     data, output = fused
     before = (output / "a" / "batch.json").read_bytes()
     os.utime(data / "a" / "a.png")
     write_stacks(data, ["d"])
-    arguments = ("batch", data, "-o", output, "--maps", "labels,depth", "--workers", 1)
-    ran = run(*arguments)
+    ran = run_again()
     assert ran.code == 1
-    assert "\n2 of them are fused already and stay as they are\n" in ran.out
-    assert "\nfused 1 stack\n" in ran.out
-    warning, failure = ran.err.splitlines()
-    changed = "its files have changed since it was fused; --force fuses it anew"
-    assert warning == f"panfocus: warning: a: {changed}"
-    assert failure.startswith("panfocus: 1 of 4 stacks failed, see ")
+    message("batch with changed files", ran.err.splitlines()[0])
     assert (output / "a" / "batch.json").read_bytes() == before
-    summary = json.loads((output / "summary.json").read_text())
-    assert summary["counts"] == {"done": 3, "failed": 1, "waiting": 0}
-    assert summary["stacks"][0]["error"] == changed
-    ran = run(*arguments, "--force")
+    assert states(output) == {"a": "failed", "b": "kept", "d": "done", "deep/c": "kept"}
+    ran = run_again("--force")
     assert (ran.code, ran.err) == (0, "")
-    assert "\n3 of them are fused already and stay as they are\n" in ran.out
-    assert "\nfused 1 stack\n" in ran.out
+    assert states(output) == {"a": "done", "b": "kept", "d": "kept", "deep/c": "kept"}
 
 
-@pytest.mark.parametrize("found", ["another record", {"version": "0.0", "settings": "", "inputs": ""}])
-def test_results_of_another_version_are_refused(fused, run, found):
-    data, output = fused
+@pytest.mark.parametrize("other", ["another record", {"version": "0.0", "settings": "", "inputs": ""}])
+def test_results_of_another_version_are_refused(fused, run_again, other):
+    _, output = fused
     record = output / "a" / "batch.json"
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"fingerprint": found}))
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
-    assert ran.code == 1
-    assert ran.err == (
-        f"panfocus: {output / 'a'}: fused by another version of panfocus; "
-        "choose another folder, or have them fused anew with --force\n"
-    )
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"fingerprint": other}))
+    ran = run_again()
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert str(output / "a") in ran.err and "version" in ran.err
 
 
-def test_a_stack_that_was_mended_is_all_that_a_second_run_makes(fused, run):
+def test_repaired_stack_is_all_that_a_second_run_fuses(fused, run_again):
     data, output = fused
     write_stacks(data, ["d"])
     good = (data / "d" / "b.png").read_bytes()
-    damage(data / "d" / "b.png")
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
+    truncate(data / "d" / "b.png")
+    ran = run_again()
     assert ran.code == 1
-    assert "3 of them are fused already" in ran.out
-    assert f"{data / 'd' / 'b.png'}: cut off before its end" in ran.err
-    assert ran.err.splitlines()[-1].startswith("panfocus: 1 of 4 stacks failed, see ")
+    assert str(data / "d" / "b.png") in ran.err
     (data / "d" / "b.png").write_bytes(good)
-    ran = run("batch", data, "-o", output, "--maps", "labels,depth")
+    ran = run_again()
     assert (ran.code, ran.err) == (0, "")
-    assert "fused 1 stack\n" in ran.out
-    assert sorted(path.name for path in (output / "d").iterdir()) == [
-        "batch.json",
-        "depth.tif",
-        "fused.png",
-        "labels.png",
-        "report.json",
-        "thumbnail.png",
-    ]
+    assert states(output) == {"a": "kept", "b": "kept", "d": "done", "deep/c": "kept"}
 
 
-def test_a_table_that_names_other_files_of_the_same_names_sizes_and_times_is_seen(tmp_path, run):
+def test_table_with_other_files_of_the_same_names_sizes_and_times_is_a_change(tmp_path, run):
     write_stacks(tmp_path, ["one"])
-    shutil.copytree(tmp_path / "one", tmp_path / "two")  # with the times of the files
+    shutil.copytree(tmp_path / "one", tmp_path / "two")  # copies the times
     table = tmp_path / "table.csv"
-    arguments = ("batch", tmp_path, "-o", tmp_path / "out", "--csv", table)
+    words = ("batch", tmp_path, "-o", tmp_path / "out", "--csv", table, "--method", METHOD)
     table.write_text("stack,file\nx,one/a.png\nx,one/b.png\n")
-    assert run(*arguments).code == 0
+    assert run(*words).code == 0
     table.write_text("stack,file\nx,two/a.png\nx,two/b.png\n")
-    ran = run(*arguments)
-    assert ran.code == 1
-    assert "x: its files have changed since it was fused; --force fuses it anew" in ran.err
-
-
-def test_of_a_single_stack_that_is_fused_already_it_is_said_so(tmp_path, run):
-    write_stacks(tmp_path / "data", ["a"])
-    for said in ("fuse ...", "1 of them is fused already and stays as it is"):
-        ran = run("batch", tmp_path / "data", "-o", tmp_path / "out")
-        assert (ran.code, ran.err) == (0, "")
-        assert ran.out.splitlines()[1] == said
+    assert run(*words).code == 1
+    assert states(tmp_path / "out") == {"x": "failed"}

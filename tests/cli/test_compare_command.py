@@ -338,13 +338,12 @@ def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_kept(compare)
 
 
 @needs_proc
-def test_a_worker_that_is_killed_ends_the_run_in_one_line(large_scenes, command):
+def test_killed_worker_is_replaced(large_scenes, command):
     process = command(*large_scenes, "--workers", 2)
     wait_for(lambda: len(records()) >= 1)
     os.kill(int(workers_of(process)[0]), signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert re.fullmatch(r"panfocus: a worker process was ended from outside.*fewer --workers.*\n", err), err
+    _, err = process.communicate(timeout=300)
+    assert (process.returncode, err) == (0, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
@@ -356,7 +355,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(large_scenes, command, worker
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert re.fullmatch(r"panfocus: .* report.*\n", err), err
-    assert ("finishing what is under way; another Ctrl-C" in out) == (workers > 1)
+    assert ("Ctrl-C" in out) == (workers > 1)
     assert records()
     assert not Path("report/index.html").exists()
     leftovers = [path for path in Path("report").rglob("*") if path.name.startswith(".")]

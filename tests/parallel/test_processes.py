@@ -1,51 +1,90 @@
-"""Work in several processes; that Ctrl-C ends it in two steps is tested with the command `compare`."""
+"""Tasks in several processes. That Ctrl-C stops them in two steps is tested with `panfocus compare`."""
 
 import logging
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
-from panfocus.parallel import processes
+from panfocus.parallel import LostTaskError, processes, run_tasks
 
 
 def double(number):
     return 2 * number
 
 
-def doubled(numbers):
-    return processes.in_processes(double, [(n,) for n in numbers], 2, on_leaving=lambda: None)
+def double_all(numbers):
+    return run_tasks(double, [(n,) for n in numbers], processes=2)
 
 
-def test_every_task_is_done_once():
-    assert sorted(doubled(range(5))) == [(i, 2 * i) for i in range(5)]
+@pytest.fixture
+def default_sigint():
+    """Make Ctrl-C work here, even if the parent process ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_does_not_come_in_the_middle_of_a_look_at_the_futures(monkeypatch):
-    """There it would leave a lock held, and the end of the pool would wait for that for ever."""
-    looks = []
+@pytest.mark.usefixtures("default_sigint")
+def test_ctrl_c_does_not_interrupt_a_wait_for_futures(monkeypatch):
+    """It could leave a lock held, and closing the pool would wait for that lock forever."""
+    waits = []
 
     def interrupted_wait(*arguments, **options):
-        if not looks:
+        if not waits:
             signal.raise_signal(signal.SIGINT)
-        looks.append("ended as usual")
+        waits.append("not interrupted")
         return real_wait(*arguments, **options)
 
     real_wait = processes.wait
     monkeypatch.setattr(processes, "wait", interrupted_wait)
     with pytest.raises(KeyboardInterrupt):
-        list(doubled(range(5)))
-    assert looks
+        list(double_all(range(5)))
+    assert waits
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_the_way_of_ctrl_c_is_left_as_it_was():
-    handler = signal.getsignal(signal.SIGINT)
-    list(doubled(range(2)))
-    assert signal.getsignal(signal.SIGINT) is handler
+SLEEP = """
+import signal, sys, time
+from panfocus.parallel import run_tasks
+
+def terminate(*_):
+    raise SystemExit(3)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, terminate)
+    print(list(run_tasks(time.sleep, [(1,)] * 4, processes=2, on_stop=lambda: print("stop", flush=True))))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_sigterm_stops_a_run_that_ignores_sigint(tmp_path):
+    """As with `nohup panfocus batch ... &`."""
+    script = tmp_path / "sleep.py"
+    script.write_text(SLEEP + "\n")
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", WAIT_FOR_CHILD, str(process.pid)], stdout=subprocess.PIPE, text=True
+    )
+    watcher.wait(timeout=300)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=300)
+    assert (process.returncode, out) == (3, "stop\n")
+
+
+WAIT_FOR_CHILD = """
+import psutil, sys, time
+while len(psutil.Process(int(sys.argv[1])).children(recursive=True)) < 3:
+    time.sleep(0.05)
+"""
 
 
 def die_once(mark, number):
-    """Kill this process unless the mark says that one was killed already."""
+    """Kill this process, unless one was killed before."""
     if number == 3 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -58,40 +97,34 @@ def die(number):
     return 2 * number
 
 
-def test_a_task_whose_process_was_killed_is_begun_again(tmp_path):
-    tasks = [(tmp_path / "killed", n) for n in range(6)]
-    done = list(processes.in_processes(die_once, tasks, 2, on_leaving=lambda: None, attempts=3))
+def test_task_of_a_killed_process_is_repeated(tmp_path):
+    results = run_tasks(die_once, [(tmp_path / "killed", n) for n in range(6)], processes=2)
+    assert sorted(results) == [(i, 2 * i) for i in range(6)]
     assert (tmp_path / "killed").exists()
-    assert sorted(done) == [(i, 2 * i) for i in range(6)]
 
 
-def test_a_task_that_kills_every_process_is_lost_and_no_other():
-    found = dict(
-        processes.in_processes(die, [(n,) for n in range(6)], 2, on_leaving=lambda: None, attempts=3)
-    )
-    assert found == {i: 2 * i if i != 3 else processes.Lost(3) for i in range(6)}
+def test_only_the_task_that_kills_its_processes_is_lost():
+    results = dict(run_tasks(die, [(n,) for n in range(6)], processes=2))
+    lost = results.pop(3)
+    assert isinstance(lost, LostTaskError)
+    assert lost.facts == {"deaths": 3}
+    assert results == {i: 2 * i for i in range(6) if i != 3}
 
 
-def limits():
+def thread_limits():
     return [os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")]
 
 
-def test_libraries_are_told_how_many_threads_to_start():
-    found = processes.in_processes(limits, [()], 1, on_leaving=lambda: None, threads=1)
-    assert list(found) == [(0, ["1", "1"])]
+def test_libraries_get_the_number_of_threads():
+    assert list(run_tasks(thread_limits, [()], processes=1, threads=1)) == [(0, ["1", "1"])]
 
 
-def compile_something(number):
-    logging.getLogger("panfocus._numba").info("compiling for this machine")
+def compile_code(number):
+    logging.getLogger("panfocus._numba").info("compiling")
     return number
 
 
-def test_it_is_told_once_that_processes_compile(caplog):
+def test_compiling_is_reported_once(caplog):
     caplog.set_level(logging.INFO, "panfocus._numba")
-    list(processes.in_processes(compile_something, [(n,) for n in range(4)], 2, on_leaving=lambda: None))
-    assert [record.getMessage() for record in caplog.records] == ["compiling for this machine"]
-
-
-def test_what_was_cancelled_is_not_said_to_have_died():
-    assert processes.Lost(3).reason == "3 worker processes died at it, perhaps for lack of memory"
-    assert processes.Lost(0).reason == "it was cancelled on the cluster"
+    list(run_tasks(compile_code, [(n,) for n in range(4)], processes=2))
+    assert [record.getMessage() for record in caplog.records] == ["compiling"]

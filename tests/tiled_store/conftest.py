@@ -8,8 +8,8 @@ import pytest
 from store_runs import Quiet, render, request_for
 
 import panfocus as pf
-from panfocus.parallel import run_tasks
-from panfocus.parallel.processes import in_processes
+from panfocus import parallel
+from panfocus.parallel.processes import run_in_processes
 from panfocus.tiled_store import tile_plan
 
 
@@ -66,10 +66,10 @@ def fused(store, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         _cut_small(patch)
         patch.setattr(
-            run_tasks,
-            "in_processes",
+            parallel,
+            "run_in_processes",
             lambda work, tasks, *rest, **named: (
-                in_processes(work, tasks, *rest, **named)
+                run_in_processes(work, tasks, *rest, **named)
                 if tasks[0][0].stage == "fuse"
                 else _one_by_one(work, tasks)
             ),
@@ -81,7 +81,7 @@ def fused(store, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
     """Start no processes, which takes long; those of `fused` are there, and so are a cluster's."""
-    monkeypatch.setattr(run_tasks, "in_processes", _one_by_one)
+    monkeypatch.setattr(parallel, "run_in_processes", _one_by_one)
 
 
 @pytest.fixture

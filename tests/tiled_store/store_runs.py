@@ -7,7 +7,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from panfocus.job.request import Outputs, Request
-from panfocus.parallel import connected
+from panfocus.parallel import open_cluster
 from panfocus.tiled_store.prepare import prepare
 from panfocus.tiled_store.store_run import run
 
@@ -59,7 +59,7 @@ def request_for(store, outputs, **options):
 def fuse_store(store, outputs, *, decisions="shared", scheduler=None, listener=None, **options):
     """Fuse a store; return the report."""
     listener = listener or Quiet()
-    with connected(scheduler, listener.say) as cluster:
+    with open_cluster(scheduler, listener.say) as cluster:
         job = prepare(
             request_for(store, outputs, **options), decisions=decisions, force=False, cluster=cluster
         )

@@ -10,7 +10,7 @@ import pytest
 from store_runs import Quiet, fuse_store, levels, render, request_for
 
 import panfocus as pf
-from fake_cluster import MOST_BYTES, fake_cluster
+from fake_cluster import MAX_TASK_BYTES, fake_cluster
 from panfocus.cli._tiled_store import is_store
 from panfocus.io.ome_zarr import read_ome_zarr
 from panfocus.preprocess import most_defects, standing_alone
@@ -316,35 +316,32 @@ def test_a_cluster_does_all_tasks_over_one_connection_and_they_carry_no_pixels(t
     """Of the store with one part and one tile too: whoever asks for a cluster has no memory here."""
     zarr.create_array(tmp_path / "one.zarr", data=slices[:, :150, :140], chunks=(1, 100, 100))
     for path, n_units in ((tmp_path / "one.zarr", 1), (channels[0], 2)):
-        with fake_cluster() as clients:
+        with fake_cluster() as cluster:
             fuse_store(path, {"image": tmp_path / f"{n_units}.ome.zarr"}, scheduler="tcp://far:8786")
-        (client,) = clients
-        assert [work for work, _ in client.given] == ["work"] * 4 * n_units  # span, look, measure, fuse
-        assert max(size for _, size in client.given) < MOST_BYTES
+        assert [work for work, _ in cluster.tasks] == ["work"] * 4 * n_units  # span, look, measure, fuse
+        assert max(size for _, size in cluster.tasks) < MAX_TASK_BYTES
 
 
 def test_a_wrong_address_is_told_before_the_folder_of_the_run_is_made(tmp_path, store, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("panfocus.parallel.connection.SECONDS_TO_ANSWER", 0.5)
-    with pytest.raises(pf.InputError, match="no Dask scheduler answers there"):
+    monkeypatch.setattr("panfocus.parallel.cluster.TIMEOUT", 0.5)
+    with pytest.raises(pf.InputError):
         fuse_store(store, {"image": tmp_path / "out.ome.zarr"}, scheduler="tcp://127.0.0.1:1")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cluster_gives_the_same_bits_though_a_worker_is_killed(tmp_path, store, whole, small_tiles):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        victim, killed = next(iter(cluster.workers.values())).pid, []
+def test_cluster_gives_the_same_bits_although_a_worker_is_killed(
+    tmp_path, store, whole, small_tiles, small_cluster
+):
+    victim, killed = next(iter(small_cluster.workers.values())).pid, []
 
-        class Killer(Quiet):
-            def progress(self, stage, done):
-                if stage == "fuse" and done > 0 and not killed:
-                    killed.append(victim)
-                    os.kill(victim, signal.SIGKILL)
+    class Killer(Quiet):
+        def progress(self, stage, done):
+            if stage == "fuse" and done > 0 and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
 
-        out = tmp_path / "out.ome.zarr"
-        fuse_store(store, {"image": out}, scheduler=cluster.scheduler_address, listener=Killer())
+    out = tmp_path / "out.ome.zarr"
+    fuse_store(store, {"image": out}, scheduler=small_cluster.scheduler_address, listener=Killer())
     assert killed
     np.testing.assert_array_equal(levels(out)[0], whole.image)

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import zipfile
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,7 @@ from panfocus.io.ome_zarr import read_ome_zarr
 from panfocus.job.request import Outputs, Request
 from panfocus.job.run_report import repeat_request
 from panfocus.parallel import Cluster
-from panfocus.parallel.connection import WorkerMemory
-from panfocus.parallel.on_worker import Unfit
+from panfocus.parallel.cluster import WorkerMemory
 from panfocus.tiled_store import tile_plan
 from panfocus.tiled_store.prepare import prepare
 
@@ -232,21 +230,14 @@ def test_workers_with_too_little_memory_are_refused_with_their_limit_before_any_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_smallest_fit_worker_by_its_threads_counts():
-    workers = {
-        "tcp://here": (3000, 1),
-        "tcp://threads": (4000, 4),
-        "tcp://unfit": (10, 1),
-        "tcp://free": (0, 1),
-    }
-    told = {address: {"memory_limit": limit, "nthreads": n} for address, (limit, n) in workers.items()}
-    with fake_cluster() as clients, closing(Cluster("tcp://far:8786", print)) as cluster:
-        clients[0].scheduler_info = lambda n_workers: {"workers": told}
-        clients[0].nthreads = lambda callback_timeout: {name: n for name, (_, n) in workers.items()}
-        cluster.crew.look(clients[0])
-        cluster.leave_out(Unfit("tcp://unfit", "host", "is old"))
-        assert cluster.least_memory() == WorkerMemory(limit=4000, threads=4)
-        assert cluster.least_memory().of_task == 700
+def test_worker_with_the_least_memory_for_each_thread_counts(monkeypatch):
+    workers = {"tcp://a": (3000, 1), "tcp://b": (4000, 4), "tcp://unlimited": (0, 1)}
+    info = {address: {"memory_limit": limit, "nthreads": n} for address, (limit, n) in workers.items()}
+    monkeypatch.setattr(Cluster, "_connect", lambda _: None)
+    monkeypatch.setattr(Cluster, "worker_info", lambda _: info)
+    smallest = Cluster("tcp://far:8786", print).smallest_worker()
+    assert smallest == WorkerMemory(limit=4000, threads=4)
+    assert smallest.task_bytes == 700
 
 
 @pytest.mark.parametrize(("limit", "goes_on"), [(2e9, True), (1.2e9, False)])

@@ -1,1 +1,1 @@
-"""Many stacks, fused one by one with the same settings, by processes of this machine or on a cluster."""
+"""Fuse many stacks with the same settings, on this machine or on a cluster, and resume."""

@@ -1,216 +1,293 @@
-"""Which files are which stack: by their folders, by a pattern, by a table, or each file for itself."""
+"""Find the stacks of a batch: by folders, by a pattern, by a CSV table, or one per multi-page file."""
 
+import csv
+import io
+import math
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from panfocus.batch.names import RECORD, check_distinct, checked_name, why_no_name
+from panfocus.batch.names import RECORD, check_distinct, check_name, find_name_problem
+from panfocus.batch.stack_task import is_result
 from panfocus.errors import FileError, InputError
+from panfocus.io.file_errors import add_path_to_errors, check_regular
 
-STORE = ".zarr"  # how the name of a store ends
+STORE_SUFFIX = ".zarr"
+DELIMITERS = ",;\t"  # of CSV; spreadsheets write ; where numbers have a decimal comma
 
 
 @dataclass(frozen=True)
-class Found:
-    """Stacks by their names, and images that belong to none."""
+class FoundStacks:
+    """Stacks by name, and files that are in none."""
 
     stacks: dict[str, tuple[Path, ...]]
-    left: tuple[Path, ...] = ()
-    unread: dict[str, str] = field(default_factory=dict)  # what is said of pictures that stacks do without
-    failed: dict[str, str] = field(default_factory=dict)  # why others, by their names, can have no results
-    again: tuple[Path, ...] = ()  # folders that links lead to and that are there by another name
+    unused: tuple[Path, ...] = ()  # pictures in no stack
+    skipped: dict[str, str] = field(default_factory=dict)  # by stack: notice about unsupported pictures
+    failed: dict[str, str] = field(default_factory=dict)  # by stack: why it cannot be fused
+    duplicates: tuple[Path, ...] = ()  # symbolic links to folders that are searched anyway
 
 
-def by_folders(folder: Path, *, without: Path) -> Found:
-    """Take every folder below that holds two or more images for a stack."""
+def by_folders(folder: Path, *, without: Path) -> FoundStacks:
+    """Take every folder below `folder` with two or more images as a stack; leave out `without`."""
     from panfocus.io.input_files import describe_skipped
 
-    stacks, left, unread = {}, [], {}
-    tree = _tree(folder, without)
-    for below, images, others in _images_in(tree):
+    stacks, unused, skipped = {}, [], {}
+    tree = _scan(folder, without)
+    for below, images, unsupported in _images_in(tree):
         if below == folder or len(images) < 2:
-            left += [*images, *others]
+            unused += [*images, *unsupported]
             continue
         name = below.relative_to(folder).as_posix()
         stacks[name] = tuple(images)
-        if others:
-            unread[name] = describe_skipped(others, below)
-    none = f"{folder}: no folder below it holds two or more images of a stack"
-    return _checked(Found(stacks, tuple(left), unread, tree.failed, tuple(tree.again)), none)
+        if unsupported:
+            skipped[name] = describe_skipped(unsupported, below)
+    found = FoundStacks(stacks, tuple(unused), skipped, tree.failed, tuple(tree.duplicates))
+    return _checked(found, f"{folder}: No folder below it holds two or more images.", folder)
 
 
-def by_pattern(folder: Path, pattern: str, *, without: Path) -> Found:
-    """Take images for one stack if the group `stack` of a pattern, which fits their whole path, is equal."""
+def by_pattern(folder: Path, pattern: str, *, without: Path) -> FoundStacks:
+    """Group images by the part `(?P<stack>...)` of a pattern that matches their whole relative path."""
     try:
         matcher = re.compile(pattern)
     except re.error as error:
-        raise InputError(f"--pattern {pattern}: no regular expression ({error})") from error
+        raise InputError(
+            f"`pattern` {pattern!r} is not a regular expression: {error}.", setting="pattern", got=pattern
+        ) from error
     if "stack" not in matcher.groupindex:
         raise InputError(
-            f"--pattern {pattern}: the part that names the stack is missing; "
-            r"write it like (?P<stack>.+)_z\d+\.tif"
+            f"`pattern` {pattern!r} has no group named stack. "
+            r"Write it like (?P<stack>.+)_z\d+\.tif.",
+            setting="pattern",
+            got=pattern,
         )
     from panfocus.io.input_files import describe_skipped, sort_naturally
 
     stacks: defaultdict[str, list[Path]] = defaultdict(list)
-    unread: defaultdict[str, list[Path]] = defaultdict(list)
-    left = []
-    tree = _tree(folder, without)
+    unsupported: defaultdict[str, list[Path]] = defaultdict(list)
+    unused = []
+    tree = _scan(folder, without)
     for _, images, others in _images_in(tree):
-        for paths, of_stacks in ((images, stacks), (others, unread)):
+        for paths, groups in ((images, stacks), (others, unsupported)):
             for path in paths:
                 match = matcher.fullmatch(path.relative_to(folder).as_posix())
                 if match and match["stack"]:
-                    of_stacks[match["stack"]].append(path)
+                    groups[match["stack"]].append(path)
                 else:
-                    left.append(path)
-    left += [path for name in unread if name not in stacks for path in unread[name]]
-    found = Found(
+                    unused.append(path)
+    unused += [path for name in unsupported if name not in stacks for path in unsupported[name]]
+    found = FoundStacks(
         {name: tuple(sort_naturally(paths)) for name, paths in stacks.items()},
-        tuple(left),
-        {name: describe_skipped(unread[name], folder) for name in stacks if name in unread},
+        tuple(unused),
+        {name: describe_skipped(unsupported[name], folder) for name in stacks if name in unsupported},
         tree.failed,
-        tuple(tree.again),
+        tuple(tree.duplicates),
     )
-    return _checked(found, f"--pattern {pattern}: no image below {folder} has such a path")
+    return _checked(found, f"{folder}: No image below it matches the `pattern` {pattern!r}.", folder)
 
 
-def by_files(folder: Path, *, without: Path) -> Found:
-    """Take every file with several pages or slices for a stack; damaged ones too, to be told of."""
+def by_files(folder: Path, *, without: Path) -> FoundStacks:
+    """Take every file with several pages or slices as a stack; also damaged TIFFs, which then fail."""
     from panfocus.io.headers import read_headers
 
-    several: list[Path] = []
-    left: list[Path] = []
-    tree = _tree(folder, without)
-    for _, images, others in _images_in(tree):
-        left += others
+    multipage: list[Path] = []
+    unused: list[Path] = []
+    tree = _scan(folder, without)
+    for _, images, unsupported in _images_in(tree):
+        unused += unsupported
         for path in images:
             try:
                 is_stack = len(read_headers([path])) > 1
             except FileError:
                 is_stack = path.suffix.lower() in (".tif", ".tiff")
-            (several if is_stack else left).append(path)
+            (multipage if is_stack else unused).append(path)
     stacks: dict[str, tuple[Path, ...]] = {}
-    names = [path.relative_to(folder) for path in several]
-    whole = {name.as_posix() for name in names}
-    for path, name in zip(several, names, strict=True):
+    names = [path.relative_to(folder) for path in multipage]
+    full_names = {name.as_posix() for name in names}
+    for path, name in zip(multipage, names, strict=True):
         short = name.with_suffix("").as_posix()  # unless another stack has that name
-        stacks[name.as_posix() if short in stacks or short in whole else short] = (path,)
-    found = Found(stacks, tuple(left), failed=tree.failed, again=tuple(tree.again))
-    return _checked(found, f"{folder}: no file below it has several pages")
+        stacks[name.as_posix() if short in stacks or short in full_names else short] = (path,)
+    found = FoundStacks(stacks, tuple(unused), failed=tree.failed, duplicates=tuple(tree.duplicates))
+    return _checked(found, f"{folder}: No file below it has several pages.", folder)
 
 
-def by_table(folder: Path, table: Path) -> Found:
-    """Take stacks from a table with the columns stack, file (as seen from the folder) and maybe order."""
-    from panfocus.batch.csv_table import read_table
-
-    stacks = {name: tuple(folder / file for file in files) for name, files in read_table(table).items()}
+def by_table(folder: Path, table: Path) -> FoundStacks:
+    """Take stacks from a CSV table with the columns stack, file (relative to `folder`) and maybe order."""
+    stacks = {name: tuple(folder / file for file in files) for name, files in _read_table(table).items()}
     for path in (path for files in stacks.values() for path in files):
         if path.is_dir() or (not path.exists() and {*"*?["} & {*path.name}):
-            raise FileError(f"{table}: {path} is a folder or a pattern; name every file in a row of its own")
-    return _checked(Found(stacks), f"{table}: no stack in it")
+            raise FileError(
+                f"{table}: {path} is a folder or a glob. Write one row for each file.", file=table, got=path
+            )
+    return _checked(FoundStacks(stacks), f"{table}: The table is empty.", table)
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """Folders with the names of their files; stores; folders that are there by another name."""
+    """Result of a search through folders."""
 
-    places: dict[Path, list[str]] = field(default_factory=dict)
+    files: dict[Path, list[str]] = field(default_factory=dict)  # by folder
     stores: list[Path] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)  # why folders, by their names, cannot be read
-    again: list[Path] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)  # by folder: why it cannot be read
+    duplicates: list[Path] = field(default_factory=list)
 
 
-def _tree(folder: Path, without: Path) -> _Tree:
-    """Look through a folder and where its links lead; hidden folders and results of batches are passed over.
+def _scan(folder: Path, without: Path) -> _Tree:
+    """Search a folder and the targets of its symbolic links, except hidden folders and results of batches.
 
-    All folders come before all links, each in natural order: what is there twice has the same name each time.
+    Real folders come before links, each in natural order, so that names do not depend on the disk.
     """
     from panfocus.io.input_files import sort_naturally
 
     if not folder.is_dir():
-        raise FileError(f"{folder}: there is no such folder")
+        raise FileError(f"{folder}: There is no such folder.", file=folder)
     tree = _Tree()
 
-    def fail(error: OSError) -> None:
+    def note_failure(error: OSError) -> None:
         name = os.path.relpath(error.filename, folder).replace(os.sep, "/")
-        tree.failed[name] = f"this folder cannot be read ({error.strerror})"
+        tree.failed[name] = f"Cannot read this folder: {error.strerror}."
 
-    results = os.path.realpath(without)
+    output = os.path.realpath(without)
     seen: set[str] = set()
     starts = [folder]
     while starts:
         links: list[Path] = []
         for start in sort_naturally(starts):
-            for place, below, files in os.walk(start, onerror=fail):
+            for place, below, files in os.walk(start, onerror=note_failure):
                 path, real = Path(place), os.path.realpath(place)
                 if real in seen:
-                    tree.again.append(path)
-                if real in seen or real == results or (RECORD in files and is_result(path)):
+                    tree.duplicates.append(path)
+                if real in seen or real == output or (RECORD in files and is_result(path)):
                     below.clear()
                     continue
                 seen.add(real)
-                tree.stores.extend(path / name for name in below if name.lower().endswith(STORE))
-                below[:] = [name for name in below if not _passed_over(name)]
+                tree.stores.extend(path / name for name in below if name.lower().endswith(STORE_SUFFIX))
+                below[:] = [
+                    name
+                    for name in below
+                    if not name.startswith(".") and not name.lower().endswith(STORE_SUFFIX)
+                ]
                 links += [path / name for name in below if (path / name).is_symlink()]
-                tree.places[path] = [name for name in files if not name.startswith(".")]
+                tree.files[path] = [name for name in files if not name.startswith(".")]
         starts = links
     return tree
 
 
-def _passed_over(name: str) -> bool:
-    return name.startswith(".") or name.lower().endswith(STORE)
-
-
 def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
-    """Yield folders, their images, and pictures that are not read, all in natural order.
+    """Yield each folder with its images and its unsupported pictures, all in natural order.
 
-    Links that lead nowhere count as images: whoever opens them says so. A store is one thing, to be told of:
-    batches do not fuse it, and it may have a million files.
+    Broken symbolic links count as images; reading them raises an error. A store is one unsupported picture.
     """
     from panfocus.io.input_files import INPUT_SUFFIXES, find_unsupported, sort_naturally
 
-    for path in sort_naturally(tree.places):
-        visible = sort_naturally(path / name for name in tree.places[path])
+    for path in sort_naturally(tree.files):
+        visible = sort_naturally(path / name for name in tree.files[path])
         images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]
-        others = find_unsupported(visible)
-        if images or others:
-            yield path, images, others
+        unsupported = find_unsupported(visible)
+        if images or unsupported:
+            yield path, images, unsupported
     for store in sort_naturally(tree.stores):
         yield store.parent, [], [store]
 
 
-def is_result(folder: Path) -> bool:
-    """Tell whether the record in a folder is a batch's: other programs may have files of that name."""
-    from panfocus.io.atomic_files import read_json
-
-    try:
-        record = read_json(folder / RECORD)
-    except FileError:
-        return False
-    return isinstance(record, dict) and {"fingerprint", "outcome"} <= record.keys()
-
-
-def _checked(found: Found, none: str) -> Found:
-    """Set stacks apart whose names no folder can have; refuse two of one folder, and that there is none."""
-    left = found.left
-    if not found.stacks and left and all(path.name.lower().endswith(STORE) for path in left):
-        raise InputError(f"{left[0]}: an OME-Zarr store is fused by itself, by panfocus fuse, not in a batch")
+def _checked(found: FoundStacks, message: str, source: Path) -> FoundStacks:
+    """Move stacks with impossible names to `failed`; raise with a message if no stack is left."""
+    unused = found.unused
+    if not found.stacks and unused and all(path.name.lower().endswith(STORE_SUFFIX) for path in unused):
+        raise InputError(
+            f"{unused[0]}: A batch cannot fuse OME-Zarr stores. Fuse each one by itself.", file=unused[0]
+        )
     if not found.stacks:
-        named = f"; left alone: {', '.join(path.name for path in left[:3])}" if left else ""
-        named += "".join(f"; {name}: {reason}" for name, reason in list(found.failed.items())[:1])
-        raise InputError(f"{none}{named}; see --pattern, --csv and --files for other ways to lay out stacks")
-    unnamed = {name: reason for name in found.stacks if (reason := why_no_name(name))}
-    good = [name for name in found.stacks if name not in unnamed]
+        details = f" Unused: {', '.join(path.name for path in unused[:3])}." if unused else ""
+        details += "".join(f" {name}: {reason}" for name, reason in list(found.failed.items())[:1])
+        raise InputError(
+            f"{message}{details} Use `pattern`, `table` or `files` for stacks in another layout.", file=source
+        )
+    failed = {name: problem for name in found.stacks if (problem := find_name_problem(name))}
+    good = [name for name in found.stacks if name not in failed]
     if not good:
-        checked_name(next(iter(unnamed)))
-    check_distinct(good, checked_name)
+        check_name(next(iter(failed)))
+    check_distinct(good, check_name)
     return replace(
         found,
-        stacks={checked_name(name): found.stacks[name] for name in good},
-        unread={checked_name(name): found.unread[name] for name in good if name in found.unread},
-        failed=unnamed | found.failed,
+        stacks={check_name(name): found.stacks[name] for name in good},
+        skipped={check_name(name): found.skipped[name] for name in good if name in found.skipped},
+        failed=failed | found.failed,
     )
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: int
+    stack: str
+    file: Path
+    order: float  # of focus; equal ones keep the order of the table
+
+
+def _read_table(path: Path) -> dict[str, list[Path]]:
+    """Return the files of each stack in a CSV table, in order."""
+    stacks: defaultdict[str, dict[Path, _Row]] = defaultdict(dict)
+    try:
+        for row in _read_rows(path):
+            first = stacks[row.stack].setdefault(row.file, row)
+            if first is not row:
+                raise FileError(
+                    f"{path}: Lines {first.line} and {row.line} both name {row.file} for the stack "
+                    f"{row.stack}. Remove one of them.",
+                    file=path,
+                    lines=(first.line, row.line),
+                )
+    except csv.Error as error:
+        raise FileError(f"{path}: The file is not a CSV table: {error}.", file=path) from error
+    return {
+        stack: [row.file for row in sorted(rows.values(), key=lambda row: row.order)]
+        for stack, rows in stacks.items()
+    }
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of a table in UTF-8, or in UTF-16 with a byte order mark."""
+    with add_path_to_errors(path):
+        check_regular(path)
+        data = path.read_bytes()
+        try:
+            return data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        except UnicodeError as error:
+            raise FileError("The table is not UTF-8. Save it as CSV UTF-8.") from error
+
+
+def _read_rows(path: Path) -> Iterator[_Row]:
+    text = _read_text(path)
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    # Not line by line: a quoted cell may hold several lines.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    columns = [name.strip().casefold() for name in next(reader, [])]
+    if not columns.count("stack") == columns.count("file") == 1:
+        raise FileError(
+            f"{path}: The first line must name the columns stack and file, once each, and may name order.",
+            file=path,
+        )
+    for padded in reader:
+        cells = [cell.strip() for cell in padded]
+        if not any(cells):  # spreadsheets write empty rows
+            continue
+        line = reader.line_num
+        values = dict(zip(columns, cells, strict=False))
+        stack, file = values.get("stack"), values.get("file")
+        if not stack or not file:
+            raise FileError(f"{path}: Line {line} lacks a stack or a file.", file=path, line=line)
+        order = 0.0
+        if "order" in columns:
+            number = values.get("order", "")
+            try:
+                order = float(number.replace(",", ".") if delimiter == ";" else number)
+            except ValueError:
+                order = math.nan
+            if not math.isfinite(order):
+                raise FileError(
+                    f"{path}: The order in line {line} is not a number: {number!r}.", file=path, line=line
+                )
+        yield _Row(line, stack, Path(file), order)

@@ -1,4 +1,4 @@
-"""What the files of a batch are called, and which stacks can have a folder of their name beside them."""
+"""Names of the files of a batch, and names that a stack may have."""
 
 import os
 import unicodedata
@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from panfocus.errors import InputError
 
 SUMMARY, TABLE, PAGE = "summary.json", "summary.csv", "index.html"  # in the folder of the batch
-RECORD = "batch.json"  # in the folder of every result: what came of a stack
-PICTURE, REPORT, THUMBNAIL = "fused", "report.json", "thumbnail.png"  # beside it; the first has many suffixes
+RECORD = "batch.json"  # checkpoint, in the folder of each stack
+PICTURE, REPORT, THUMBNAIL = "fused", "report.json", "thumbnail.png"  # there too; the picture's suffix varies
 MAPS = {
     "labels": "labels.png",
     "confidence": "confidence.tif",
@@ -19,53 +19,53 @@ MAPS = {
     "never_in_focus": "never-in-focus.png",
 }
 _PICTURES = {f"{PICTURE}.{suffix}" for suffix in ("png", "tif", "tiff", "jpg", "jpeg", "webp")}
-_OWN = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
-_BAD_KINDS = {"Cc": "a control character", "Cs": "a byte that is not UTF-8"}  # by Unicode's categories
-_NOT_ON_WINDOWS = '\\:*?"<>|'  # some of them lead out of a folder
-_UNFINISHED = ".panfocus"  # how the names of locks begin, and of files that are being written
+_RESERVED = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
+_BAD_CATEGORIES = {"Cc": "a control character", "Cs": "a byte that is not UTF-8"}  # of Unicode
+_NOT_ON_WINDOWS = '\\:*?"<>|'  # some of them would lead out of the folder
+_TEMPORARY = ".panfocus"  # prefix of locks and of files that are being written
 
 
-def checked_name(name: str) -> str:
-    """Return the name of a stack as that of a folder, A for A/; refuse what cannot be one."""
-    if reason := why_no_name(name):
-        raise InputError(f"{name!r} is {reason}")
+def check_name(name: str) -> str:
+    """Return the normalised name of a stack, A for A/; raise if its folder cannot have that name."""
+    if problem := find_name_problem(name):
+        raise InputError(f"{name!r}: {problem}", stack=name)
     return PurePosixPath(name).as_posix()
 
 
-def why_no_name(name: str) -> str | None:
-    """Say why the results of a stack cannot go to a folder of its name; None if they can."""
+def find_name_problem(name: str) -> str | None:
+    """Return why the folder of a stack cannot have its name; None if it can."""
     path = PurePosixPath(name)
     if path.is_absolute() or {"..", "."} & {*name.split("/")} or not path.parts:
-        return "no name for a stack: its results go to a folder of that name, below that of the batch"
+        return "The stack name is not a path below the output folder."
     for character in name:
-        if said := _BAD_KINDS.get(unicodedata.category(character)):
-            return f"no name for a stack: it has {said} (U+{ord(character):04X}) in it; rename it"
+        if problem := _BAD_CATEGORIES.get(unicodedata.category(character)):
+            return f"The stack name contains {problem} (U+{ord(character):04X}). Rename the stack."
         if os.name == "nt" and character in _NOT_ON_WINDOWS:
-            return f"no name for a stack: Windows has no folders with {character} in their names; rename it"
+            return f"The stack name contains {character}, which Windows does not allow. Rename the stack."
     for part in path.parts:
-        if is_own(part) or part.startswith(_UNFINISHED):
-            return f"no name for a stack: files of a batch are called {part}"
+        if is_reserved(part) or part.startswith(_TEMPORARY):
+            return f"The stack name {part} is reserved."
     return None
 
 
-def is_own(name: str) -> bool:
-    """Tell whether a file may be a batch's, by its name."""
-    return without_case(name) in _OWN
+def is_reserved(name: str) -> bool:
+    """Return whether a batch may write a file of this name."""
+    return fold_case(name) in _RESERVED
 
 
 def check_distinct(names: Iterable[str], folder_of: Callable[[str], str]) -> None:
-    """Refuse stacks whose results would go to one folder, where one of them would be lost."""
-    in_folder: defaultdict[str, list[str]] = defaultdict(list)
+    """Raise if the results of two stacks would go to the same folder."""
+    by_folder: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
-        in_folder[folder_of(name)].append(name)
-    for sharing in in_folder.values():
-        if len(sharing) > 1:
+        by_folder[folder_of(name)].append(name)
+    for shared in by_folder.values():
+        if len(shared) > 1:
             raise InputError(
-                f"the results of the stacks {sharing[0]!r} and {sharing[1]!r} would go to one folder; "
-                "give one of them another name"
+                f"The stacks {shared[0]!r} and {shared[1]!r} would have the same output folder. Rename one.",
+                stacks=shared,
             )
 
 
-def without_case(name: str) -> str:
-    """Return what is equal for names that are one to the file systems of Windows and macOS."""
+def fold_case(name: str) -> str:
+    """Return a key that is equal for names that Windows and macOS take for the same file."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -1,4 +1,4 @@
-"""What came of a batch, as files: `summary.json` and `summary.csv` for programs, `index.html` for people."""
+"""Write the summary of a batch: `summary.json`, `summary.csv`, and `index.html` with thumbnails."""
 
 import csv
 import io
@@ -9,33 +9,33 @@ from pathlib import Path
 from urllib.parse import quote
 
 from panfocus.batch.names import PAGE, SUMMARY, TABLE, THUMBNAIL
-from panfocus.batch.stack_task import Outcome
+from panfocus.batch.stack_task import StackOutcome
 from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json
 from panfocus.job.serialization import to_plain
 from panfocus.show.document import fill, open_page
 
-SHARE_OF_TIME = 0.05  # that writing may take: a page of ten thousand stacks takes its second
+TIME_SHARE = 0.05  # of the run, for writing summaries: with 10,000 stacks one takes a second
 COLUMNS = ("stack", "state", "frames", "width", "height", "seconds", "picture", "warnings", "error")
 
 
 class Summary:
-    """The summary of a batch, which follows its outcomes; it has the number of the `run`."""
+    """Summary of a batch, rewritten while it runs. `run` is the number of this run."""
 
     def __init__(self, folder: Path, names: Sequence[str], run: int) -> None:
         self._folder = folder
         self._names = names
         self._run = run
-        self._due_at = 0.0
+        self._due = 0.0
 
-    def write_now_and_then(self, outcomes: Mapping[str, Outcome]) -> None:
-        """Write it, if that has not been done a moment ago."""
-        if time.monotonic() >= self._due_at:
+    def write_if_due(self, outcomes: Mapping[str, StackOutcome]) -> None:
+        """Write the summary, unless that was done a moment ago."""
+        if time.monotonic() >= self._due:
             self.write(outcomes)
 
-    def write(self, outcomes: Mapping[str, Outcome]) -> None:
-        """Write it as it is now: the outcomes so far, by the names of their stacks."""
+    def write(self, outcomes: Mapping[str, StackOutcome]) -> None:
+        """Write the summary of the outcomes so far, which are given by stack name."""
         started = time.monotonic()
         rows = [(name, outcomes.get(name)) for name in self._names]
         summary = {"run": self._run, "counts": _counts(rows), "stacks": [*map(_entry, rows)]}
@@ -46,35 +46,34 @@ class Summary:
         }
         write_files(contents, force=True)
         now = time.monotonic()
-        self._due_at = now + max(1.0, (now - started) / SHARE_OF_TIME)
+        self._due = now + max(1.0, (now - started) / TIME_SHARE)
 
 
 def last_run(folder: Path) -> int:
-    """Return the number of the last run in the folder of a batch; 0 if there was none."""
+    """Return the number of the last run in a folder; 0 if there was none."""
     try:
         return int(read_json(folder / SUMMARY).get("run", 0))
-    except (FileError, ArithmeticError, AttributeError, TypeError, ValueError):  # none, or not one of ours
+    except (FileError, ArithmeticError, AttributeError, TypeError, ValueError):  # none, or damaged
         return 0
 
 
-Row = tuple[str, Outcome | None]
+Row = tuple[str, StackOutcome | None]
 
 
-def state_of(outcome: Outcome | None) -> str:
-    """Name what became of a stack in a word."""
+def _state(outcome: StackOutcome | None) -> str:
     if outcome is None:
         return "waiting"
     return "done" if outcome.error is None else "failed"
 
 
 def _counts(rows: Sequence[Row]) -> dict[str, int]:
-    states = [state_of(outcome) for _, outcome in rows]
+    states = [_state(outcome) for _, outcome in rows]
     return {state: states.count(state) for state in ("done", "failed", "waiting")}
 
 
 def _entry(row: Row) -> dict[str, object]:
     name, outcome = row
-    return {"stack": name, "state": state_of(outcome), **(to_plain(outcome) if outcome else {"name": name})}
+    return {"stack": name, "state": _state(outcome), **(to_plain(outcome) if outcome else {"name": name})}
 
 
 def _table(rows: Sequence[Row]) -> str:
@@ -82,45 +81,45 @@ def _table(rows: Sequence[Row]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for name, outcome in rows:
-        found = outcome or Outcome(name=name)
-        picture = f"{name}/{found.files[0]}" if found.files else ""
-        figures = (found.frames, found.width, found.height, found.seconds) if found.files else ("",) * 4
+        known = outcome or StackOutcome(name=name)
+        picture = f"{name}/{known.files[0]}" if known.files else ""
+        figures = (known.frames, known.width, known.height, known.seconds) if known.files else ("",) * 4
         writer.writerow(
-            [name, state_of(outcome), *figures, picture, " ".join(found.warnings), found.error or ""]
+            [name, _state(outcome), *figures, picture, " ".join(known.warnings), known.error or ""]
         )
     return text.getvalue()
 
 
 def _page(rows: Sequence[Row]) -> str:
     counts = _counts(rows)
-    said = [f"{counts['done']} of {len(rows)} stacks fused"]
-    said += [f"{counts[state]} {state}" for state in ("failed", "waiting") if counts[state]]
-    failed = [row for row in rows if state_of(row[1]) == "failed"]
-    others = [row for row in rows if state_of(row[1]) != "failed"]
+    parts = [f"{counts['done']} of {len(rows)} stacks fused"]
+    parts += [f"{counts[state]} {state}" for state in ("failed", "waiting") if counts[state]]
+    failed = [row for row in rows if _state(row[1]) == "failed"]
+    others = [row for row in rows if _state(row[1]) != "failed"]
     return fill(
-        # Pictures from the folder that the page is in, and from nowhere else.
+        # Only pictures from the page's own folder.
         open_page("panfocus.batch", pictures="'self' file: data:"),
-        counts=", ".join(said),
-        rows="\n".join(line for row in (*failed, *others) for line in _row(row)),
+        counts=", ".join(parts),
+        rows="\n".join(line for row in (*failed, *others) for line in _html_row(row)),
     )
 
 
-def _row(row: Row) -> Iterator[str]:
+def _html_row(row: Row) -> Iterator[str]:
     name, outcome = row
-    state = state_of(outcome)
-    found = outcome or Outcome(name=name)
-    shown = escape(name)
+    state = _state(outcome)
+    known = outcome or StackOutcome(name=name)
+    label = escape(name)
     yield f'<tr class="{state}">'
-    if found.files:
-        small, whole = (quote(f"{name}/{file}") for file in (THUMBNAIL, found.files[0]))
-        picture = f'<img src="{small}" alt="{shown}, fused" loading="lazy">'
-        yield f'<td class="picture"><a href="{whole}">{picture}</a></td>'
+    if known.files:
+        small, full = (quote(f"{name}/{file}") for file in (THUMBNAIL, known.files[0]))
+        picture = f'<img src="{small}" alt="{label}, fused" loading="lazy">'
+        yield f'<td class="picture"><a href="{full}">{picture}</a></td>'
     else:
         yield '<td class="picture"></td>'
-    yield f'<th scope="row">{shown}</th><td>{state}</td>'
-    if found.files:
-        yield f"<td>{found.frames} of {found.width} x {found.height}</td><td>{found.seconds:.1f} s</td>"
+    yield f'<th scope="row">{label}</th><td>{state}</td>'
+    if known.files:
+        yield f"<td>{known.frames} of {known.width} x {known.height}</td><td>{known.seconds:.1f} s</td>"
     else:
         yield "<td></td><td></td>"
-    remarks = [found.error] if found.error else found.warnings
+    remarks = [known.error] if known.error else known.warnings
     yield f'<td class="remarks">{"<br>".join(map(escape, remarks))}</td></tr>'

@@ -37,12 +37,12 @@ def fuse_store(
     dry_run: bool,
 ) -> None:
     """Do what is asked for, or only say what would be done."""
-    from panfocus.parallel import connected
+    from panfocus.parallel import open_cluster
     from panfocus.tiled_store.checkpoint import run_in
     from panfocus.tiled_store.prepare import prepare
     from panfocus.tiled_store.store_run import run
 
-    with connected(scheduler, terminal.say) as cluster:
+    with open_cluster(scheduler, terminal.say) as cluster:
         job = prepare(request, decisions=decisions, force=force, cluster=cluster)
         height, width = job.plan["size"]
         of = f"{job.image.length('z')} slices of {width} x {height}"

@@ -32,7 +32,7 @@ from panfocus.errors import InputError, PanfocusError, usage_errors
 from panfocus.job.request import Outputs, Request
 
 if TYPE_CHECKING:
-    from panfocus.batch.find_stacks import Found
+    from panfocus.batch.find_stacks import FoundStacks
 
 MAX_NAMES = 3  # in a list of skipped files
 
@@ -115,15 +115,15 @@ def batch(
         from panfocus.batch.batch_run import (
             batch_folder,
             check_folder,
-            finished_before,
-            outputs_of,
-            plan,
-            results_of_others,
+            find_finished,
+            find_unknown_results,
+            name_outputs,
+            plan_stacks,
             run_batch,
         )
-        from panfocus.batch.stack_task import Outcome
+        from panfocus.batch.stack_task import StackOutcome
         from panfocus.job.prepare import check_options
-        from panfocus.parallel import check_dask, connected
+        from panfocus.parallel import check_dask, open_cluster
 
         like = Request(
             inputs=(),
@@ -155,15 +155,15 @@ def batch(
             if scheduler:
                 check_dask()  # before the search for stacks, which may take long
             found = _find_stacks(folder, output, pattern, table, files=files)
-            check_options(dataclasses.replace(like, outputs=outputs_of(Path(), file_format, wanted)))
-        tasks = plan(
+            check_options(dataclasses.replace(like, outputs=name_outputs(Path(), file_format, wanted)))
+        tasks = plan_stacks(
             found.stacks,
             output,
             like,
             folder=folder,
             file_format=file_format,
             maps=wanted,
-            unread=found.unread,
+            skipped=found.skipped,
         )
         n_stacks = len(found.stacks) + len(found.failed)
         _report_stacks(terminal, found)
@@ -175,15 +175,15 @@ def batch(
                 terminal.warn(f"{name}: {reason}")
             return
         with (
-            connected(scheduler, terminal.say) as cluster,
+            open_cluster(scheduler, terminal.say) as cluster,
             batch_folder(output, found.stacks),
             resumable(output),
         ):
-            known = finished_before(tasks, force=force)
-            known += [Outcome(name=name, error=reason) for name, reason in found.failed.items()]
+            known = find_finished(tasks, force=force)
+            known += [StackOutcome(name=name, error=reason) for name, reason in found.failed.items()]
             if n_done := sum(outcome.error is None for outcome in known):
                 terminal.say(f"Skipped {count(n_done, 'finished stack')}.")
-            if others := results_of_others(output, tasks):
+            if others := find_unknown_results(output, tasks):
                 terminal.say(f"Kept results of stacks that no longer exist: {_first_names(others)}")
             outcomes = run_batch(
                 tasks,
@@ -219,7 +219,7 @@ def _parse_maps(typed: str | None) -> list[str]:
 
 def _find_stacks(
     folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool
-) -> "Found":
+) -> "FoundStacks":
     from panfocus.batch import find_stacks
 
     if sum((pattern is not None, table is not None, files)) > 1:
@@ -236,14 +236,14 @@ def _find_stacks(
     return (find_stacks.by_files if files else find_stacks.by_folders)(folder, without=output)
 
 
-def _report_stacks(terminal: Console, found: "Found") -> None:
+def _report_stacks(terminal: Console, found: "FoundStacks") -> None:
     n_files = sum(map(len, found.stacks.values()))
     failed = f", and {len(found.failed)} that cannot be fused" if found.failed else ""
     terminal.say(f"Found {count(len(found.stacks), 'stack')} of {count(n_files, 'file')}{failed}.")
-    if found.left:
-        terminal.say(f"Skipped files that belong to no stack: {_first_names(found.left)}")
-    if found.again:
-        terminal.say(f"Skipped links to folders already found: {_first_names(found.again)}")
+    if found.unused:
+        terminal.say(f"Skipped files that belong to no stack: {_first_names(found.unused)}")
+    if found.duplicates:
+        terminal.say(f"Skipped links to folders already found: {_first_names(found.duplicates)}")
 
 
 def _first_names(things: Sequence[object]) -> str:

@@ -6,14 +6,12 @@ all that it depends on; a run that finds the record which it was about to make t
 
 import functools
 import hashlib
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -28,11 +26,12 @@ from panfocus.compare.entries import Entry, file_name
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import check_alike, score_pictures
 from panfocus.errors import FileError, PanfocusError
-from panfocus.io.atomic_files import Content, digest, make_folder, read_json, write_files
-from panfocus.io.encode import check_format, encode_image, encode_json, encode_labels
+from panfocus.io.atomic_files import Content, digest, make_folder, write_files
+from panfocus.io.checkpoint import Fingerprint, encode_record, read_record
+from panfocus.io.encode import check_format, encode_image, encode_labels
 from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
 from panfocus.io.read_stack import read_single, read_stack
-from panfocus.parallel.processes import FINISHING, Lost, in_processes
+from panfocus.parallel import STOPPING, run_tasks
 from panfocus.stack import Stack
 
 
@@ -119,7 +118,7 @@ def run_jobs(
 
     show("compare")
     tasks = [(jobs[i], fingerprints[i]) for i in missing]
-    with closing(_performed(tasks, workers, on_leaving=lambda: show(FINISHING))) as finished:
+    with closing(_performed(tasks, workers, on_stop=lambda: show(STOPPING))) as finished:
         for place, outcome in finished:
             outcomes[missing[place]] = outcome
             show("compare")
@@ -139,45 +138,35 @@ def _check_files(jobs: Sequence[Job]) -> None:
             if os.path.realpath(path) in real_inputs:
                 raise FileError(f"{path} is one of the inputs; write the report into another folder")
         foreign = [path for path in job.files if path.exists()]
-        if foreign and not _is_record(job.record):
+        if foreign and not read_record(job.record):
             raise FileError(
                 f"{foreign[0]} is in the way: no record says that a comparison wrote it; "
                 "move it, or write the report into another folder"
             )
 
 
-def _is_record(path: Path) -> bool:
-    try:
-        return "fingerprint" in read_json(path)
-    except (FileError, TypeError):
-        return False
-
-
 def _performed(
-    tasks: Sequence[tuple[Job, str]], workers: int, *, on_leaving: Callable[[], None]
+    tasks: Sequence[tuple[Job, Fingerprint]], workers: int, *, on_stop: Callable[[], None]
 ) -> Generator[tuple[int, Outcome]]:
-    """Yield the places of jobs, given with their fingerprints, and their outcomes as they come."""
+    """Yield the index and the outcome of each job, as they finish."""
     if workers <= 1:
         yield from enumerate(_make(*task) for task in tasks)
-    else:
-        threads = max(1, available_cores() // workers)  # each process takes its share of the cores
-        work = partial(_make_by_threads, threads)
-        with closing(in_processes(work, tasks, workers, on_leaving=on_leaving)) as finished:
-            for place, outcome in finished:
-                if isinstance(outcome, Lost):
-                    raise PanfocusError(
-                        "a worker process was ended from outside, perhaps for lack of memory; "
-                        "start again with fewer --workers, finished results are kept"
-                    )
-                yield place, outcome
+        return
+    threads = max(1, available_cores() // workers)
+    shared = [(threads, *task) for task in tasks]
+    with closing(run_tasks(_make_by_threads, shared, processes=workers, on_stop=on_stop)) as finished:
+        for index, outcome in finished:
+            if isinstance(outcome, PanfocusError):
+                raise outcome
+            yield index, outcome
 
 
-def _make_by_threads(threads: int, job: Job, fingerprint: str) -> Outcome:
+def _make_by_threads(threads: int, job: Job, fingerprint: Fingerprint) -> Outcome:
     with limit_threads(threads):
         return _make(job, fingerprint)
 
 
-def _make(job: Job, fingerprint: str) -> Outcome:
+def _make(job: Job, fingerprint: Fingerprint) -> Outcome:
     stack = read_stack(job.scene.sources)
     result = job.entry.result(job.group, job.scene, stack)
     image, path, data = _encoded(result.image, job, stack)
@@ -196,22 +185,22 @@ def _make(job: Job, fingerprint: str) -> Outcome:
         contents[labels] = encode_labels(result.labels, len(stack.frames))
     seconds = result.report.get("seconds")
     cost = None if seconds is None else seconds / (image.shape[0] * image.shape[1] / 1e6)
-    contents[job.record] = encode_json(
+    contents[job.record] = encode_record(
+        fingerprint,
         {
-            "fingerprint": fingerprint,
             "image": path.name,
             "labels": labels is not None,
             # JSON has no word for infinity, the PSNR of equal pictures.
             "scores": {key: value if math.isfinite(value) else None for key, value in scores.items()},
             "scaled_from": result.report.get("scaled_from"),
             "seconds_per_megapixel": cost,
-        }
+        },
     )
     for folder in {file.parent for file in contents}:
         make_folder(folder)
     if not job.record.exists():
         # Killed between the files below, the next run still knows them for ours.
-        write_files({job.record: encode_json({"fingerprint": None})})
+        write_files({job.record: encode_record(Fingerprint("", "", ""), {})})
     # The record comes last: where it is complete, the pictures are.
     write_files(contents, force=True)
     return Outcome(path, labels, scores, result.report.get("scaled_from"), cost)
@@ -237,37 +226,40 @@ def _encoded(image: NDArray[Any], job: Job, stack: Stack) -> tuple[NDArray[Any],
     return decode_jpeg(data).image, path, data
 
 
-def _recall(job: Job, fingerprint: str) -> Outcome | None:
+def _recall(job: Job, fingerprint: Fingerprint) -> Outcome | None:
+    """Return the outcome of an earlier run; None if there is none, or it depends on something else."""
+    record = read_record(job.record)
     try:
-        record = read_json(job.record)
+        if not record or record.fingerprint != fingerprint:
+            return None
+        content = record.content
         outcome = Outcome(
-            image=job.folder / record["image"],
-            labels=job.labels if record["labels"] else None,
-            scores={key: math.inf if value is None else value for key, value in record["scores"].items()},
-            scaled_from=record["scaled_from"],
-            seconds_per_megapixel=record["seconds_per_megapixel"],
+            image=job.folder / content["image"],
+            labels=job.labels if content["labels"] else None,
+            scores={key: math.inf if value is None else value for key, value in content["scores"].items()},
+            scaled_from=content["scaled_from"],
+            seconds_per_megapixel=content["seconds_per_megapixel"],
         )
-        right = record["fingerprint"] == fingerprint
-    except (FileError, KeyError, TypeError, AttributeError):  # none yet, or not one of ours: it is made anew
+    except (KeyError, TypeError, AttributeError):  # not a record of a comparison
         return None
-    there = all(path.exists() for path in (outcome.image, outcome.labels) if path)
-    return outcome if right and there else None
+    files = [path for path in (outcome.image, outcome.labels) if path]
+    return outcome if record.is_finished(fingerprint, files) else None
 
 
-def _fingerprint(job: Job, digest_of: Callable[[Path], str]) -> str:
-    """Digest all that an outcome depends on."""
-    pictures = [*job.scene.sources, *([job.scene.reference] if job.scene.reference else [])]
-    origin = {
-        "panfocus": [version("panfocus"), _code_digest()],
-        "pictures": [digest_of(path) for path in pictures],
-        "reference": job.scene.reference is not None,
-        "entry": job.entry.identity(job.group, job.scene),
-        "metrics": job.conditions.metrics,
-        "crop": job.conditions.crop,
-        "jpeg": job.conditions.jpeg,
-        "data_range": job.conditions.data_range,
-    }
-    return hashlib.sha256(json.dumps(origin, sort_keys=True, default=str).encode()).hexdigest()
+def _fingerprint(job: Job, digest_of: Callable[[Path], str]) -> Fingerprint:
+    """Return the fingerprint of everything that an outcome depends on."""
+    reference = job.scene.reference
+    return Fingerprint.of(
+        f"{version('panfocus')} {_code_digest()}",
+        {
+            "entry": job.entry.identity(job.group, job.scene),
+            "metrics": job.conditions.metrics,
+            "crop": job.conditions.crop,
+            "jpeg": job.conditions.jpeg,
+            "data_range": job.conditions.data_range,
+        },
+        [[digest_of(path) for path in job.scene.sources], digest_of(reference) if reference else None],
+    )
 
 
 @functools.cache

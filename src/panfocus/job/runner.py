@@ -49,6 +49,8 @@ class JobResult:
         Facts of the fusion, as in `FusionResult.report`; empty after a dry run.
     files : tuple of Path
         The files that were written.
+    notices : tuple of Notice or str
+        Notices about the frames, except the usual one about their alignment.
     shape : tuple of int
         Number, height and width of the fused frames.
     """
@@ -58,6 +60,7 @@ class JobResult:
     summary: tuple[Notice | str, ...]
     report: dict[str, Any] = dataclasses.field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    notices: tuple[Notice | str, ...] = ()
     shape: tuple[int, ...] = ()
 
 
@@ -120,8 +123,10 @@ def run(
                 force=force,
             )
             lines = summarize(job, stack, result.report, applied)
+            usual = fusion.alignment.notices(stack.names) if fusion.alignment else ()
+            notices = tuple(notice for notice in stack.notices if notice not in usual)
             shape = fusion.frames.shape[:3]
-    return JobResult(job, tuple(job.warnings), tuple(lines), result.report, tuple(contents), shape)
+    return JobResult(job, tuple(job.warnings), tuple(lines), result.report, tuple(contents), notices, shape)
 
 
 # These steps are optional, and so is loading their modules.

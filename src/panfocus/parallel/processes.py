@@ -1,4 +1,4 @@
-"""Work in several processes, which Ctrl-C ends in two steps."""
+"""Run tasks in several processes of this machine. Ctrl-C stops them in two steps."""
 
 import multiprocessing
 import os
@@ -10,212 +10,209 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from panfocus._numba_messages import Relay, hear_of_compiling
+from panfocus.errors import PanfocusError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
 
-SECONDS_BETWEEN_LOOKS = 0.1  # at what the processes have finished
-FINISHING = "finishing what is under way; another Ctrl-C stops at once"  # for whoever is told of leaving
-_UNSAID = "ignore:resource_tracker:UserWarning"  # as Python's option -W has it
-# By which libraries are told, before they are loaded, how many threads to start.
+ATTEMPTS = 3  # processes that may die before a task is given up
+POLL_INTERVAL = 0.1  # seconds
+STOPPING = "finishing running tasks; press Ctrl-C again to stop at once"  # progress stage
+# Environment variables from which libraries take their number of threads when they are loaded.
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Lost:
-    """What becomes of a task in place of a result, if the processes that were at it have died."""
-
-    times: int  # that a process died; 0: somebody has cancelled it
-
-    def __add__(self, other: "Lost") -> "Lost":
-        return Lost(self.times + other.times)
-
-    @property
-    def reason(self) -> str:
-        """Why there is no result."""
-        if not self.times:
-            return "it was cancelled on the cluster"
-        return f"{self.times} worker processes died at it, perhaps for lack of memory"
+class LostTaskError(PanfocusError):
+    """No worker finished a task; the fact `deaths` counts those that died while running it."""
 
 
-def in_processes(
-    work: Callable[..., Result],
+def run_in_processes(
+    function: Callable[..., Result],
     tasks: Iterable[tuple[Any, ...]],
-    workers: int,
+    n_processes: int,
     *,
-    on_leaving: Callable[[], None],
-    attempts: int = 1,
     threads: int | None = None,
-) -> Generator[tuple[int, Result | Lost]]:
-    """Yield the place of a task and the result of `work(*task)`, as they come.
+    on_stop: Callable[[], None] = lambda: None,
+) -> Generator[tuple[int, Result | PanfocusError]]:
+    """Yield the index and the result of each task. See `panfocus.parallel.run_tasks`.
 
-    When a process dies, all others of the pool end with it. What they were at is begun again, one task at a
-    time, so that it is known which of them kills its process: that is `Lost` after so many `attempts`.
-
-    `threads`: most that libraries may start in each process. Left early, by an error or Ctrl-C, it calls
-    `on_leaving` and lets what has begun end; Ctrl-C while it waits for that ends the processes.
+    When a process dies, all others of the pool end too. Their tasks are repeated one at a time, which shows
+    the one that kills its process.
     """
-    strangers = set(multiprocessing.active_children())
+    others = set(multiprocessing.active_children())
     waiting = enumerate(tasks)
-    suspects: deque[_Task] = deque()
+    suspects: deque[_IndexedTask] = deque()
     deaths: Counter[int] = Counter()
-    compiling = Relay()
-    pool: _Pool[Result] = _Pool(work, workers, threads, compiling)
+    relay = Relay()
+    pool: _Pool[Result] = _Pool(function, n_processes, threads, relay)
     try:
         while True:
-            pool.keep_busy(suspects, waiting)
-            if not pool.under_way:
+            pool.fill(suspects, waiting)
+            if not pool.running:
                 return
             yield from pool.results(FIRST_COMPLETED)
-            if pool.sound:
+            if not pool.is_broken:
                 continue
             yield from pool.results(ALL_COMPLETED)
-            for task in pool.given_up():
-                deaths[task[0]] += 1
-                if deaths[task[0]] < attempts:
+            for task in pool.take_unfinished():
+                i = task[0]
+                deaths[i] += 1
+                if deaths[i] < ATTEMPTS:
                     suspects.append(task)
                 else:
-                    yield task[0], Lost(attempts)
+                    yield i, _lost_task(deaths[i])
             pool.close()
-            pool = _Pool(work, workers, threads, compiling)
+            pool = _Pool(function, n_processes, threads, relay)
     finally:
         try:
-            if pool.under_way:
-                on_leaving()
+            if pool.running:
+                on_stop()
                 pool.wait(ALL_COMPLETED)
         except BaseException:
-            for worker in set(multiprocessing.active_children()) - strangers:
-                worker.terminate()
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise
         finally:
             pool.close()
 
 
-_Task = tuple[int, tuple[Any, ...]]
+def _lost_task(deaths: int) -> LostTaskError:
+    return LostTaskError(
+        f"{deaths} worker processes died while running it, perhaps out of memory. Use fewer `workers`, or a "
+        "smaller `max_memory`.",
+        deaths=deaths,
+    )
+
+
+_IndexedTask = tuple[int, tuple[Any, ...]]
 
 
 class _Pool(Generic[Result]):
-    """Processes, and what they are at; `sound` until one of them dies."""
+    """Processes and the tasks that they run."""
 
     def __init__(
-        self, work: Callable[..., Result], workers: int, threads: int | None, compiling: Relay
+        self, function: Callable[..., Result], n_processes: int, threads: int | None, relay: Relay
     ) -> None:
-        _start_tracker()
+        _start_resource_tracker()
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self.sound = True
-        self.under_way: dict[Future[Result], _Task] = {}
-        self._on_trial = False  # a single task is, at which a process has died
-        self._work = work
-        self._workers = workers
-        self._compiling = compiling
-        self._heard, self._told = spawn.Pipe(duplex=False)  # what the processes say of their compiling
+        self.is_broken = False
+        self.running: dict[Future[Result], _IndexedTask] = {}
+        self._runs_suspect = False
+        self._function = function
+        self._n_processes = n_processes
+        self._relay = relay
+        self._messages, sender = spawn.Pipe(duplex=False)  # of processes that compile
+        self._sender = sender
         self._executor = ProcessPoolExecutor(
-            workers, mp_context=spawn, initializer=_begin_worker, initargs=(threads, self._told)
+            n_processes, mp_context=spawn, initializer=_start_worker, initargs=(threads, sender)
         )
 
-    def keep_busy(self, suspects: deque[_Task], waiting: Iterator[_Task]) -> None:
-        """Begin one of the suspects, alone, or as many others as there are processes."""
-        if self.under_way and (suspects or self._on_trial):
+    def fill(self, suspects: deque[_IndexedTask], waiting: Iterator[_IndexedTask]) -> None:
+        """Start one suspect alone, or as many waiting tasks as there are idle processes."""
+        if self.running and (suspects or self._runs_suspect):
             return
-        self._on_trial = bool(suspects)
+        self._runs_suspect = bool(suspects)
         if suspects:
-            self._begin(suspects.popleft())
+            self._start(suspects.popleft())
             return
-        # No more than are at work: leaving early waits for what has begun.
-        for task in islice(waiting, self._workers - len(self.under_way)):
-            self._begin(task)
+        # A queue would be worked off before the pool stops.
+        for task in islice(waiting, self._n_processes - len(self.running)):
+            self._start(task)
 
-    def _begin(self, task: _Task) -> None:
-        # A terminal sends Ctrl-C to every process; new ones inherit that it is kept from them.
-        with _interrupts_held():
+    def _start(self, task: _IndexedTask) -> None:
+        # A terminal sends Ctrl-C to every process. New ones inherit that it is blocked.
+        with _block_interrupts():
             try:
-                future = self._executor.submit(self._work, *task[1])
+                future = self._executor.submit(self._function, *task[1])
             except BrokenProcessPool as error:
                 future = Future()
                 future.set_exception(error)
-            self.under_way[future] = task
+            self.running[future] = task
 
-    def results(self, until: str) -> Iterator[tuple[int, Result]]:
-        for future in self.wait(until):
+    def results(self, return_when: str) -> Iterator[tuple[int, Result]]:
+        """Wait, then yield the index and the result of finished tasks; note whether a process died."""
+        for future in self.wait(return_when):
             if isinstance(future.exception(), BrokenProcessPool):
-                self.sound = False
+                self.is_broken = True
             else:
-                yield self.under_way.pop(future)[0], future.result()
+                yield self.running.pop(future)[0], future.result()
 
-    def wait(self, until: str) -> set[Future[Result]]:
-        """Wait for the first of what is under way, or for all, or for Ctrl-C; tell meanwhile of compiling.
+    def wait(self, return_when: str) -> set[Future[Result]]:
+        """Wait for running tasks, or for Ctrl-C; return those that have finished.
 
-        Ctrl-C is taken between two looks. In the middle of one it could leave a future's lock held for ever,
-        and the thread that is to end the pool would wait for it.
+        Ctrl-C raises after a wait, not within it: there it could leave the lock of a future held, and closing
+        the pool would wait for that lock forever.
         """
-        with _interrupts_noted() as noted:
+        with _defer_interrupts() as received:
             while True:
-                done, pending = wait(self.under_way, timeout=SECONDS_BETWEEN_LOOKS, return_when=until)
-                while self._heard.poll():
-                    self._compiling.tell(self._heard.recv())
-                if noted or not pending or (done and until == FIRST_COMPLETED):
+                done, pending = wait(self.running, timeout=POLL_INTERVAL, return_when=return_when)
+                while self._messages.poll():
+                    self._relay.tell(self._messages.recv())
+                if received or not pending or (done and return_when == FIRST_COMPLETED):
                     return done
 
-    def given_up(self) -> list[_Task]:
-        """Return what was under way when a process died."""
-        given_up = list(self.under_way.values())
-        self.under_way.clear()
-        return sorted(given_up, key=lambda task: task[0])
+    def take_unfinished(self) -> list[_IndexedTask]:
+        """Return the tasks that were running when a process died, in order, and forget them."""
+        unfinished = sorted(self.running.values(), key=lambda task: task[0])
+        self.running.clear()
+        return unfinished
 
     def close(self) -> None:
-        with _interrupts_held():
+        """End the processes."""
+        with _block_interrupts():
             self._executor.shutdown()
-        self._heard.close()
-        self._told.close()
+        self._messages.close()
+        self._sender.close()
 
 
-def _start_tracker() -> None:
-    """Have Python clear away after a run that was killed, and say nothing of it.
-
-    It does so by a process that is started before the first lock is made, with our settings for warnings.
-    """
-    if sys.platform == "win32":  # whose locks go with their processes
+def _start_resource_tracker() -> None:
+    """Start Python's process that cleans up after a killed run, without its warnings about that."""
+    if sys.platform == "win32":  # which needs none
         return
     from multiprocessing import resource_tracker
 
-    sys.warnoptions.append(_UNSAID)
+    option = "ignore:resource_tracker:UserWarning"  # the tracker takes over the options of this process
+    sys.warnoptions.append(option)
     try:
         resource_tracker.ensure_running()
     finally:
-        sys.warnoptions.remove(_UNSAID)
+        sys.warnoptions.remove(option)
 
 
 @contextmanager
-def _interrupts_noted() -> Iterator[list[int]]:
-    """Let Ctrl-C, or SIGTERM, wait until the block is done, and note meanwhile that it came."""
-    noted: list[int] = []
+def _defer_interrupts() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM in a list during the block; raise the first one after it."""
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield noted  # to others Python does not send it
+        yield received  # Python handles signals in the main thread only
         return
     numbers = (signal.SIGINT, signal.SIGTERM)
-    handlers = [signal.signal(number, lambda number, _: noted.append(number)) for number in numbers]
+    # An ignored signal stays ignored, as after `nohup panfocus ... &`.
+    handlers = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
-        yield noted
+        yield received
     finally:
-        for number, handler in zip(numbers, handlers, strict=True):
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-        if noted:
-            signal.raise_signal(noted[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is done, and keep it from processes that begin in it."""
-    with _interrupts_noted():
-        # A handler is not inherited, but what is blocked is; Windows has nothing of the kind.
-        if sys.platform == "win32":
+def _block_interrupts() -> Iterator[None]:
+    """Defer interrupts during the block, and block SIGINT in processes that start in it."""
+    with _defer_interrupts():
+        if sys.platform == "win32":  # which cannot block signals
             yield
             return
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -225,21 +222,21 @@ def _interrupts_held() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _begin_worker(threads: int | None, told: "Connection") -> None:
-    """Leave Ctrl-C to the parent, and tell it of compiling; but do not outlive a parent that was killed."""
+def _start_worker(threads: int | None, sender: "Connection") -> None:
+    """Prepare a new process: ignore Ctrl-C, report compiling, and exit when the parent is killed."""
     if threads is not None:
         os.environ.update(dict.fromkeys(_THREAD_LIMITS, str(threads)))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    hear_of_compiling(lambda line: _tell(told, line))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def send(line: str) -> None:
+        with suppress(OSError):  # the parent has ended
+            sender.send(line)  # short enough to be written at once, also if others write
+
+    hear_of_compiling(send)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _tell(told: "Connection", line: str) -> None:
-    with suppress(OSError):  # the parent has gone
-        told.send(line)  # a line is short enough to be written at once, whoever else writes
-
-
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

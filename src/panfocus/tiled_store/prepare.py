@@ -126,11 +126,11 @@ def _memory(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
     typed = "of --max-memory; allow more"
     if request.max_memory:
         return request.max_memory, typed
-    if not (least := cluster and cluster.least_memory()):
+    if not (least := cluster and cluster.smallest_worker()):
         return DEFAULT_MEMORY, typed
     threads = "1 thread" if least.threads == 1 else f"{least.threads} threads"
     whose = f"for a task on a worker with a limit of {format_size(least.limit)} and {threads}"
-    return least.of_task, f"{whose}; give workers more"
+    return least.task_bytes, f"{whose}; give workers more"
 
 
 def _differ_by_more_memory(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from panfocus.errors import PanfocusError
-from panfocus.parallel.processes import FINISHING, Lost
-from panfocus.parallel.run_tasks import Workers, perform
+from panfocus.parallel import STOPPING, Cluster, run_tasks
 from panfocus.tiled_store.checkpoint import Task, of_task
 from panfocus.tiled_store.tasks import done_before, work
 
@@ -38,7 +37,8 @@ class Stages:
     """Has stages done, one after another, and notes what each took: from the end of the one before on."""
 
     listener: Listener
-    workers: Workers
+    cluster: Cluster | None = None
+    processes: int = 1
     done: list[dict[str, Any]] = field(default_factory=list)  # what each took, as plain data
     _ended: float = field(default_factory=time.perf_counter)
 
@@ -50,8 +50,8 @@ class Stages:
         self.listener.progress(stage, 1 - len(left) / len(tasks))
         with closing(self._performed([(tasks[i],) for i in left])) as finished:
             for n, (place, found) in enumerate(finished, start=1):
-                if isinstance(found, Lost):
-                    raise _given_up(tasks[left[place]], found)
+                if isinstance(found, PanfocusError):
+                    raise found
                 told[left[place]] = found
                 seconds += found["seconds"]
                 self.listener.progress(stage, 1 - (len(left) - n) / len(tasks))
@@ -71,18 +71,18 @@ class Stages:
         )
         self._ended = now
 
-    def _performed(self, tasks: Sequence[tuple[Task]]) -> Generator[tuple[int, dict[str, Any] | Lost]]:
-        if len(tasks) < 2 and not self.workers.cluster:  # no process is worth while
+    def _performed(
+        self, tasks: Sequence[tuple[Task]]
+    ) -> Generator[tuple[int, dict[str, Any] | PanfocusError]]:
+        if len(tasks) < 2 and not self.cluster:  # no process is worth while
             return ((i, work(*task)) for i, task in enumerate(tasks))
-        return perform(
+        return run_tasks(
             work,
             tasks,
-            self.workers,
-            needs=of_task(tasks[0][0].folder, tasks[0][0].run).needs if tasks else (),
-            on_leaving=lambda: self.listener.progress(FINISHING, 0.0),
+            cluster=self.cluster,
+            processes=self.processes,
+            threads=1,
+            paths=of_task(tasks[0][0].folder, tasks[0][0].run).needs if tasks else (),
+            modules=("zarr",),
+            on_stop=lambda: self.listener.progress(STOPPING, 0.0),
         )
-
-
-def _given_up(task: Task, lost: Lost) -> PanfocusError:
-    remedy = "; with less --max-memory it begins anew" if lost.times else ""
-    return PanfocusError(f"{task.name}: {lost.reason}{remedy}")

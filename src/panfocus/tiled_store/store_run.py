@@ -9,7 +9,6 @@ import numpy as np
 from panfocus._threads import available_cores, limit_threads
 from panfocus.errors import FileError, PanfocusError
 from panfocus.parallel import Cluster
-from panfocus.parallel.run_tasks import Workers
 from panfocus.tiled_store.checkpoint import RunFolder, taken
 from panfocus.tiled_store.commit import check_places, make_ready, put_in_place
 from panfocus.tiled_store.outputs import create_stores
@@ -28,7 +27,7 @@ def run(job: GiantJob, listener: Listener, *, force: bool, cluster: Cluster | No
         check_places(folder, job.targets)
         try:
             if folder.kept("ready") is None:
-                stages = Stages(listener, Workers(cluster, job.request.threads or available_cores()))
+                stages = Stages(listener, cluster, job.request.threads or available_cores())
                 _make(folder, job, stages, force=force)
             listener.finish()
             return put_in_place(folder, job.targets, force=force)
