@@ -39,5 +39,5 @@ def test_every_case_has_its_test(row):
 @pytest.mark.parametrize("file", ["test_peer_cases.py", "test_hostile_files.py"])
 def test_every_test_of_a_case_is_on_the_page(file):
     told = {match.group(2) for row in rows() if (match := NAMED.search(row)) and match.group(1) == file}
-    elsewhere = {"test_without_the_option_the_first_bad_frame_is_refused"}  # which other rows say
+    elsewhere = {"test_first_bad_frame_is_rejected_without_skip_bad"}  # which other rows say
     assert names_of_tests(TESTS / "cli" / file) - elsewhere == told

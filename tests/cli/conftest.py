@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_errors import assert_error_line
 from scipy.ndimage import gaussian_filter
 
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
@@ -76,10 +77,3 @@ def fails(run):
         return ran
 
     return fails
-
-
-def assert_error_line(err, *names):
-    """Check that stderr is one error that mentions these files, options or numbers."""
-    (line,) = err.splitlines()
-    assert line.startswith("panfocus: ")
-    assert [name for name in names if str(name) not in line] == [], line

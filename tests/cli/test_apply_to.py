@@ -1,4 +1,4 @@
-"""Other frames, composed as the fused ones were."""
+"""`panfocus fuse --apply-to`: other frames, composed by the same decision."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image
 
 
-def test_other_frames_are_composed_by_the_same_weights(lights, run, stack):
+def test_other_frames_are_composed_with_the_same_weights(lights, run, stack):
     sets = (
         "--apply-to",
         "red",
@@ -27,36 +27,30 @@ def test_other_frames_are_composed_by_the_same_weights(lights, run, stack):
     )
     ran = run("fuse", "white", "-o", "fused.png", *sets)
     assert (ran.code, ran.err) == (0, "")
-    assert "applied the same weights to 2 other sets of frames" in ran.out
     assert Path("w.png").read_bytes() == Path("fused.png").read_bytes()
     result = pf.fuse(stack, maps=("votes",))
     expected = pf.apply(result, stack[..., 0].astype(np.uint16) * 200)
     np.testing.assert_array_equal(read_image("red.tif"), expected)
 
 
-def test_a_method_without_weights_applies_its_labels_and_says_so(lights, run, stack):
+def test_methods_without_weights_apply_their_labels(lights, run, stack):
     ran = run(
         "fuse", "white", "-o", "fused.png", "--method", "dsift",
         "--apply-to", "red", "--apply-output", "red.tif", "--labels", "labels.png",
     )  # fmt: skip
     assert ran.code == 0
-    assert "applied the labels, with hard borders, to 1 other set of frames" in ran.out
     labels = read_image("labels.png").astype(int)
     expected = np.take_along_axis(stack[..., 0].astype(np.uint16) * 200, labels[None], 0)[0]
     np.testing.assert_array_equal(read_image("red.tif"), expected)
 
 
-def test_if_other_frames_are_damaged_nothing_appears(lights, run):
+def test_damaged_other_frame_is_rejected(lights, fails):
     data = Path("red/z2.png").read_bytes()
     damaged = bytearray(data)
     damaged[len(data) // 2] ^= 255
     Path("red/z2.png").write_bytes(damaged)
-    before = sorted(lights.rglob("*"))
-    ran = run("fuse", "white", "-o", "fused.png", "--apply-to", "red", "--apply-output", "red.png")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert ran.err.startswith("panfocus: red/z2.png: ")  # not that the outputs' disk is full
-    assert "disk" not in ran.err
-    assert sorted(lights.rglob("*")) == before
+    sets = ("--apply-to", "red", "--apply-output", "red.png")
+    fails("fuse", "white", "-o", "fused.png", *sets, names=["red/z2.png"])
 
 
 def textures(*seeds):
@@ -80,27 +74,25 @@ def two_lights(tmp_path, monkeypatch):
 APPLIED = ("fuse", "a.png", "b.png", "-o", "fused.png", "--align", "off")
 
 
-def test_another_scene_in_a_set_is_refused_before_anything_is_written(two_lights, run):
-    ran = run(*APPLIED, "--apply-to", "[cx].png", "--apply-output", "applied.png")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert "x.png shows another scene than c.png" in ran.err
-    assert "--skip-bad" not in ran.err  # which does not go with --apply-to
-    assert not list(two_lights.glob("*ed.png"))
+def test_another_scene_in_a_set_is_rejected(two_lights, fails):
+    ran = fails(*APPLIED, "--apply-to", "[cx].png", "--apply-output", "applied.png", names=["x.png", "c.png"])
+    assert "--skip-bad" not in ran.err  # it cannot be combined with --apply-to
 
 
-def test_a_set_that_looks_like_another_scene_is_told(two_lights, run):
+def test_set_of_another_scene_is_reported(two_lights, run):
     write_image("y.png", np.roll(read_image("x.png"), 1, axis=1))
     arguments = ("--apply-to", "[xy].png", "--apply-output", "applied.png", "--report", "report.json")
     ran = run(*APPLIED, *arguments)
     assert (ran.code, ran.err) == (0, "")
-    assert "applied.png: x.png and the frames after it look unlike a.png" in ran.out
-    assert "look unlike" in json.loads(Path("report.json").read_text())["applied"][0]["warnings"][0]
-    ran = run(*APPLIED, "--apply-to", "[cd].png", "--apply-output", "applied.png", "--force")
-    assert (ran.code, "unlike" in ran.out) == (0, False)
+    assert any("x.png" in line and "a.png" in line for line in ran.out.splitlines())
+    assert len(json.loads(Path("report.json").read_text())["applied"][0]["warnings"]) == 1
+    arguments = ("--apply-to", "[cd].png", "--apply-output", "applied.png", "--report", "report.json")
+    assert run(*APPLIED, *arguments, "--force").code == 0
+    assert json.loads(Path("report.json").read_text())["applied"][0]["warnings"] == []
 
 
-def test_corrections_and_losses_of_a_set_are_told(two_lights, run):
-    """The second frame of the set is darker by a fifth; its first has a gamma, which no TIFF holds."""
+def test_corrections_and_lost_metadata_of_a_set_are_reported(two_lights, run):
+    """The second frame of the set is darker by a fifth; the first has a gamma, which TIFF cannot hold."""
     write_image("d.png", np.rint(read_image("d.png") * 0.8).astype(np.uint8), force=True)
     gamma = PngInfo()
     gamma.add(b"gAMA", (50_000).to_bytes(4, "big"))
@@ -108,8 +100,7 @@ def test_corrections_and_losses_of_a_set_are_told(two_lights, run):
     arguments = ("--apply-output", "applied.tif", "--report", "report.json")
     ran = run(*APPLIED, "--apply-to", "[cd].png", *arguments)
     assert (ran.code, ran.err) == (0, "")
-    assert "applied.tif: exposure of 1 frame corrected by up to" in ran.out
-    assert "applied.tif: Not carried over from the frames: the PNG chunk gAMA." in ran.out
+    assert any("applied.tif" in line and "gAMA" in line for line in ran.out.splitlines())
     told = json.loads(Path("report.json").read_text())
     assert told["exposure"]["gains"] == [[1.0], [1.0]]
     (of_set,) = told["applied"]
@@ -120,7 +111,7 @@ def test_corrections_and_losses_of_a_set_are_told(two_lights, run):
     assert of_set["hot_pixels"].keys() == told["hot_pixels"].keys()
 
 
-def test_the_picture_of_a_set_has_the_metadata_of_the_reference(two_lights, run):
+def test_image_of_a_set_has_the_metadata_of_the_reference(two_lights, run):
     date_time = 306  # the tag of EXIF
     for name, time in (("c", "2024:01:01 10:00:00"), ("d", "2024:01:01 10:00:05")):
         exif = Image.Exif()
@@ -132,7 +123,7 @@ def test_the_picture_of_a_set_has_the_metadata_of_the_reference(two_lights, run)
         assert applied.getexif()[date_time] == "2024:01:01 10:00:05"
 
 
-def test_the_room_that_other_sets_take_on_disk_is_counted(two_lights, run, monkeypatch):
+def test_disk_space_of_other_sets_is_counted(two_lights, run, monkeypatch):
     from collections import namedtuple
 
     size = 2 * 64 * 100  # of a set's two frames

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from cli_errors import assert_error_line
 from scipy.ndimage import gaussian_filter
 
 from panfocus.cli import _console
@@ -35,18 +36,23 @@ def rows():
         return list(csv.DictReader(file))
 
 
-def test_it_compares_methods_and_results_and_says_what_it_did(compare, average_dir):
+def made_and_reused(out):
+    """Return the numbers of results that a run made and reused."""
+    (line,) = (line for line in out.splitlines() if "reused" in line)
+    return tuple(map(int, re.findall(r"\d+", line)))
+
+
+def test_methods_and_results_are_compared(compare, average_dir):
     ran = compare("--methods", f"{FAST},coupled:stride=7", "--results", "average=average")
     assert (ran.code, ran.err) == (0, "")
-    for words in ("scenes: 3 scenes x 3 methods", "compare ...", "made 9 results, reused 0", "index.html"):
-        assert words in ran.out
+    assert "report/index.html" in ran.out
     assert {row["method"] for row in rows()} == {FAST, "coupled:stride=7", "average"}
     assert sorted(path.name for path in Path("report").iterdir()) == [
         "index.html", "results", "scores.csv", "scores.json",
     ]  # fmt: skip
 
 
-def test_off_a_terminal_progress_is_a_line_now_and_then(compare, monkeypatch):
+def test_progress_without_a_terminal_is_lines(compare, monkeypatch):
     monkeypatch.setattr(_console, "SECONDS_BETWEEN_LINES", 0.0)
     out = compare("--methods", FAST).out.splitlines()
     lines = [line for line in out if line.startswith("compare ")]
@@ -58,29 +64,30 @@ def test_quiet_prints_nothing(compare):
     assert compare("--methods", FAST, "--quiet") == (0, "", "")
 
 
-def test_missing_results_and_strange_files_are_said_aloud(compare, average_dir, scenes_dir):
+def test_missing_results_and_skipped_files_are_listed(compare, average_dir, scenes_dir):
     (average_dir / "cup_fused.png").unlink()
     shutil.copy(scenes_dir / "cup-A.png", scenes_dir / "contents.png")
     out = compare("--results", "average=average").out
-    assert "average has no result for cup" in out
-    assert "not of a scene: contents.png" in out
+    assert any("average" in line and "cup" in line for line in out.splitlines())
+    assert "contents.png" in out
     assert {row["scene"] for row in rows()} == {"box-2", "box-10"}
 
 
-def test_a_finished_report_is_kept_and_with_force_taken_up(compare, average_dir):
+def test_finished_report_is_updated_only_with_force(compare, average_dir):
     assert compare("--methods", FAST).code == 0
     again = compare("--methods", FAST)
     assert again.code == 1
-    assert "report/index.html exists already" in again.err
+    assert_error_line(again.err, "report/index.html", "--force")
     wider = compare("--methods", FAST, "--results", "average=average", "--force")
-    assert "made 3 results, reused 3" in wider.out
+    assert made_and_reused(wider.out) == (3, 3)
     (average_dir / "cup_fused.png").write_bytes((average_dir / "box-2_fused.png").read_bytes())
-    assert (
-        "made 1 result, reused 5" in compare("--methods", FAST, "--results", "average=average", "--force").out
+    assert made_and_reused(compare("--methods", FAST, "--results", "average=average", "--force").out) == (
+        1,
+        5,
     )
 
 
-def test_results_of_a_report_are_results_for_the_next(compare):
+def test_results_of_a_report_can_be_compared_again(compare):
     compare("--methods", FAST)
     ran = compare(
         "--methods", FAST, "--results", f"before=report/results/{FAST.replace(':', '_')}", "--force"
@@ -92,30 +99,28 @@ def test_results_of_a_report_are_results_for_the_next(compare):
     assert scores[FAST] == scores["before"]
 
 
-def test_a_metric_that_no_scene_can_have_is_refused_if_it_was_typed(compare, scenes_dir, average_dir):
+def test_metric_without_a_value_is_rejected_or_reported(compare, scenes_dir, average_dir):
     for path in scenes_dir.glob("*-GT.png"):
         path.unlink()
     ran = compare("--results", "average=average", "--metrics", "NMI,PSNR")
-    assert (ran.code, ran.err) == (
-        2,
-        "panfocus: --metrics: PSNR needs a reference, and so it is with every scene\n",
-    )
+    assert ran.code == 2
+    assert_error_line(ran.err, "--metrics", "PSNR")
     small = compare("--results", "average=average", "--metrics", "NMI,VIFF")
-    assert (small.code, "no scene is large enough for VIFF" in small.out) == (0, True)
+    assert (small.code, "VIFF" in small.out) == (0, True)
 
 
-def test_psnr_of_colour_is_given_where_there_is_colour(compare, scenes_dir, average_dir):
+def test_colour_psnr_needs_colour(compare, scenes_dir, average_dir):
     arguments = ("--results", "average=average", "--metrics", "PSNR,PSNR_RGB")
-    assert "no scene" not in compare(*arguments).out
+    assert compare(*arguments).code == 0
     assert [row["metric"] for row in rows()] == ["PSNR", "PSNR_RGB"] * 3
     for path in (*scenes_dir.iterdir(), *average_dir.iterdir()):
         write_image(path, read_image(path)[..., 1], force=True)
     grey = compare(*arguments, "--force")
-    assert (grey.code, "no scene has result and reference in colour for PSNR_RGB" in grey.out) == (0, True)
+    assert (grey.code, "PSNR_RGB" in grey.out) == (0, True)
     assert [row["metric"] for row in rows()] == ["PSNR"] * 3
 
 
-def test_jpeg_and_crop_move_the_scores(compare, average_dir):
+def test_jpeg_and_crop_change_the_scores(compare, average_dir):
     means = []
     for options in ((), ("--jpeg", 40), ("--crop", 5)):
         assert compare("--results", "average=average", *options, "--force").code == 0
@@ -124,27 +129,26 @@ def test_jpeg_and_crop_move_the_scores(compare, average_dir):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "names"),
     [
         ([], 2, ["--methods", "--results"]),
         (["--methods", "magic"], 2, ["magic", "coupled"]),
-        (["--methods", "coupled:w=9"], 2, ["w must", "9"]),
-        (["--methods", f"{FAST},{FAST}"], 2, [FAST, "itself"]),
+        (["--methods", "coupled:w=9"], 2, ["9"]),
+        (["--methods", f"{FAST},{FAST}"], 2, [FAST]),
         (["--methods", FAST, "--metrics", "BEAUTY"], 2, ["BEAUTY", "NMI"]),
         (["--methods", FAST, "--jpeg", "101"], 2, ["--jpeg"]),
-        (["--methods", FAST, "--crop", "17"], 2, ["crop of 17"]),
-        (["--methods", FAST, "--metrics", "NMI,SSIM_CF"], 2, ["SSIM_CF needs 3 sources"]),
+        (["--methods", FAST, "--crop", "17"], 2, ["17"]),
+        (["--methods", FAST, "--metrics", "NMI,SSIM_CF"], 2, ["SSIM_CF", "3"]),
         (["--results", "average"], 2, ["NAME=DIR"]),
-        (["--results", "average=nowhere"], 1, ["nowhere", "no such folder"]),
-        (["nowhere", "--methods", FAST], 1, ["nowhere", "no such folder"]),
-        (["scenes", "--methods", FAST], 2, ["given twice"]),
+        (["--results", "average=nowhere"], 1, ["nowhere"]),
+        (["nowhere", "--methods", FAST], 1, ["nowhere"]),
+        (["scenes", "--methods", FAST], 2, []),
     ],
 )
-def test_a_mistake_is_one_line(compare, arguments, code, words):
+def test_wrong_arguments_are_rejected(compare, arguments, code, names):
     ran = compare(*arguments)
     assert ran.code == code
-    assert len(ran.err.splitlines()) == 1
-    assert all(word in ran.err for word in words), ran.err
+    assert_error_line(ran.err, *names)
     assert not Path("report/index.html").exists()
 
 
@@ -173,7 +177,7 @@ def two_pages(name):
     tifffile.imwrite(Path(name).with_suffix(".tif"), np.stack([image, image]), photometric="rgb")
 
 
-def test_data_range_is_the_value_of_white_in_scores_and_on_the_page(compare, average_dir):
+def test_data_range_sets_the_value_of_white(compare, average_dir):
     for path in [*Path("scenes").iterdir(), *Path("average").iterdir()]:
         write_image(path, read_image(path)[..., 0], force=True)
     compare("--results", "average=average")
@@ -181,26 +185,26 @@ def test_data_range_is_the_value_of_white_in_scores_and_on_the_page(compare, ave
     for path in [*Path("scenes").iterdir(), *Path("average").iterdir()]:
         write_image(path, read_image(path).astype(np.uint16) * 16, force=True)
     dark = compare("--results", "average=average", "--force")
-    assert (dark.code, "made 3 results" in dark.out) == (0, True)
+    assert (dark.code, made_and_reused(dark.out)) == (0, (3, 0))
     assert [float(row["value"]) for row in rows()] != pytest.approx(eight)
     compare("--results", "average=average", "--force", "--data-range", 4080)
     assert [float(row["value"]) for row in rows()] == pytest.approx(eight)
     assert json.loads(Path("report/scores.json").read_text())["data_range"] == 4080
 
 
-def test_results_of_8_bit_are_scored_beside_frames_of_16_and_that_is_told(compare, average_dir):
+def test_8_bit_results_are_scored_against_16_bit_frames(compare, average_dir):
     compare("--results", "average=average", "--metrics", "NMI")
     eight = rows()
     deep_frames()
     ran = compare("--results", "average=average", "--metrics", "NMI", "--force")
-    assert "average is uint8 on cup, and was brought to the frames' depth" in ran.out
-    assert ran.out.count("brought to") == 1
+    assert ran.out.count("uint8") == 1
     assert [row["value"] for row in rows() if row["scene"] != "cup"] == [
         row["value"] for row in eight if row["scene"] != "cup"
     ]
     again = compare("--results", "average=average", "--metrics", "NMI", "--force")
-    assert "average is uint8 on cup" in again.out  # also where it is recalled
-    assert "average is uint8" in json.loads(Path("report/scores.json").read_text())["notices"][0]
+    assert again.out.count("uint8") == 1  # also for reused results
+    (notice,) = json.loads(Path("report/scores.json").read_text())["notices"]
+    assert "average" in notice
 
 
 def float_frames():
@@ -210,38 +214,37 @@ def float_frames():
 
 
 @pytest.mark.parametrize(
-    ("spoil", "options", "code", "words"),
+    ("spoil", "options", "code", "names"),
     [
-        (foreign_table, [], 1, ["report/scores.csv exists already"]),
-        (deep_frames, ["--jpeg", 90], 2, ["--jpeg cannot be used here", "8 bits", "cup-A.png"]),
-        (float_frames, [], 1, ["cup-A.tif holds values from", "not from 0 to 1", "--data-range"]),
-        (lambda: None, ["--data-range", -1], 2, ["--data-range must be"]),
-        (small_result, [], 1, ["cup_fused.png is 30 x 40", "cup-A.png is 33 x 40"]),
-        (cut_frame, [], 1, ["cup-B.png: cut off"]),
-        (lambda: two_pages("scenes/cup-B.png"), [], 1, ["cup-B.tif holds 2 pages"]),
-        (lambda: two_pages("scenes/cup-GT.png"), [], 1, ["cup-GT.tif holds 2 pages"]),
-        (lambda: two_pages("average/cup_fused.png"), [], 1, ["cup_fused.tif holds 2 pages"]),
-        (lambda: None, ["--crop", 17], 2, ["crop of 17", "box-2-A.png", "box-10-A.png", "cup-A.png"]),
+        (foreign_table, [], 1, ["report/scores.csv"]),
+        (deep_frames, ["--jpeg", 90], 2, ["--jpeg", "8", "cup-A.png"]),
+        (float_frames, [], 1, ["cup-A.tif", "0", "1", "--data-range"]),
+        (lambda: None, ["--data-range", -1], 2, ["--data-range"]),
+        (small_result, [], 1, ["cup_fused.png", "30 x 40", "cup-A.png", "33 x 40"]),
+        (cut_frame, [], 1, ["cup-B.png"]),
+        (lambda: two_pages("scenes/cup-B.png"), [], 1, ["cup-B.tif", "2"]),
+        (lambda: two_pages("scenes/cup-GT.png"), [], 1, ["cup-GT.tif", "2"]),
+        (lambda: two_pages("average/cup_fused.png"), [], 1, ["cup_fused.tif", "2"]),
+        (lambda: None, ["--crop", 17], 2, ["17", "box-2-A.png", "box-10-A.png", "cup-A.png"]),
     ],
 )
-def test_mistakes_are_found_before_the_first_fusion(compare, average_dir, spoil, options, code, words):
+def test_unusable_files_are_found_before_the_first_fusion(compare, average_dir, spoil, options, code, names):
     spoil()
     ran = compare("--methods", FAST, "--results", "average=average", *options)
     assert ran.code == code
-    assert len(ran.err.splitlines()) == 1
-    assert all(word in ran.err for word in words), ran.err
+    assert_error_line(ran.err, *names)
     assert not Path("report/results").exists()
 
 
-def test_of_many_mistakes_some_are_told(compare, average_dir):
+def test_only_some_of_many_errors_are_listed(compare, average_dir):
     for path in [*Path("average").iterdir(), Path("scenes/cup-GT.png")]:
         path.write_bytes(b"nothing")
-    err = compare("--methods", FAST, "--results", "average=average").err
-    assert err.count("not a JPEG") == 3
-    assert err.endswith("and 1 more mistakes\n")
+    ran = compare("--methods", FAST, "--results", "average=average")
+    assert_error_line(ran.err, "1")
+    assert sum(name in ran.err for name in ("box-2_fused", "box-10_fused", "cup_fused", "cup-GT")) == 3
 
 
-# ---- Stopped half-way, in processes of their own.
+# Stopped half-way, in separate processes.
 
 
 def clouds(n, side):
@@ -264,7 +267,7 @@ def large_scenes(tmp_path, monkeypatch):
 
 @pytest.fixture
 def endless_scenes(tmp_path, monkeypatch):
-    """Scenes whose fusion takes longer than anybody waits."""
+    """Scenes whose fusion takes very long."""
     monkeypatch.chdir(tmp_path)
     return clouds(2, 2000)
 
@@ -291,7 +294,7 @@ def workers_of(process):
 
 
 @needs_proc
-def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command):
+def test_killed_run_resumes(large_scenes, command):
     process = command(*large_scenes, "--workers", 2)
     wait_for(lambda: len(records()) >= 2)
     workers = workers_of(process)
@@ -306,15 +309,15 @@ def test_killed_half_way_it_computes_only_what_is_missing(large_scenes, command)
     again = command(*large_scenes, "--workers", 2)
     out, err = again.communicate()
     assert (again.returncode, err) == (0, "")
-    made, reused = map(int, re.search(r"made (\d) results, reused (\d)", out).groups())
+    made, reused = made_and_reused(out)
     assert made + reused == 6
-    assert 2 <= reused <= len(before)  # but for what a worker was about to finish
+    assert 2 <= reused <= len(before)  # a worker may have been about to finish one
     assert len(before.items() & records().items()) >= reused  # not one of them was written again
     assert Path("report/index.html").exists()
 
 
 @needs_proc
-def test_two_runs_in_one_folder_are_one_too_many(large_scenes, command):
+def test_second_run_in_the_same_folder_is_rejected(large_scenes, command):
     first = command(*large_scenes, "--workers", 1)
     wait_for(lambda: len(records()) >= 1)
     first.send_signal(signal.SIGSTOP)  # or it might be done before the second begins
@@ -322,12 +325,12 @@ def test_two_runs_in_one_folder_are_one_too_many(large_scenes, command):
     _, err = second.communicate(timeout=60)
     first.send_signal(signal.SIGCONT)
     assert second.returncode == 1
-    assert re.fullmatch(r"panfocus: report: another panfocus is at work here; .*\n", err), err
+    assert_error_line(err, "report")
     assert first.wait(timeout=120) == 0
     assert not list(Path("report").glob(".*"))
 
 
-def test_what_a_killed_run_left_is_removed_and_what_is_not_ours_is_kept(compare):
+def test_leftovers_of_a_killed_run_are_removed(compare):
     for place in ("report", "report/results/coupled/scenes"):
         Path(place).mkdir(parents=True)
         for name in (".panfocus-0123456789abcdef", ".other"):
@@ -348,13 +351,13 @@ def test_killed_worker_is_replaced(large_scenes, command):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_keeps_what_is_finished_and_says_so(large_scenes, command, workers):
+def test_ctrl_c_keeps_finished_results(large_scenes, command, workers):
     process = command(*large_scenes, "--workers", workers, start_new_session=True)
     wait_for(lambda: len(records()) >= 1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert re.fullmatch(r"panfocus: .* report.*\n", err), err
+    assert_error_line(err, "report")
     assert ("Ctrl-C" in out) == (workers > 1)
     assert records()
     assert not Path("report/index.html").exists()
@@ -363,19 +366,15 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(large_scenes, command, worker
 
 
 @needs_proc
-@pytest.mark.parametrize("pause", [0, 5], ids=["while workers begin", "while workers work"])
-def test_a_second_ctrl_c_ends_it_at_once(endless_scenes, command, pause):
+def test_second_ctrl_c_stops_at_once(endless_scenes, command):
     process = command(*endless_scenes, "--workers", 2, start_new_session=True)
     wait_for(lambda: len(workers_of(process)) == 2)
     workers = workers_of(process)
-    time.sleep(pause)
     os.killpg(process.pid, signal.SIGINT)
-    while "finishing" not in process.stdout.readline():
+    while "Ctrl-C" not in process.stdout.readline():
         assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
-    began = time.monotonic()
-    _, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 10
+    _, err = process.communicate(timeout=60)  # the fusions take longer
     assert process.returncode == 130
-    assert re.fullmatch(r"panfocus: .* report.*\n", err), err
+    assert_error_line(err, "report")
     wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))

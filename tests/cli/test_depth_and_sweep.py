@@ -1,4 +1,4 @@
-"""Depth in the unit of the step, and a walk through it."""
+"""Depth maps in physical units, and the depth sweep."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_depth_is_in_the_unit_of_the_step(lights, run, stack):
     }
 
 
-def test_16_bits_of_depth_carry_their_scale(lights, run, stack):
+def test_16_bit_depth_map_carries_its_scale(lights, run, stack):
     assert run("fuse", "white", "-o", "fused.png", "--depth", "depth.png", "--step", "0.1mm").code == 0
     values = read_image("depth.png")
     assert values.dtype == np.uint16
@@ -37,7 +37,7 @@ def test_16_bits_of_depth_carry_their_scale(lights, run, stack):
 
 
 @pytest.mark.parametrize("suffix", [".webp", ".gif", ".png"])
-def test_a_sweep_lights_up_what_is_near_then_what_is_far(lights, run, suffix):
+def test_sweep_lights_near_places_before_far_ones(lights, run, suffix):
     assert run("fuse", "white", "-o", "fused.png", "--sweep", f"sweep{suffix}").code == 0
     with Image.open(f"sweep{suffix}") as file:
         assert file.n_frames == 24

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def pair():
     return ("--focused", "a.png", "--blurred", "b.png")
 
 
-def test_pairs_give_a_dictionary_of_the_wanted_size(folder, run, pair):
+def test_pairs_give_a_dictionary_of_the_requested_size(folder, run, pair):
     ran = run("learn", *pair, *pair, *QUICK, "--seed", 3)
     assert (ran.code, ran.err) == (0, "")
     learned = CoupledDictionary.load("learned.npz")
@@ -60,7 +62,7 @@ def test_regions_give_a_dictionary(folder, run):
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_sharp_pictures_give_as_many_levels_as_wanted(folder, run, levels):
+def test_sharp_images_give_the_requested_levels(folder, run, levels):
     assert run("learn", "--images", ".", *QUICK, "--levels", levels).code == 0
     assert CoupledDictionary.load("learned.npz").n_levels == levels
 
@@ -70,9 +72,7 @@ def test_separate_learning_is_recorded(folder, run, pair):
     assert CoupledDictionary.load("learned.npz").settings["separate"] is True
 
 
-def test_the_error_is_told_before_and_after_for_each_level_that_is_learned_alone(
-    folder, run, pair, monkeypatch
-):
+def test_error_of_first_and_last_round_is_printed_for_each_level(folder, run, pair, monkeypatch):
     learned = []
     learn = CoupledDictionary.learn
 
@@ -81,45 +81,38 @@ def test_the_error_is_told_before_and_after_for_each_level_that_is_learned_alone
         return learned[-1]
 
     monkeypatch.setattr(CoupledDictionary, "learn", remember)
-    words = "mean squared error {:.4f} after the first round, {:.4f} after the last\n"
-    out = run("learn", *pair, *QUICK).out
-    assert f"\n{words}wrote".format(*(step.objective for step in learned[0].history)) in out
-    out = run("learn", *pair, *QUICK, "--separate", "--force").out
-    expected = f"level 1: {words}level 2: {words}"
-    assert expected.format(*(step.objective for step in learned[1].history)) in out
+    for options in ((), ("--separate", "--force")):
+        out = run("learn", *pair, *QUICK, *options).out
+        errors = [f"{step.objective:.4f}" for step in learned[-1].history]
+        assert [number for number in re.findall(r"\d\.\d{4}\b", out) if number in errors] == errors
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "names"),
     [
-        ([], 2, ["exactly one source"]),
-        (["--images", ".", "--regions", "r.toml"], 2, ["exactly one source"]),
-        (["--focused", "a.png"], 2, ["in pairs"]),
-        (["--focused", "a.png", "--blurred", "b.png", "--levels", "3"], 2, ["--levels 3", "--images"]),
-        (["--focused", "a.png", "--blurred", "b.png", "--levels", "1"], 2, ["--levels 1", "--images"]),
+        ([], 2, ["--focused", "--images", "--regions"]),
+        (["--images", ".", "--regions", "r.toml"], 2, ["--images", "--regions"]),
+        (["--focused", "a.png"], 2, ["--blurred"]),
+        (["--focused", "a.png", "--blurred", "b.png", "--levels", "3"], 2, ["--levels", "3", "--images"]),
+        (["--focused", "a.png", "--blurred", "b.png", "--levels", "1"], 2, ["--levels", "1", "--images"]),
         (["--images", ".", "--levels", "0"], 2, ["--levels"]),
         (["--images", ".", "--atoms", "0"], 2, ["--atoms"]),
-        (["--images", ".", "--atoms", "5000"], 2, ["5000 atoms", "8192", "memory"]),
+        (["--images", ".", "--atoms", "5000"], 2, ["5000", "8192"]),
         (["--images", ".", "--patch-size", "21"], 1, ["flat.png", "20 x 20", "21 x 21"]),
         (["--focused", "flat.png", "--blurred", "flat.png", "--patch-size", "21"], 1, ["flat.png", "21"]),
-        (["--regions", "tiny.toml"], 1, ["tiny.toml, region 1", "16 x 3", "5 x 5"]),
+        (["--regions", "tiny.toml"], 1, ["tiny.toml", "1", "16 x 3", "5 x 5"]),
         (["--images", ".", "-o", "learned.txt"], 2, ["learned.txt", ".npz"]),
         (["--images", ".", "-o", "existing.npz"], 1, ["existing.npz", "--force"]),
-        (["--images", "empty"], 1, ["empty", "no image"]),
-        (["--focused", "a.png", "--blurred", "small.png"], 1, ["a.png", "small.png", "size"]),
-        (["--regions", "r.toml"], 1, ["r.toml", "no such file"]),
-        (["--focused", "flat.png", "--blurred", "flat.png"], 1, ["contrast"]),
+        (["--images", "empty"], 1, ["empty"]),
+        (["--focused", "a.png", "--blurred", "small.png"], 1, ["a.png", "small.png"]),
+        (["--regions", "r.toml"], 1, ["r.toml"]),
+        (["--focused", "flat.png", "--blurred", "flat.png"], 1, []),
     ],
 )
-def test_a_wrong_command_is_one_line(folder, run, scene, arguments, code, words):
+def test_wrong_arguments_are_rejected(folder, fails, scene, arguments, code, names):
     write_image("small.png", scene[0][:-1])
     write_image("flat.png", np.zeros((20, 20), np.uint8))
     (folder / "tiny.toml").write_text(REGION.format(height=3))
     (folder / "empty").mkdir()
     (folder / "existing.npz").touch()
-    before = sorted(folder.iterdir())
-    ran = run("learn", *QUICK, *arguments)
-    assert ran.code == code
-    assert len(ran.err.splitlines()) == 1
-    assert all(word in ran.err for word in words), ran.err
-    assert sorted(folder.iterdir()) == before
+    fails("learn", *QUICK, *arguments, code=code, names=names)

@@ -1,4 +1,4 @@
-"""The command keeps to the memory that it is allowed, and to its plan."""
+"""`--max-memory`: the limit holds, and the plan is right."""
 
 import json
 import re
@@ -15,14 +15,14 @@ from scipy.ndimage import gaussian_filter
 from panfocus.io.read_stack import read_image
 
 
-def test_soft_frames_are_fused_with_the_least_memory(run, tmp_path, rng):
+def test_soft_frames_are_fused_with_the_minimum_memory(run, tmp_path, rng):
     texture = gaussian_filter(rng.random((700, 900)), 3)
     texture = np.uint8(255 * (texture - texture.min()) / np.ptp(texture))
     for k in range(2):
         tifffile.imwrite(tmp_path / f"{k}.tif", np.roll(texture, k))
     outputs = ("-o", tmp_path / "fused.png", "--never-in-focus", tmp_path / "never.png")
     refused = run("fuse", tmp_path, *outputs, "--max-memory", "1MB").err
-    least = int(re.search(r"about (\d+) MB of memory would be needed", refused).group(1)) + 1  # rounded
+    least = max(map(int, re.findall(r"(\d+) MB", refused))) + 1  # it is rounded
     limit = ("--max-memory", f"{least}MB")
     ran = run("fuse", tmp_path, *outputs, *limit, "--report", tmp_path / "report.json")
     assert (ran.code, ran.err) == (0, "")
@@ -34,10 +34,7 @@ def test_soft_frames_are_fused_with_the_least_memory(run, tmp_path, rng):
 
 @pytest.fixture
 def large(tmp_path, rng):
-    """Twelve frames of four megapixels, each different, of one scene.
-
-    Smooth: every value of plain noise would be looked at closely, as it may be a hot pixel's.
-    """
+    """Twelve different frames of one scene, 4 megapixels each; noise would look like hot pixels."""
     texture = gaussian_filter(rng.random((2000, 2000, 3), np.float32), (2, 2, 0), mode="wrap")
     texture = np.uint8(255 * (texture - texture.min()) / np.ptp(texture))
     for k in range(12):
@@ -45,9 +42,9 @@ def large(tmp_path, rng):
     return tmp_path
 
 
-# This leaves too little beside 144 MB of frames: they go through a scratch file.
+# 144 MB of frames do not fit, so they go through a scratch file.
 SMALL = ("--method", "dwt", "--set", "levels=1", "--max-memory", "600MB", "--align", "off")
-# In a process whose only child is the command: ru_maxrss is that of the largest child ever.
+# Run the command as the only child of a process: ru_maxrss is the maximum over all children.
 MEASURE = """
 import resource, subprocess, sys
 done = subprocess.run([sys.executable, "-c", "from panfocus.cli import main; main()", *sys.argv[1:]])
@@ -68,7 +65,7 @@ def test_memory_stays_below_the_limit(large):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_the_scratch_file_is_gone_however_the_run_ends(large, command, monkeypatch, how):
+def test_scratch_file_is_removed_when_the_run_is_stopped(large, command, monkeypatch, how):
     scratch = large / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
@@ -82,24 +79,23 @@ def test_the_scratch_file_is_gone_however_the_run_ends(large, command, monkeypat
     assert not (large / "fused.png").exists()
 
 
-def test_a_dry_run_tells_the_plan_from_headers_alone(large, run, monkeypatch):
+def test_dry_run_reads_only_headers(large, run, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(large))
     monkeypatch.setattr("tempfile.tempdir", str(large))
     monkeypatch.setattr("panfocus.io.read_stack._decode", lambda header: pytest.fail("decoded"))
     ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", *SMALL)
     assert (ran.code, ran.err) == (0, "")
-    assert "would fuse 12 frames of 2000 x 2000, uint8, with about" in ran.out
-    assert f"kept in a scratch file in {large}, 144 MB\n" in ran.out
-    assert re.search(r"^in tiles of at most (\d+) x \1 pixels$", ran.out, re.MULTILINE)
-    assert re.search(r"^in about \d+ s$", ran.out, re.MULTILINE)
+    assert "12 frames of 2000 x 2000" in ran.out
+    assert any(str(large) in line and "144 MB" in line for line in ran.out.splitlines())
+    assert re.search(r" (\d+) x \1 pixels", ran.out)  # of tiles
     ran = run("fuse", large, "-o", large / "fused.png", "--dry-run", "--max-memory", "9GB")
-    assert "held in memory, 144 MB\n" in ran.out
+    assert not any(str(large) in line and "144 MB" in line for line in ran.out.splitlines())
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_decoded(large, run, monkeypatch):
+def test_full_scratch_disk_is_reported_before_decoding(large, run, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000_000))
     monkeypatch.setattr("panfocus.io.read_stack._decode", lambda header: pytest.fail("decoded"))
     for also in ([], ["--dry-run"]):
         ran = run("fuse", large, "-o", large / "fused.png", *SMALL, *also)
         assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-        assert "144 MB are needed there" in ran.err
+        assert "144 MB" in ran.err

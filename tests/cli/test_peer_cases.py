@@ -1,4 +1,4 @@
-"""The inputs on which other programs fail or lose something: docs/robustness.md has theirs beside ours."""
+"""Inputs on which other programs fail or lose something; see docs/robustness.md."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from cli_errors import assert_error_line
 from PIL import Image, ImageCms
 from scipy.ndimage import gaussian_filter
 
@@ -14,9 +15,9 @@ from panfocus.io.headers import read_headers
 from panfocus.io.read_stack import read_image
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-# By a method that takes no time, without registration: what is tested here comes before both.
+# A fast method without alignment: these tests concern the steps before both.
 QUICK = ("--method", "dwt", "--align", "off")
-COPIED = ("--set", "composition=labels", "--align", "off")  # every pixel is that of one frame
+COPIED = ("--set", "composition=labels", "--align", "off")  # every pixel is copied from one frame
 
 
 def frame(shape=(80, 96), *, seed=0, blur=0.0, top=65535):
@@ -36,7 +37,7 @@ def eight_bit(*frames):
 
 
 def save(kind, images, **options):
-    """Save images by Pillow or tifffile, not by us; return the names."""
+    """Save images with Pillow or tifffile, not with panfocus; return the names."""
     names = [f"{'abcdef'[k]}.{kind}" for k in range(len(images))]
     for name, image in zip(names, images, strict=True):
         if kind == "tif":
@@ -52,9 +53,9 @@ def _in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def assert_refused(ran, *words, code=1):
-    assert (ran.code, ran.err.count("\n"), ran.err[:10]) == (code, 1, "panfocus: "), ran
-    assert all(word in ran.err for word in words), ran.err
+def assert_rejected(ran, *names, code=1):
+    assert ran.code == code, ran
+    assert_error_line(ran.err, *names)
     assert not [path for path in Path().iterdir() if path.name.startswith(("new", "."))]
 
 
@@ -64,39 +65,37 @@ def cut_in_half(name):
 
 
 @pytest.mark.parametrize("size", [(500, 510), (514, 516)])
-def test_frames_of_two_sizes_are_refused_naming_both(run, size):
+def test_frames_of_two_sizes_are_rejected(run, size):
     names = save("png", eight_bit(frame((520, 520)), frame(size)))
     ran = run("fuse", *names, "-o", "new.png", *QUICK)
-    assert_refused(ran, *names, "520 x 520", f"{size[1]} x {size[0]}")
+    assert_rejected(ran, *names, "520 x 520", f"{size[1]} x {size[0]}")
 
 
-def test_a_jpeg_cut_in_half_is_refused(run):
+def test_truncated_jpeg_is_rejected(run):
     names = save("jpg", eight_bit(*pair((80, 96, 3))))
     cut_in_half("b.jpg")
-    assert_refused(run("fuse", *names, "-o", "new.jpg", *QUICK), "b.jpg: cut off")
+    assert_rejected(run("fuse", *names, "-o", "new.jpg", *QUICK), "b.jpg")
 
 
-def test_a_text_among_the_frames_is_refused_by_name(run):
+def test_text_file_among_the_frames_is_rejected(run):
     names = save("jpg", eight_bit(*pair((80, 96, 3)), frame((80, 96, 3), blur=3.0)))
     Path("b.jpg").write_text("not a picture\n")
-    assert_refused(run("fuse", *names, "-o", "new.jpg", *QUICK), "b.jpg: not a JPEG")
+    assert_rejected(run("fuse", *names, "-o", "new.jpg", *QUICK), "b.jpg")
 
 
-def test_a_folder_without_pictures_is_refused(run):
+def test_folder_without_images_is_rejected(run):
     Path("empty").mkdir()
-    assert_refused(run("fuse", "empty", "-o", "new.png", *QUICK), "empty: no image")
+    assert_rejected(run("fuse", "empty", "-o", "new.png", *QUICK), "empty")
 
 
-def test_one_frame_is_refused(run):
+def test_single_frame_is_rejected(run):
     names = save("png", eight_bit(frame()))
-    assert_refused(run("fuse", *names, "-o", "new.png", *QUICK), "at least two frames", "a.png", code=2)
+    assert_rejected(run("fuse", *names, "-o", "new.png", *QUICK), "a.png", code=2)
 
 
-def test_unrelated_scenes_are_refused_with_their_likeness(run):
+def test_unrelated_scenes_are_rejected_with_a_score(run):
     names = save("png", eight_bit(frame(), frame(seed=1)))
-    assert_refused(
-        run("fuse", *names, "-o", "new.png", *QUICK), "b.png shows another scene than a.png", "0.6"
-    )
+    assert_rejected(run("fuse", *names, "-o", "new.png", *QUICK), "b.png", "a.png", "0.6")
 
 
 @pytest.mark.parametrize("kind", ["tif", "png"])
@@ -123,23 +122,23 @@ def test_float_frames_keep_every_value(run):
     assert ((fused == a) | (fused == b)).all()
 
 
-def test_two_bit_depths_are_refused_naming_both(run):
+def test_two_bit_depths_are_rejected(run):
     deep, _ = pair((80, 96, 3))
     write_image("a.png", deep)
     write_image("b.png", *eight_bit(deep))
-    assert_refused(
-        run("fuse", "a.png", "b.png", "-o", "new.png", *QUICK), "a.png is uint16", "b.png is uint8"
+    assert_rejected(
+        run("fuse", "a.png", "b.png", "-o", "new.png", *QUICK), "a.png", "uint16", "b.png", "uint8"
     )
 
 
-def test_colour_with_grey_is_refused_naming_both(run):
+def test_colour_with_grey_is_rejected(run):
     names = save("png", eight_bit(frame((80, 96, 3)), frame()))
     ran = run("fuse", *names, "-o", "new.png", *QUICK)
-    assert_refused(ran, "a.png is colour", "b.png is grey")
+    assert_rejected(ran, "a.png", "b.png")
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [("png", "uint8"), ("tif", "uint16"), ("jpg", "uint8")])
-def test_grey_frames_give_a_grey_picture_of_their_depth(run, kind, dtype):
+def test_grey_frames_give_a_grey_image_of_their_bit_depth(run, kind, dtype):
     frames = pair()
     names = save(kind, frames if dtype == "uint16" else eight_bit(*frames))
     assert run("fuse", *names, "-o", f"new.{kind}", *QUICK).code == 0
@@ -155,7 +154,7 @@ def test_alpha_is_kept_exactly(run):
     np.testing.assert_array_equal(read_image("new.png")[..., 3:], alpha)
 
 
-def test_a_jpegs_profile_is_kept_and_its_exif_kept_or_missed_aloud(run):
+def test_profile_and_exif_of_a_jpeg_are_kept(run):
     exif = Image.Exif()
     exif[0x010F] = "maker"
     names = save("jpg", eight_bit(*pair((80, 96, 3))), exif=exif, icc_profile=PROFILE, quality=95)
@@ -163,10 +162,10 @@ def test_a_jpegs_profile_is_kept_and_its_exif_kept_or_missed_aloud(run):
     assert ran.code == 0
     with Image.open("new.jpg") as fused:
         assert fused.info["icc_profile"] == PROFILE
-        assert fused.getexif().get(0x010F) == "maker" or "EXIF data is not carried over" in ran.out
+        assert fused.getexif().get(0x010F) == "maker"
 
 
-def test_a_tiffs_profile_is_kept_and_its_artist_kept_or_missed_aloud(run):
+def test_profile_and_artist_of_a_tiff_are_kept(run):
     names = save(
         "tif", eight_bit(*pair((80, 96, 3))), iccprofile=PROFILE, extratags=[(315, 2, 0, "me", True)]
     )
@@ -174,22 +173,22 @@ def test_a_tiffs_profile_is_kept_and_its_artist_kept_or_missed_aloud(run):
     assert ran.code == 0
     with tifffile.TiffFile("new.tif") as fused:
         assert fused.pages.first.iccprofile == PROFILE
-        assert "Artist" in fused.pages.first.tags or "not carried over" in ran.out
+        assert "Artist" in fused.pages.first.tags
 
 
-def test_a_profile_that_libpng_refuses_is_written_to_a_png(run, data_dir):
-    """enfuse cannot: libpng calls the profile of these frames a known wrong one."""
+def test_profile_that_libpng_rejects_is_written_to_png(run, data_dir):
+    """enfuse cannot write it: libpng rejects the profile of these frames as known to be wrong."""
     names = [data_dir / "lytro" / f"lytro-07-{letter}.jpg" for letter in "AB"]
     assert run("fuse", *names, "-o", "new.png", *QUICK).code == 0
     assert read_headers([Path("new.png")])[0].frame.icc_profile == read_headers(names)[0].frame.icc_profile
 
 
-# --skip-bad: what is left out is said, once each, also by --quiet, and in the report.
+# --skip-bad: one warning for each skipped frame, also with --quiet and in the report.
 
 
 @pytest.fixture
 def mixed():
-    """A folder with three good frames and one of each bad kind; what is bad about those."""
+    """A folder with three good frames and one of each bad kind; return the names of the bad ones."""
     good = eight_bit(*pair((80, 96, 3)), frame((80, 96, 3), blur=4.0))
     folder = Path("stack")
     folder.mkdir()
@@ -204,61 +203,52 @@ def mixed():
     (folder / "h.png").write_bytes(sound)
     pixels = sound.index(b"IDAT") + 40  # the header is fine
     (folder / "i.png").write_bytes(sound[:pixels] + bytes(200) + sound[pixels + 200 :])
-    return {
-        "b.png": "an empty file",
-        "c.png": "cut off",
-        "e.png": "96 x 60",
-        "f.png": "another scene",
-        "h.png": "same pixels as stack/a.png",
-        "i.png": "damaged",
-    }
+    # Empty, truncated, of another size, of another scene, a copy, damaged.
+    return ["b.png", "c.png", "e.png", "f.png", "h.png", "i.png"]
 
 
-def test_bad_frames_are_left_out_aloud(run, mixed):
+def test_bad_frames_are_skipped_with_a_warning(run, mixed):
     assert run("fuse", "a.png", "d.png", "g.png", "-o", "good.png", *QUICK).code == 0
     ran = run("fuse", "stack", "-o", "new.png", "--skip-bad", "--quiet", "--report", "report.json", *QUICK)
     assert (ran.code, ran.out) == (0, "")
     assert Path("new.png").read_bytes() == Path("good.png").read_bytes()
     lines = ran.err.splitlines()
-    dropped = {
-        item["frame"]: item["reason"] for item in json.loads(Path("report.json").read_text())["dropped"]
-    }
-    assert len(lines) == len(mixed) == len(dropped)
-    for name, words in mixed.items():
-        assert words in dropped[f"stack/{name}"]
-        (line,) = [line for line in lines if line.startswith(f"panfocus: warning: left out: stack/{name}")]
-        assert words in line
+    dropped = json.loads(Path("report.json").read_text())["dropped"]
+    assert sorted(item["frame"] for item in dropped) == [f"stack/{name}" for name in mixed]
+    assert len(lines) == len(mixed)
+    for name in mixed:
+        assert any(line.startswith("panfocus: warning: ") and f"stack/{name}" in line for line in lines)
 
 
-def test_without_the_option_the_first_bad_frame_is_refused(run, mixed):
-    assert_refused(run("fuse", "stack", "-o", "new.png", *QUICK), "stack/b.png")
+def test_first_bad_frame_is_rejected_without_skip_bad(run, mixed):
+    assert_rejected(run("fuse", "stack", "-o", "new.png", *QUICK), "stack/b.png")
 
 
-def test_too_few_good_frames_are_refused(run, mixed):
+def test_single_good_frame_is_rejected(run, mixed):
     bad = [f"stack/{name}" for name in mixed]
     ran = run("fuse", "a.png", *bad, "-o", "new.png", "--skip-bad", *QUICK)
     assert ran.code == 1
-    assert ran.err.splitlines()[-1].startswith("panfocus: fusion needs at least two frames, 1 is left after")
+    assert len(ran.err.splitlines()) == 1 + len(mixed)
     assert not Path("new.png").exists()
 
 
-def test_frames_that_are_there_twice_are_used_and_told(run):
+def test_duplicate_frames_are_used_and_reported(run):
     names = save("png", eight_bit(*pair()))
     ran = run("fuse", *names, "a.png", "-o", "new.png", *QUICK)
     assert ran.code == 0
-    assert "a.png has the same pixels as a.png; it is used all the same, --skip-bad leaves it out." in ran.out
+    assert any("a.png" in line and "--skip-bad" in line for line in ran.out.splitlines())
 
 
 @pytest.mark.parametrize(
     "option", [("--slabs", "2:1"), ("--apply-to", "stack", "--apply-output", "other.png")]
 )
-def test_where_frames_are_counted_none_is_left_out(run, mixed, option):
+def test_skip_bad_cannot_be_combined_with_numbered_frames(run, mixed, option):
     ran = run("fuse", "stack", "-o", "new.tif", "--skip-bad", *option, "--align", "off")
-    assert_refused(ran, f"--skip-bad with {option[0]}", code=2)
+    assert_rejected(ran, "--skip-bad", option[0], code=2)
 
 
-def test_a_run_that_left_frames_out_is_redone_from_its_report(run, mixed):
+def test_run_with_skipped_frames_is_repeated_from_its_report(run, mixed):
     assert run("fuse", "stack", "-o", "new.png", "--skip-bad", "--report", "report.json", *QUICK).code == 0
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
-    assert (ran.code, ran.err.count("warning: left out")) == (0, 3)  # those whose headers are fine
+    assert (ran.code, ran.err.count("warning: ")) == (0, 3)  # frames with good headers
     assert Path("again.png").read_bytes() == Path("new.png").read_bytes()

@@ -1,4 +1,4 @@
-"""The command around a reproduction, which is replaced by a small one."""
+"""`panfocus reproduce`, with a small reproduction instead of the full one."""
 
 import re
 import shutil
@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from cli_errors import assert_error_line
 
 import panfocus.reproduce
 from panfocus.reproduce import plots
@@ -13,7 +14,7 @@ from panfocus.reproduce import plots
 
 @pytest.fixture
 def small(monkeypatch, reproduction):
-    """Let the command find the small reproduction done."""
+    """Replace the reproduction by the small one; return the folders it is called with."""
     asked = []
 
     def done(data, *, progress):
@@ -25,9 +26,7 @@ def small(monkeypatch, reproduction):
     return asked
 
 
-def test_it_writes_the_report_and_says_what_came_of_the_claims(
-    run, small, small_data, tmp_path, reproduction
-):
+def test_report_is_written_and_claims_are_counted(run, small, small_data, tmp_path, reproduction):
     ran = run("reproduce", "--data", small_data, "-o", tmp_path / "report")
     assert (ran.code, ran.err) == (0, "")
     assert small == [small_data]
@@ -35,20 +34,19 @@ def test_it_writes_the_report_and_says_what_came_of_the_claims(
     told = re.findall(rf"^(\D+): (\d+) of {len(verdicts)} claims$", ran.out, re.MULTILINE)
     assert {verdict: int(n) for verdict, n in told if int(n)} == Counter(verdicts)
     assert "table 1 ..." in ran.out
-    assert "MB of memory" in ran.out
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
         "index.html", "numbers.csv", "numbers.json",
     ]  # fmt: skip
 
 
-def test_a_report_is_not_overwritten_without_force(run, small, small_data, tmp_path):
+def test_report_is_overwritten_only_with_force(run, small, small_data, tmp_path):
     for name in ("index.html", "numbers.csv", "numbers.json"):
         folder = tmp_path / name.replace(".", "-")
         folder.mkdir()
         (folder / name).write_text("mine")
         ran = run("reproduce", "--data", small_data, "-o", folder)
         assert ran.code == 1
-        assert f"{folder / name} exists already" in ran.err
+        assert_error_line(ran.err, folder / name, "--force")
         assert (folder / name).read_text() == "mine"
         assert not small  # before the work
         assert run("reproduce", "--data", small_data, "-o", folder, "--force").code == 0
@@ -56,15 +54,14 @@ def test_a_report_is_not_overwritten_without_force(run, small, small_data, tmp_p
         small.clear()
 
 
-def test_a_missing_folder_is_one_line(run, tmp_path):
+def test_missing_data_folder_is_rejected(run, tmp_path):
     ran = run("reproduce", "--data", tmp_path / "nowhere", "-o", tmp_path / "report")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith(f"panfocus: {tmp_path / 'nowhere'}: there is no such folder")
-    assert len(ran.err.splitlines()) == 1
+    assert_error_line(ran.err, tmp_path / "nowhere")
     assert not (tmp_path / "report").exists()
 
 
-def test_missing_files_are_named_in_one_line(run, small_data, tmp_path):
+def test_missing_files_are_listed_in_one_line(run, small_data, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(small_data, data)
     gone = ("grayscale6/lab-B.png", "lytro/triple/seals-C.jpg", "training/pairs/p3b.png")
@@ -73,22 +70,19 @@ def test_missing_files_are_named_in_one_line(run, small_data, tmp_path):
     shutil.rmtree(data / "groundtruth")
     ran = run("reproduce", "--data", data, "-o", tmp_path / "report")
     assert (ran.code, ran.out) == (1, "")
-    assert len(ran.err.splitlines()) == 1
-    assert "3 files of grayscale6, lytro/triple, training/pairs" in ran.err
-    for name in (*gone, "groundtruth/real-mff", "docs/reproduction.md"):
-        assert name in ran.err
-    assert "jug" not in ran.err  # which has no public source
+    assert_error_line(ran.err, "3", *gone, "groundtruth/real-mff", "docs/reproduction.md")
+    assert "jug" not in ran.err  # it has no public source
 
 
-def test_without_matplotlib_one_line_says_how_to_install_it(run, small_data, tmp_path, monkeypatch):
+def test_missing_matplotlib_is_reported(run, small_data, tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "find_spec", lambda name: None)
     ran = run("reproduce", "--data", small_data, "-o", tmp_path / "report")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == "panfocus: panfocus reproduce needs matplotlib: pip install 'panfocus[reproduce]'\n"
+    assert_error_line(ran.err, "matplotlib", "pip install 'panfocus[reproduce]'")
     assert not (tmp_path / "report").exists()
 
 
-def test_interrupted_it_leaves_no_folder_behind(run, small_data, tmp_path, monkeypatch):
+def test_interrupted_run_removes_the_folder_it_created(run, small_data, tmp_path, monkeypatch):
     def interrupted(data, *, progress):
         raise KeyboardInterrupt
 
@@ -97,32 +91,31 @@ def test_interrupted_it_leaves_no_folder_behind(run, small_data, tmp_path, monke
     assert (ran.code, len(ran.err.splitlines())) == (130, 1)
     assert not (tmp_path / "new").exists()
     (tmp_path / "old").mkdir()
-    assert run("reproduce", "--data", small_data, "-o", tmp_path / "old").code == 1
-    assert (tmp_path / "old").is_dir()  # which is not ours to remove
+    assert run("reproduce", "--data", small_data, "-o", tmp_path / "old").code == 130
+    assert (tmp_path / "old").is_dir()  # the run did not create it
 
 
-def test_a_folder_that_cannot_be_made_is_named_before_the_work(run, small, small_data, tmp_path):
+def test_impossible_folder_is_rejected_before_the_work(run, small, small_data, tmp_path):
     (tmp_path / "file").write_text("mine")
     ran = run("reproduce", "--data", small_data, "-o", tmp_path / "file" / "report")
     assert ran.code == 1
-    assert f"{tmp_path / 'file' / 'report'}: cannot make this folder" in ran.err
+    assert_error_line(ran.err, tmp_path / "file" / "report")
     assert not small
 
 
 @pytest.mark.parametrize("command", [("reproduce", "--data", "."), ("compare", ".", "--methods", "pca")])
-def test_an_empty_name_is_not_the_current_folder(run, command, tmp_path, monkeypatch):
+def test_empty_folder_name_is_rejected(run, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = run(*command, "-o", "")
     assert ran.code == 2
-    assert "the name is empty" in ran.err
-    assert len(ran.err.splitlines()) == 1
+    assert_error_line(ran.err, "--output")
 
 
 @pytest.mark.parametrize("missing", [("--data", "d"), ("-o", "r")])
-def test_data_and_output_are_needed(run, missing):
+def test_data_and_output_are_required(run, missing):
     ran = run("reproduce", *missing)
     assert ran.code == 2
-    assert "Missing option" in ran.err
+    assert_error_line(ran.err, "--output" if "--data" in missing else "--data")
 
 
 def test_help_and_docs_give_the_same_time(run):

@@ -1,4 +1,4 @@
-"""`panfocus fuse --retouch`: strokes painted over what is fused, checked before any work."""
+"""`panfocus fuse --retouch`: strokes painted over the fused image, checked before any work."""
 
 import json
 from dataclasses import replace
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_errors import assert_error_line
 
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image
@@ -46,19 +47,19 @@ def fuse(run, dictionary):
 
 
 @pytest.mark.parametrize("extras", [(), ("--refine-strength", "0.05")], ids=["plain", "refined"])
-def test_the_picture_is_painted_after_all_else(strokes_file, fuse, scene, extras):
+def test_strokes_are_painted_last(strokes_file, fuse, scene, extras):
     assert fuse("-o", "plain.png", "--labels", "labels.png", *extras).code == 0
-    ran = fuse("-o", "mended.png", "--labels", "same.png", "--retouch", "strokes.json", *extras)
+    ran = fuse("-o", "retouched.png", "--labels", "same.png", "--retouch", "strokes.json", *extras)
     assert (ran.code, ran.err) == (0, "")
-    assert "retouched by 2 strokes of strokes.json" in ran.out
-    plain, mended = read_image("plain.png"), read_image("mended.png")
-    np.testing.assert_array_equal(mended, apply_strokes(plain, scene, STROKES))
-    np.testing.assert_array_equal(mended[10:14, 4:6], scene[1, 10:14, 4:6])  # the frame's own pixels
-    assert (mended != plain).any()
+    assert "strokes.json" in ran.out
+    plain, retouched = read_image("plain.png"), read_image("retouched.png")
+    np.testing.assert_array_equal(retouched, apply_strokes(plain, scene, STROKES))
+    np.testing.assert_array_equal(retouched[10:14, 4:6], scene[1, 10:14, 4:6])  # copied from the frame
+    assert (retouched != plain).any()
     assert Path("labels.png").read_bytes() == Path("same.png").read_bytes()
 
 
-def test_threads_and_frames_on_disk_change_no_bit(strokes_file, fuse, monkeypatch):
+def test_threads_and_scratch_files_change_no_bit(strokes_file, fuse, monkeypatch):
     assert fuse("-o", "one.png", "--retouch", "strokes.json", "--threads", "1").code == 0
     planned = prepare.make_plan
     monkeypatch.setattr(
@@ -68,7 +69,7 @@ def test_threads_and_frames_on_disk_change_no_bit(strokes_file, fuse, monkeypatc
     assert Path("one.png").read_bytes() == Path("three.png").read_bytes()
 
 
-def test_a_report_holds_the_digest_and_is_redone(strokes_file, fuse, run):
+def test_report_holds_the_digest_and_is_repeated(strokes_file, fuse, run):
     assert fuse("-o", "fused.png", "--retouch", "strokes.json", "--report", "report.json").code == 0
     told = json.loads(Path("report.json").read_bytes())["retouch"]
     assert told["path"] == str(strokes_file)
@@ -76,15 +77,17 @@ def test_a_report_holds_the_digest_and_is_redone(strokes_file, fuse, run):
     assert run("fuse", "--from-report", "report.json", "-o", "again.png").code == 0
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     ran = run("fuse", "--from-report", "report.json", "-o", "third.png", "--retouch", "strokes.json")
-    assert (ran.code, "leave out --retouch" in ran.err) == (2, True)
+    assert ran.code == 2
+    assert_error_line(ran.err, "--retouch")
     strokes_file.write_text("{}")
     ran = run("fuse", "--from-report", "report.json", "-o", "third.png")
-    assert (ran.code, "strokes.json has changed" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert_error_line(ran.err, "strokes.json")
 
 
-def test_a_dry_run_tells_of_it(strokes_file, fuse):
+def test_dry_run_names_the_strokes(strokes_file, fuse):
     ran = fuse("-o", "fused.png", "--retouch", "strokes.json", "--dry-run")
-    assert (ran.code, "then retouched by strokes.json" in ran.out) == (0, True)
+    assert (ran.code, "strokes.json" in ran.out) == (0, True)
 
 
 def test_slabs_are_retouched_at_the_end(folder, run, scene, dictionary):
@@ -95,41 +98,41 @@ def test_slabs_are_retouched_at_the_end(folder, run, scene, dictionary):
     Path("strokes.json").write_text(json.dumps(strokes.plain()), "utf-8")
     arguments = ("fuse", "s0.png", "s1.png", "s2.png", "--align", "off", "--slabs", "2:1", *dictionary)
     assert run(*arguments, "-o", "plain.png").code == 0
-    assert run(*arguments, "-o", "mended.png", "--retouch", "strokes.json").code == 0
+    assert run(*arguments, "-o", "retouched.png", "--retouch", "strokes.json").code == 0
     np.testing.assert_array_equal(
-        read_image("mended.png"), apply_strokes(read_image("plain.png"), frames, strokes)
+        read_image("retouched.png"), apply_strokes(read_image("plain.png"), frames, strokes)
     )
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "code", "words"),
+    ("change", "options", "code", "names"),
     [
         ({"width": WIDTH + 1}, (), 1, ["strokes.json", "34 x 40", "33 x 40"]),
-        ({"frames": 3}, (), 1, ["strokes.json", "3 frames", "2"]),
-        ({"panfocus_retouch": 9}, (), 1, ["strokes.json", "version 9"]),
-        ({"strokes": [{"frame": 0}]}, (), 1, ["strokes.json", "stroke 0", "missing"]),
+        ({"frames": 3}, (), 1, ["strokes.json", "3", "2"]),
+        ({"panfocus_retouch": 9}, (), 1, ["strokes.json", "9"]),
+        ({"strokes": [{"frame": 0}]}, (), 1, ["strokes.json", "0"]),
         ({}, ("--preview",), 2, ["--retouch", "--preview"]),
         ({}, ("--skip-bad",), 2, ["--retouch", "--skip-bad"]),
         ({}, ("--apply-to", "a.png", "--apply-output", "c.png"), 2, ["--retouch", "--apply-to"]),
     ],
 )
-def test_what_does_not_fit_is_one_line_before_any_work(folder, fuse, change, options, code, words):
+def test_strokes_that_do_not_fit_are_rejected(folder, fuse, change, options, code, names):
     Path("strokes.json").write_text(json.dumps({**STROKES.plain(), **change}), "utf-8")
     before = sorted(folder.iterdir())
     ran = fuse("-o", "fused.png", "--retouch", "strokes.json", *options)
-    assert (ran.code, len(ran.err.splitlines()), ran.out) == (code, 1, ""), ran
-    assert all(word in ran.err for word in words), ran.err
+    assert (ran.code, ran.out) == (code, ""), ran
+    assert_error_line(ran.err, *names)
     assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "\udcff", "[]"])
-def test_a_file_that_holds_no_strokes_is_named(folder, fuse, content):
+def test_file_without_strokes_is_rejected(folder, fuse, content):
     Path("strokes.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     ran = fuse("-o", "fused.png", "--retouch", "strokes.json")
     assert (ran.code, len(ran.err.splitlines()), "strokes.json" in ran.err) == (1, 1, True), ran
 
 
-def test_a_file_that_is_not_there_and_one_to_be_overwritten(strokes_file, fuse):
+def test_missing_strokes_and_strokes_as_output_are_rejected(strokes_file, fuse):
     ran = fuse("-o", "fused.png", "--retouch", "none.json")
     assert (ran.code, "none.json" in ran.err) == (1, True)
     before = strokes_file.read_bytes()
@@ -137,17 +140,17 @@ def test_a_file_that_is_not_there_and_one_to_be_overwritten(strokes_file, fuse):
     assert (ran.code, "strokes.json" in ran.err, strokes_file.read_bytes()) == (1, True, before)
 
 
-def test_a_crop_that_turns_out_otherwise_is_told_before_the_fusion(folder, run, textured_pair):
+def test_unexpected_crop_is_rejected(folder, run, textured_pair):
     Path("strokes.json").write_text(json.dumps(Strokes(90, 90, 2).plain()), "utf-8")
     options = ("--align", "shift", "--borders", "crop", "--retouch", "strokes.json")
     ran = run("fuse", *textured_pair, "-o", "fused.png", *options)
-    assert (ran.code, "90 x 90" in ran.err, "fuse ..." in ran.err) == (1, True, False), ran
+    assert (ran.code, "90 x 90" in ran.err) == (1, True), ran
     assert not Path("fused.png").exists()
 
 
 @pytest.fixture
 def textured_pair(folder):
-    """Two frames of 120 x 100, of which the second lies 3 pixels beside the first."""
+    """Two frames of 120 x 100, the second shifted by 3 pixels."""
     texture = np.random.default_rng(5).integers(40, 216, (100, 130, 3), dtype=np.uint8)
     texture = np.repeat(np.repeat(texture[::2, ::2], 2, axis=0), 2, axis=1)
     write_image("p.png", texture[:, :120])

@@ -1,10 +1,11 @@
-"""Reports of runs, and runs that are done again by them."""
+"""Reports, and runs repeated from them."""
 
 import json
 from pathlib import Path
 
 import pytest
 import tifffile
+from cli_errors import assert_error_line
 
 from panfocus.io.encode import write_image
 
@@ -15,7 +16,7 @@ def report(name="report.json"):
     return json.loads(Path(name).read_text())
 
 
-def test_a_report_tells_of_inputs_outputs_versions_and_times(lights, run):
+def test_report_has_inputs_outputs_versions_and_times(lights, run):
     from hashlib import sha256
 
     arguments = ("--depth", "depth.tif", "--report", "report.json", "--set", "noise=2.5", "--threads", 1)
@@ -34,7 +35,7 @@ def test_a_report_tells_of_inputs_outputs_versions_and_times(lights, run):
     assert told["request"]["settings"] == ["noise=2.5"]
     assert told["settings"]["noise"] == 2.5
     assert told["versions"].keys() >= {"panfocus", "numpy", "scipy", "numba", "python", "platform"}
-    assert told["times"].keys() == {"check", "read", "repair", "align", "fuse", "encode", "write"}
+    assert told["times"].keys() == {"check", "read", "repair", "align", "equalise", "fuse", "encode", "write"}
     assert told["warnings"] == []
 
 
@@ -49,7 +50,7 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize("extras", EXTRAS.values(), ids=EXTRAS)
-def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extras):
+def test_repeated_run_gives_the_same_bits(lights, run, monkeypatch, extras):
     monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
@@ -66,7 +67,7 @@ def test_a_run_that_is_redone_gives_the_same_bits(lights, run, monkeypatch, extr
     assert not list((lights / "elsewhere").iterdir())
 
 
-def test_a_dictionary_of_ones_own_is_part_of_the_report(lights, run, dictionary_file):
+def test_custom_dictionary_is_part_of_the_report(lights, run, dictionary_file):
     Path("mine.npz").write_bytes(dictionary_file.read_bytes())
     arguments = ("fuse", "white", "-o", "fused.png", "--report", "report.json", "--dictionary", "mine.npz")
     assert run(*arguments).code == 0
@@ -74,10 +75,11 @@ def test_a_dictionary_of_ones_own_is_part_of_the_report(lights, run, dictionary_
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     Path("mine.npz").write_bytes(b"other")
     ran = run("fuse", "--from-report", "report.json", "-o", "third.png")
-    assert (ran.code, "mine.npz has changed" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert_error_line(ran.err, "mine.npz")
 
 
-def test_outputs_given_beside_a_report_take_the_place_of_its_own(lights, run):
+def test_outputs_of_a_repeated_run_can_be_changed(lights, run):
     run("fuse", "white", "-o", "fused.png", "--labels", "labels.png", "--report", "report.json")
     before = sorted(lights.rglob("*"))
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png", "--confidence", "sure.png")
@@ -85,14 +87,15 @@ def test_outputs_given_beside_a_report_take_the_place_of_its_own(lights, run):
     assert sorted(lights.rglob("*")) == sorted([*before, lights / "again.png", lights / "sure.png"])
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     ran = run("fuse", "--from-report", "report.json")
-    assert (ran.code, ran.err.split(";")[0]) == (1, f"panfocus: {lights / 'fused.png'} exists already")
+    assert ran.code == 1
+    assert_error_line(ran.err, lights / "fused.png")
     ran = run("fuse", "--from-report", "report.json", "--labels", "other.png", "--force")
-    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "by -o" in ran.err  # not that labels are written to another place than was asked
+    assert ran.code == 2
+    assert_error_line(ran.err, "-o")
     assert run("fuse", "--from-report", "report.json", "--force").code == 0
 
 
-def test_without_outputs_a_report_that_was_moved_writes_them_as_they_lay_from_it(lights, run, monkeypatch):
+def test_outputs_of_a_moved_report_are_relative_to_it(lights, run, monkeypatch):
     home, moved = lights / "home", lights / "moved"
     for folder in ("reports", "pictures"):
         (home / folder).mkdir(parents=True)
@@ -112,35 +115,34 @@ def test_without_outputs_a_report_that_was_moved_writes_them_as_they_lay_from_it
     assert not home.exists()
 
 
-def test_files_that_were_given_twice_are_so_again(lights, run, stack):
+def test_repeated_inputs_are_repeated_again(lights, run, stack):
 
     tifffile.imwrite("two.tif", stack[1:3], photometric="rgb")
-    given = ("white/z0.png", "two.tif", "white/z0.png", "two.tif")
-    assert run("fuse", *given, "-o", "fused.png", "--report", "report.json").code == 0
+    inputs = ("white/z0.png", "two.tif", "white/z0.png", "two.tif")
+    assert run("fuse", *inputs, "-o", "fused.png", "--report", "report.json").code == 0
     told = report()
-    assert [Path(entry["path"]) for entry in told["inputs"]] == [lights / name for name in given]
+    assert [Path(entry["path"]) for entry in told["inputs"]] == [lights / name for name in inputs]
     assert [entry["frames"] for entry in told["inputs"]] == [1, 2, 1, 2]
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
     assert ran.code == 0
-    assert "fused 6 frames" in ran.out
+    assert "6 frames" in ran.out
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
 
 
-@pytest.mark.parametrize("what", ["changed", "gone"])
-def test_an_input_that_is_not_what_it_was_is_named(lights, run, stack, what):
+@pytest.mark.parametrize("change", ["changed", "removed"])
+def test_changed_input_is_rejected(lights, run, stack, change):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")
-    if what == "changed":
+    if change == "changed":
         write_image("white/z3.png", stack[2], force=True)
     else:
         Path("white/z3.png").unlink()
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert str(lights / "white" / "z3.png") in ran.err
-    assert ("has changed since" in ran.err) == (what == "changed")
+    assert ran.code == 1
+    assert_error_line(ran.err, lights / "white" / "z3.png")
     assert not Path("again.png").exists()
 
 
-def test_a_report_that_was_moved_with_its_frames_is_redone(lights, run, monkeypatch, dictionary_file):
+def test_report_moved_with_its_frames_is_repeated(lights, run, monkeypatch, dictionary_file):
     home = lights / "home"
     (home / "reports").mkdir(parents=True)
     for name in ("white", "red"):
@@ -156,16 +158,16 @@ def test_a_report_that_was_moved_with_its_frames_is_redone(lights, run, monkeypa
     ran = run(*again, "--apply-output", "again.tif")
     assert (ran.code, ran.err) == (0, "")
     n_files = len(list(Path("moved").glob("*/*.png"))) + 1
-    assert f"{n_files} of {n_files} files were not where the report has them, but beside it\n" in ran.out
+    assert f"{n_files} of {n_files} files" in ran.out
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     assert Path("again.tif").read_bytes() == Path("red.tif").read_bytes()
     Path("moved/white/z1.png").write_bytes(Path("moved/white/z2.png").read_bytes())
     ran = run(*again, "--force")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert f"{lights / 'moved' / 'white' / 'z1.png'} has changed" in ran.err
+    assert ran.code == 1
+    assert_error_line(ran.err, lights / "moved" / "white" / "z1.png")
 
 
-def test_other_versions_are_said(lights, run):
+def test_other_versions_are_reported(lights, run):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")
     told = report()
     now = told["versions"]["numpy"]
@@ -173,34 +175,26 @@ def test_other_versions_are_said(lights, run):
     Path("report.json").write_text(json.dumps(told))
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
     assert ran.code == 0
-    assert f"numpy {now} (then 1.0)" in ran.out
+    assert any(now in line and "1.0" in line for line in ran.out.splitlines() if "numpy" in line)
     assert "scipy" not in ran.out
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", ["report.json"]),
-        ("[]", ["report.json", "not a report"]),
-        ("{}", ["report.json", "not a report"]),
-        ('{"format": 99}', ["newer panfocus"]),
-        ('{"format": 1, "request": {"inputs": "a"}}', ["not a report"]),
-    ],
+    "text", ["{", "[]", "{}", '{"format": 99}', '{"format": 1, "request": {"inputs": "a"}}']
 )
-def test_what_is_no_report_is_refused(lights, run, text, words):
+def test_file_that_is_no_report_is_rejected(lights, run, text):
     Path("report.json").write_text(text)
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
-    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-    assert all(word in ran.err for word in words), ran.err
+    assert ran.code == 1
+    assert_error_line(ran.err, "report.json")
     assert not any(leak in ran.err for leak in ("<class", "NoneType", "object", "KeyError")), ran.err
 
 
 @pytest.mark.parametrize(
     "option", [["--method", "dwt"], ["--set", "noise=1"], ["--preview"], ["white"], ["--step", "1um"]]
 )
-def test_settings_beside_a_report_are_refused(lights, run, option):
+def test_settings_cannot_be_combined_with_a_report(lights, run, option):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png", *option)
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "leave" in ran.err
     assert option[0] in ran.err or "INPUT" in ran.err

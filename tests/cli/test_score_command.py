@@ -27,7 +27,7 @@ def expected(*, reference=True, crop=0):
     return score([planes["a"], planes["b"]], planes["fused"], **(against if reference else {}))
 
 
-def test_json_is_one_flat_object_with_the_catalogues_values(pictures, run):
+def test_json_is_one_flat_object(pictures, run):
     ran = run("score", "fused.png", "a.png", "b.png", "--reference", "reference.png", "--json")
     assert (ran.code, ran.err) == (0, "")
     values = json.loads(ran.out)
@@ -35,31 +35,29 @@ def test_json_is_one_flat_object_with_the_catalogues_values(pictures, run):
     assert {"NMI", "QABF", "SSIM", "MSE", "PSNR", "PSNR_RGB", "SSIM_AF", "MSE_BF"} <= set(values)
 
 
-def test_without_a_reference_nothing_is_compared_with_one(pictures, run):
+def test_scores_without_a_reference(pictures, run):
     values = json.loads(run("score", "fused.png", "a.png", "b.png", "--json").out)
     assert values == expected(reference=False)
     assert "PSNR" not in values
 
 
-def test_psnr_of_colour_needs_colour(pictures, run):
+def test_colour_psnr_needs_colour_images(pictures, run, fails):
     for name in ("a", "b", "fused", "reference"):
         write_image(f"{name}-grey.png", matlab_gray(read_image(f"{name}.png")))
     grey = ("score", "fused-grey.png", "a-grey.png", "b-grey.png", "--reference", "reference-grey.png")
     values = json.loads(run(*grey, "--json").out)
     assert "PSNR" in values
     assert "PSNR_RGB" not in values
-    ran = run(*grey, "--metrics", "PSNR_RGB")
-    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "psnr_rgb needs colour" in ran.err
+    fails(*grey, "--metrics", "PSNR_RGB", code=2)
 
 
-def test_the_table_says_value_direction_meaning_and_grey(pictures, run):
+def test_table_has_value_direction_and_meaning(pictures, run):
     out = run("score", "fused.png", "a.png", "b.png", "--reference", "reference.png").out
     (line,) = (line for line in out.splitlines() if line.startswith("MSE "))
     assert f"{expected()['MSE']:.6g}" in line
     assert "smaller is better" in line
-    assert out.splitlines()[0] == "sources: a.png, b.png"
-    assert "grey: MATLAB's rgb2gray" in out.splitlines()[-1]
+    assert out.splitlines()[0].endswith("a.png, b.png")
+    assert "rgb2gray" in out.splitlines()[-1]
 
 
 def test_on_a_terminal_the_table_is_ruled(pictures, run, monkeypatch):
@@ -70,11 +68,10 @@ def test_on_a_terminal_the_table_is_ruled(pictures, run, monkeypatch):
     assert "│" not in plain
 
 
-def test_metrics_and_crop_are_chosen(pictures, run):
+def test_metrics_and_crop(pictures, run):
     ran = run("score", "fused.png", "a.png", "b.png", "--metrics", "QABF,MSE_AF", "--crop", "3", "--json")
     values = expected(crop=3)
     assert json.loads(ran.out) == {key: values[key] for key in ("QABF", "MSE_AF")}
-    assert "without 3 border pixels" in run("score", "fused.png", "a.png", "b.png", "--crop", "3").out
 
 
 def test_an_infinite_score_is_null(pictures, run):
@@ -93,7 +90,7 @@ def test_an_infinite_score_is_null(pictures, run):
 
 
 @pytest.mark.parametrize(("factor", "dtype"), [(16, np.uint16), (1, np.float32)], ids=["12 bits", "float"])
-def test_the_value_of_white_is_given_by_data_range(pictures, run, factor, dtype):
+def test_data_range_is_the_value_of_white(pictures, run, factor, dtype):
     for name in ("a", "b", "fused"):
         grey = matlab_gray(read_image(f"{name}.png"))
         write_image(f"{name}-grey.png", grey)
@@ -104,67 +101,68 @@ def test_the_value_of_white_is_given_by_data_range(pictures, run, factor, dtype)
     assert json.loads(other) == pytest.approx(json.loads(eight), rel=1e-5)
 
 
-def test_floats_of_another_range_are_refused_and_overshoot_of_the_result_is_not(pictures, run, scene):
+def test_float_frames_out_of_range_are_rejected(pictures, run, fails, scene):
     for name, frame in zip(("a", "b"), scene, strict=True):
         write_image(f"{name}.tif", frame.astype(np.float32) / 255)
         write_image(f"{name}-wide.tif", frame.astype(np.float32))
+    # A result may overshoot, by up to half of white.
     write_image("fused.tif", 1.4 * scene[0].astype(np.float32) / 255)
     assert run("score", "fused.tif", "a.tif", "b.tif").code == 0
     for arguments in (["fused.tif", "a-wide.tif", "b-wide.tif"], ["a-wide.tif", "a.tif", "b.tif"]):
-        ran = run("score", *arguments)
-        assert (ran.code, len(ran.err.splitlines())) == (1, 1)
-        assert "a-wide.tif holds values from" in ran.err
-        assert "not from 0 to 1; give the value of white by --data-range" in ran.err
+        fails("score", *arguments, names=["a-wide.tif", "--data-range"])
 
 
-def test_a_fused_picture_of_another_depth_is_brought_to_that_of_the_sources(pictures, run, scene):
+def test_fused_image_is_converted_to_the_bit_depth_of_the_sources(pictures, run, scene):
     for name, frame in zip(("a", "b"), scene, strict=True):
         write_image(f"{name}-deep.png", frame.astype(np.uint16) * 257)
     ran = run("score", "fused.png", "a-deep.png", "b-deep.png", "--metrics", "NMI")
-    assert "fused.png is uint8, and was brought to the depth of the sources" in ran.out
+    assert any("fused.png" in line and "uint8" in line for line in ran.out.splitlines())
     back = run("score", "a-deep.png", "a.png", "b.png", "--metrics", "NMI")
-    assert "a-deep.png is uint16, and was brought" in back.out
+    assert any("a-deep.png" in line and "uint16" in line for line in back.out.splitlines())
 
 
-def test_sources_may_be_a_pattern_and_of_another_colour_model(pictures, run):
+def test_sources_may_be_a_pattern_in_another_colour_model(pictures, run):
     write_image("grey.png", matlab_gray(read_image("fused.png")))
     ran = run("score", "grey.png", "[ab].png", "--json")
     assert json.loads(ran.out) == expected(reference=False)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "names"),
     [
         (["fused.png"], 2, ["SOURCE"]),
-        (["fused.png", "a.png"], 2, ["two sources", "a.png"]),
-        (["fused.png", "a.png", "none.png"], 1, ["none.png", "no such file"]),
-        (["fused.png", "a.png", "small.png"], 1, ["small.png is 33 x 30", "a.png is 33 x 40"]),
+        (["fused.png", "a.png"], 2, ["a.png"]),
+        (["fused.png", "a.png", "none.png"], 1, ["none.png"]),
+        (["fused.png", "a.png", "small.png"], 1, ["small.png", "33 x 30", "a.png", "33 x 40"]),
         (["fused.png", "a.png", "b.png", "--reference", "deep.png"], 1, ["deep.png", "uint16"]),
         (["fused.png", "a.png", "b.png", "--metrics", "NMI,BEAUTY"], 2, ["BEAUTY", "QABF"]),
-        (["fused.png", "a.png", "b.png", "--metrics", "NMI,NMI"], 2, ["NMI,NMI", "twice"]),
-        (["fused.png", "a.png", "b.png", "--crop", "20"], 2, ["crop of 20", "33 x 40"]),
-        (["fused.png", "a.png", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
-        (["pages.tif", "a.png", "b.png"], 1, ["pages.tif holds 2 pages"]),
-        (["fused.png", "a.png", "b.png", "--reference", "pages.tif"], 1, ["pages.tif holds 2 pages"]),
-        (["fused.png", "a.png", "b.png", "--data-range", "0"], 2, ["--data-range must be", "above 0"]),
-        (["fused.png", "a.png", "b.png", "--data-range", "9"], 1, ["not from 0 to 9"]),
-        (["fused.png", "a.png", "b.png", "--metrics", "NMI,PSNR"], 2, ["PSNR needs a reference"]),
-        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_ZF"], 2, ["SSIM_ZF needs 26 sources"]),
-        (["fused.png", "a.png", "b.png", "--metrics", "VIFF"], 2, ["viff needs at least 41 x 41"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "NMI,NMI"], 2, ["--metrics", "NMI"]),
+        (["fused.png", "a.png", "b.png", "--crop", "20"], 2, ["20", "33 x 40"]),
+        (["pages.tif", "a.png", "b.png"], 1, ["pages.tif", "2"]),
+        (["fused.png", "a.png", "b.png", "--reference", "pages.tif"], 1, ["pages.tif", "2"]),
+        (["fused.png", "a.png", "b.png", "--data-range", "0"], 2, ["--data-range", "0"]),
+        (["fused.png", "a.png", "b.png", "--data-range", "9"], 1, ["0", "9"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "NMI,PSNR"], 2, ["PSNR"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_ZF"], 2, ["SSIM_ZF", "26"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "VIFF"], 2, ["41"]),
         (["fused.png", "a.png", "b.png", "small.png", "--metrics", "SCD"], 1, ["small.png"]),
-        (["fused.png", "a.png", "b.png", "again.png", "--metrics", "SCD"], 2, ["SCD", "two sources"]),
-        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_F"], 2, ["known", "SSIM_AF", "MSE_BF"]),
-        (["fused.png", "[abf]*.png"], 2, ["fused picture fused.png is among the sources"]),
-        (["a.png", "b.png", "fused.png", "--reference", "b.png"], 2, ["reference b.png is among"]),
+        (["fused.png", "a.png", "b.png", "again.png", "--metrics", "SCD"], 2, ["SCD"]),
+        (["fused.png", "a.png", "b.png", "--metrics", "SSIM_F"], 2, ["SSIM_AF", "MSE_BF"]),
+        (["fused.png", "[abf]*.png"], 2, ["fused.png"]),
+        (["a.png", "b.png", "fused.png", "--reference", "b.png"], 2, ["b.png"]),
         (["fused.png", "a.png", "b.png", "--crop", "-1"], 2, ["--crop"]),
     ],
 )
-def test_bad_input_is_one_line(pictures, run, scene, arguments, code, words):
+def test_wrong_sources_and_options_are_rejected(pictures, fails, scene, arguments, code, names):
     write_image("small.png", scene[0][:30])
     write_image("deep.png", scene[0].astype(np.uint16))
     write_image("again.png", scene[0])
     tifffile.imwrite("pages.tif", scene, photometric="rgb")
-    ran = run("score", *arguments)
-    assert (ran.code, ran.out) == (code, "")
-    assert len(ran.err.splitlines()) == 1
-    assert all(word in ran.err for word in words), ran.err
+    assert fails("score", *arguments, code=code, names=names).out == ""
+
+
+def test_sources_may_be_a_multi_page_tiff(pictures, run, scene):
+    tifffile.imwrite("pages.tif", scene, photometric="rgb")
+    ran = run("score", "fused.png", "pages.tif", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out) == expected(reference=False)

@@ -1,10 +1,11 @@
-"""Stacks cut into slabs, tried in small, and looked at step by step."""
+"""`--slabs`, `--preview` and `--save-steps`."""
 
 import json
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from cli_errors import assert_error_line
 
 import panfocus as pf
 from panfocus._downscale import reduced
@@ -13,10 +14,9 @@ from panfocus.io.read_stack import read_image
 N = 5  # frames of a stack
 
 
-def test_slabs_are_written_beside_the_picture(lights, run, stack):
+def test_slabs_are_written_too(lights, run, stack):
     ran = run("fuse", "white", "-o", "fused.png", "--slabs", "3:1", "--labels", "labels.png")
     assert (ran.code, ran.err) == (0, "")
-    assert "by 2 slabs" in ran.out
     expected = pf.fuse_slabs(stack, 3, 1)
     np.testing.assert_array_equal(read_image("fused.png"), expected.result.image)
     np.testing.assert_array_equal(read_image("labels.png"), expected.result.labels)
@@ -25,29 +25,24 @@ def test_slabs_are_written_beside_the_picture(lights, run, stack):
         np.testing.assert_array_equal(read_image(name), slab)
     Path("fused.png").unlink()
     ran = run("fuse", "white", "-o", "fused.png", "--slabs", "3:1")
-    assert (ran.code, "fused-slab-01.tif exists already" in ran.err) == (1, True)
+    assert ran.code == 1
+    assert_error_line(ran.err, "fused-slab-01.tif")
 
 
-def test_a_dry_run_tells_of_slabs_sets_and_previews(lights, run, monkeypatch):
+def test_dry_run_lists_slabs_sets_and_previews(lights, run, monkeypatch):
     monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     before = sorted(lights.rglob("*"))
     arguments = ("--slabs", "3:1", "--preview", "--apply-to", "red", "--apply-output", "red.png")
     out = run("fuse", "white", "-o", "new.png", "--dry-run", *arguments).out
-    for words in (
-        "5 frames of 50 x 30",
-        "1/2 of their size",
-        "0 to 2, 2 to 4",
-        "the labels, with hard borders, to 5 frames from red/z0.png",
-        "new-slab-01.tif, new-slab-02.tif, red.png",
-    ):
-        assert words in out
+    for fact in ("5 frames of 50 x 30", "1/2", "0 to 2, 2 to 4", "red/z0.png", "new-slab-02.tif, red.png"):
+        assert fact in out
     assert sorted(lights.rglob("*")) == before
 
 
-def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypatch):
+def test_preview_is_the_fusion_of_reduced_frames(lights, run, stack, monkeypatch):
     monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 60)
     ran = run("fuse", "white", "-o", "small.png", "--preview", "--report", "report.json")
-    assert "a preview, at 1/2 of the frames' size" in ran.out
+    assert "1/2" in ran.out
     expected = pf.fuse(np.array([reduced(frame, 2) for frame in stack]))
     np.testing.assert_array_equal(read_image("small.png"), expected.image)
     assert json.loads(Path("report.json").read_text())["preview"] == {
@@ -56,10 +51,11 @@ def test_a_preview_is_the_fusion_of_smaller_frames(lights, run, stack, monkeypat
         "height": 30,
     }
     monkeypatch.setattr("panfocus.job.inputs.PREVIEW_SIDE", 100)
-    assert "no preview: the frames are small" in run("fuse", "white", "-o", "large.png", "--preview").out
+    assert run("fuse", "white", "-o", "large.png", "--preview").code == 0
+    assert read_image("large.png").shape == stack[0].shape
 
 
-def test_every_step_is_a_picture(lights, run, stack):
+def test_every_step_is_an_image(lights, run, stack):
     assert run("fuse", "white", "-o", "fused.png", "--save-steps", "steps/here").code == 0
     numbers = [f"{k + 1:02}" for k in range(N)]
     names = [
@@ -77,7 +73,7 @@ def test_every_step_is_a_picture(lights, run, stack):
     assert weight[20:40, 27:33].mean() > 200 > 50 > weight[20:40, 60:].mean()
 
 
-def test_methods_that_tell_less_have_fewer_steps(lights, run):
+def test_methods_without_maps_have_fewer_steps(lights, run):
     assert run("fuse", "white", "-o", "fused.png", "--method", "dwt", "--save-steps", "steps").code == 0
     kinds = {path.stem.split("-")[0] for path in Path("steps").iterdir()}
     assert kinds == {"1", "2", "9"}

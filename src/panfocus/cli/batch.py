@@ -213,7 +213,7 @@ def _parse_maps(typed: str | None) -> list[str]:
 
     wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
     for name in wanted:
-        one_of("`maps`", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
+        one_of("maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
     return wanted
 
 
