@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +47,28 @@ def test_command_writes_the_result_of_the_library(folder, run, scene, dictionary
     np.testing.assert_array_equal(read_image("depth.tif"), expected.depth)
     np.testing.assert_array_equal(read_image("never.png"), 255 * expected.never_in_focus.astype(np.uint8))
     assert json.loads((folder / "report.json").read_text())["settings"]["noise"] == 3
+
+
+def test_default_output_is_named_after_the_input(lights, run, stack, monkeypatch):
+    for name in ("white-fused.png", "white-fused-2.png"):  # never over an existing file
+        ran = run("fuse", "white", "--align", "off", "--force")
+        assert (ran.code, ran.err) == (0, "")
+        assert Path(name).exists()
+        assert name in ran.out
+    Image.fromarray(stack[0]).save("one.jpeg")
+    Image.fromarray(stack[1]).save("two.jpeg")
+    assert "one-fused.jpeg" in run("fuse", "one.jpeg", "two.jpeg", "--dry-run").out
+    tifffile.imwrite("z.ome.tif", stack[..., 0], ome=True, photometric="minisblack", metadata={"axes": "ZYX"})
+    assert "z-fused.ome.tif" in run("fuse", "z.ome.tif", "--dry-run").out
+    monkeypatch.chdir("white")
+    assert "white-fused.png" in run("fuse", ".", "--dry-run").out
+    assert "z0-fused.png" in run("fuse", "z*.png", "--dry-run").out
+
+
+def test_summary_has_frames_output_and_alignment(folder, run, dictionary, message):
+    out = run("fuse", "a.png", "b.png", "-o", "fused.png", *dictionary).out
+    seconds = re.search(r"[\d.]+ s$", out)[0]
+    message("cli: summary", out, seconds=seconds)
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_bad_files_are_rejected(bad_files, fails, dictionary_file, arguments, co
         (["--sweep", "s.gif", "--method", "coupled"], 2, ["coupled", "--sweep"]),
         (["--dictionary", "none.npz"], 1, ["none.npz"]),
         (["--dictionary", "levels9"], 2, ["levels9", "levels3", ".npz"]),
-        (["--dictionary", "ksvd"], 2, ["256"]),
+        (["--dictionary", "ksvd"], 2, ["panfocus"]),
         (["--method", "sr-cm"], 2, ["dictionary", "sr-cm"]),
         (["--step", "5", "--depth", "d.tif"], 2, ["--step", "5um"]),
         (["--channel", "2"], 2, ["--channel", "a.png"]),
@@ -192,6 +192,15 @@ def test_options_without_effect_are_reported(lights, run, arguments):
     assert ran.code == 0
     assert arguments[0] in ran.out.splitlines()[0]
     assert "--jpeg-quality" not in run("fuse", "white", "-o", "f.jpg", "--jpeg-quality", 50, "--dry-run").out
+
+
+def test_folder_of_stacks_points_to_batch(lights, fails, message):
+    ran = fails("fuse", ".", "-o", "fused.png", code=2, names=["panfocus batch"])
+    message("cli: folder of stacks", ran.err)
+
+
+def test_missing_input_points_to_help(folder, fails, message):
+    message("cli: no input", fails("fuse", code=2, names=["panfocus fuse --help"]).err)
 
 
 def test_unexpected_error_is_one_line_and_a_traceback_only_with_debug(

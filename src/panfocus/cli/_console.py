@@ -90,8 +90,7 @@ class Console:
         for line in done.summary:
             self.say(line)
         if done.files:
-            names = done.job.request.outputs.names(len(done.job.spans))
-            self.say(f"Wrote {names} in {time.monotonic() - cli.STARTED:.1f} s")
+            self.say(f"Wrote {done.job.request.outputs.names(len(done.job.spans))} {elapsed()}")
 
     def finish(self) -> None:
         """Ignore Ctrl-C from here on, while files are put in place: they are written all or none."""
@@ -206,6 +205,11 @@ def _print(text: str, stream: TextIO | None) -> None:
     if stream is not None:  # None: closed when the program started
         stream.write(f"{printable(text)}\n")
         stream.flush()
+
+
+def elapsed() -> str:
+    """Return the time since the command started, such as "in 6.2 s"."""
+    return f"in {time.monotonic() - cli.STARTED:.1f} s"
 
 
 def count(number: int, thing: str) -> str:

@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from panfocus.cli._console import console
+from panfocus.cli._console import console, count
 from panfocus.cli._options import (
     INPUT_HELP,
     Align,
@@ -239,6 +240,8 @@ def _with_output(request: Request) -> Request:
 
     if not request.inputs:
         raise InputError("INPUT is missing.", hint="name_inputs", setting="inputs")
+    for folder in map(Path, request.inputs):
+        _check_single_stack(folder)
     if request.outputs.image:
         return request
     named = Path(request.inputs[0])
@@ -256,6 +259,26 @@ def _with_output(request: Request) -> Request:
     names = (f"{name}-fused{number}{suffix}" for number in ("", *(f"-{n}" for n in range(2, 10_000))))
     image = next(path for path in map(Path, names) if not path.exists())
     return dataclasses.replace(request, outputs=dataclasses.replace(request.outputs, image=image))
+
+
+def _check_single_stack(folder: Path) -> None:
+    """Raise if a folder holds no images but folders of images, which are stacks for `panfocus batch`."""
+    from panfocus.io.input_files import INPUT_SUFFIXES
+
+    def count_images(folder: Path) -> int:
+        return sum(path.suffix.lower() in INPUT_SUFFIXES and path.is_file() for path in folder.iterdir())
+
+    with suppress(OSError):  # reported when the folder is read
+        if not folder.is_dir() or folder.suffix == ".zarr" or count_images(folder):
+            return
+        n_stacks = sum(path.is_dir() and count_images(path) > 1 for path in folder.iterdir())
+        if n_stacks:
+            raise InputError(
+                f"{folder}: this folder holds {count(n_stacks, 'stack')} in subfolders. "
+                f"Fuse one of them, or all with: panfocus batch {folder} -o RESULTS",
+                file=str(folder),
+                stacks=n_stacks,
+            )
 
 
 def demo(
