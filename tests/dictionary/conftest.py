@@ -5,7 +5,7 @@ import pytest
 
 
 def made_of_atoms(rng, n_levels=2, m=16, n_atoms=24, n_samples=1500, k=2):
-    """Mean-free samples (n_levels lists of (m, n)) whose codes are shared by all levels, and the atoms."""
+    """Return mean-free samples (m, n) per level with shared codes, and the true atoms."""
     atoms = rng.standard_normal((n_levels, m, n_atoms))
     atoms -= atoms.mean(axis=1, keepdims=True)
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
@@ -27,7 +27,7 @@ def known_three():
 
 @pytest.fixture(scope="session")
 def noisy(known):
-    """The same samples with noise, so that learning has something left to do in every round."""
+    """Return the samples with noise, so that every round of learning improves the dictionary."""
     rng = np.random.default_rng(13)
     levels = [X + 0.2 * rng.standard_normal(X.shape) for X in known[0]]
     return [X - X.mean(axis=0) for X in levels]
@@ -35,7 +35,7 @@ def noisy(known):
 
 @pytest.fixture(scope="session")
 def share_recovered():
-    """Share of the true atoms (n_levels, m, n) that one learned atom matches on all levels at once."""
+    """Return the share of true atoms (n_levels, m, n) that one learned atom matches on all levels."""
 
     def share(learned, true, threshold=0.95):
         overlaps = np.einsum("lmi,lmj->lij", true, learned)

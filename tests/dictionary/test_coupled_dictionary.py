@@ -1,12 +1,10 @@
-import re
-
 import numpy as np
 import pytest
 from PIL import Image
 
 from panfocus import CoupledDictionary
 from panfocus.dictionary import Learning, learn_ksvd
-from panfocus.dictionary.training import sample_patches
+from panfocus.dictionary.training import data_range, sample_patches
 from panfocus.errors import FileError, InputError
 from panfocus.simulate import defocused
 
@@ -25,7 +23,7 @@ def learned(images):
     return CoupledDictionary.learn(*images[:2], **QUICK, rng=5, origin="a test")
 
 
-def test_what_is_learned_has_the_sizes_asked_for(learned):
+def test_learned_dictionary_has_the_requested_sizes(learned):
     assert learned.levels.shape == (2, 16, 12)
     assert (learned.n_levels, learned.n_atoms, learned.patch_size) == (2, 12, 4)
     assert learned.levels.dtype == np.float32
@@ -33,14 +31,14 @@ def test_what_is_learned_has_the_sizes_asked_for(learned):
     np.testing.assert_allclose(np.linalg.norm(learned.levels, axis=1), 1, atol=1e-6)
 
 
-def test_the_matrix_is_all_levels_side_by_side(learned):
+def test_matrix_has_all_levels_side_by_side(learned):
     assert learned.matrix.shape == (16, 24)
     np.testing.assert_array_equal(learned.matrix[:, :12], learned.levels[0])
     np.testing.assert_array_equal(learned.focused, learned.levels[0])
     np.testing.assert_array_equal(learned.matrix[:, 12:], learned.levels[1])
 
 
-def test_pair_correlations_are_cosines_of_atoms_that_share_an_index(images):
+def test_pair_correlations_are_cosines_of_corresponding_atoms(images):
     three = CoupledDictionary.learn(*images, **QUICK)
     correlations = three.pair_correlations()
     assert correlations.shape == (2, 12)
@@ -50,7 +48,7 @@ def test_pair_correlations_are_cosines_of_atoms_that_share_an_index(images):
             assert np.isclose(correlations[level, i], cosine, atol=1e-6)
 
 
-def test_how_it_was_learned_is_kept(learned):
+def test_settings_of_learning_are_recorded(learned):
     assert learned.settings == {
         "n_atoms": 12, "max_atoms": 2, "rounds": 2, "update_cycles": 1, "start": "samples",
         "focused_weight": None, "separate": False, "n_samples": 300,
@@ -60,7 +58,7 @@ def test_how_it_was_learned_is_kept(learned):
     assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
 
 
-def test_an_unusual_least_contrast_and_focus_maps_are_kept_too(images, tmp_path):
+def test_minimum_contrast_and_focus_maps_are_recorded(images, tmp_path):
     learned = CoupledDictionary.learn(images[0], **QUICK, min_contrast=0.01, of_focus_maps=True)
     learned.save(tmp_path / "maps.npz")
     loaded = CoupledDictionary.load(tmp_path / "maps.npz")
@@ -76,14 +74,14 @@ def test_saving_and_loading_changes_nothing(learned, tmp_path):
     assert loaded.history == ()
 
 
-def test_an_existing_file_is_replaced_only_with_force(learned, tmp_path):
+def test_existing_file_is_overwritten_only_with_force(learned, tmp_path):
     learned.save(tmp_path / "d.npz")
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError):
         learned.save(tmp_path / "d.npz")
     learned.save(tmp_path / "d.npz", force=True)
 
 
-def test_sharp_images_alone_give_one_level_learned_by_k_svd(images):
+def test_sharp_images_alone_give_one_level_by_ksvd(images):
     alone = CoupledDictionary.learn(images[0], **QUICK, rng=5)
     assert alone.levels.shape == (1, 16, 12)
     assert alone.pair_correlations().shape == (0, 12)
@@ -102,25 +100,24 @@ def test_one_level_is_saved_and_loaded_like_several(images, tmp_path):
     np.testing.assert_array_equal(CoupledDictionary.load(tmp_path / "d.npz").levels, alone.levels)
 
 
-def test_one_level_has_no_share_to_weigh(images):
-    with pytest.raises(InputError, match="focused_weight needs blurred images beside the focused ones"):
+def test_focused_weight_needs_blurred_images(images):
+    with pytest.raises(InputError):
         CoupledDictionary.learn(images[0], **QUICK, focused_weight=0.5)
 
 
-def test_a_dictionary_is_found_by_its_name_or_its_file(learned, tmp_path):
+def test_dictionary_is_found_by_name_or_file(learned, tmp_path, message):
     assert CoupledDictionary.find("levels3") is CoupledDictionary.default("levels3")
     learned.save(tmp_path / "ksvd.npz")
     for path in (tmp_path / "ksvd.npz", str(tmp_path / "ksvd.npz")):
         np.testing.assert_array_equal(CoupledDictionary.find(path).levels, learned.levels)
-    with pytest.raises(
-        InputError, match=r"no dictionary 'level2': needed is one of levels2, .* or a file .npz"
-    ):
+    with pytest.raises(InputError) as caught:
         CoupledDictionary.find("level2")
-    with pytest.raises(FileError, match=r"none.npz: no such file"):
+    message("dictionary-unknown", str(caught.value))
+    with pytest.raises(FileError):
         CoupledDictionary.find("none.npz")
 
 
-def test_the_digest_tells_atoms_apart_and_nothing_else(learned):
+def test_digest_depends_only_on_the_atoms(learned):
     renamed = CoupledDictionary(learned.levels.copy(), origin="elsewhere", seed=9)
     assert renamed.digest == learned.digest
     turned = CoupledDictionary(-learned.levels, learned.origin, learned.settings, learned.seed)
@@ -133,7 +130,7 @@ def test_the_digest_tells_atoms_apart_and_nothing_else(learned):
 @pytest.mark.parametrize(
     ("name", "n_levels"), [("levels2", 2), ("levels3", 3), ("ksvd", 1), ("focus-maps", 1)]
 )
-def test_the_shipped_dictionaries_say_how_they_were_made(name, n_levels):
+def test_shipped_dictionaries_record_their_learning(name, n_levels):
     shipped = CoupledDictionary.default(name)
     assert shipped.levels.shape == (n_levels, 64, 256)
     np.testing.assert_allclose(np.linalg.norm(shipped.levels, axis=1), 1, atol=1e-5)
@@ -155,16 +152,14 @@ def test_shipped_atoms_lose_detail_from_level_to_level():
         assert (np.diff(rough) < 0).all()
 
 
-def test_an_unknown_default_is_refused():
-    words = "no dictionary 'levels9' comes with panfocus; there are levels2, levels3, ksvd, focus-maps"
-    with pytest.raises(InputError, match=words):
+def test_unknown_default_is_rejected():
+    with pytest.raises(InputError, check=lambda error: "levels2" in error.facts["known"]):
         CoupledDictionary.default("levels9")
 
 
 @pytest.mark.parametrize("shape", [(16, 12), (0, 16, 12), (2, 15, 12)])
-def test_arrays_that_are_no_dictionary_are_refused(shape):
-    words = f"levels have shape {shape}; needed: (1 or more, patch_size**2, n_atoms)"
-    with pytest.raises(InputError, match=re.escape(words)):
+def test_arrays_of_wrong_shape_are_rejected(shape):
+    with pytest.raises(InputError):
         CoupledDictionary(np.zeros(shape, np.float32))
 
 
@@ -174,13 +169,13 @@ def test_the_same_seed_gives_the_same_bits(images, learned):
     assert not np.array_equal(other.levels, learned.levels)
 
 
-def test_a_generator_learns_like_its_seed_and_leaves_none(images, learned):
+def test_generator_learns_like_its_seed_and_is_not_recorded(images, learned):
     by_generator = CoupledDictionary.learn(*images[:2], **QUICK, rng=np.random.default_rng(5))
     np.testing.assert_array_equal(by_generator.levels, learned.levels)
     assert by_generator.seed is None
 
 
-def test_a_single_image_is_a_list_of_one(images):
+def test_single_image_is_accepted(images):
     alone, listed = (
         CoupledDictionary.learn(*pair, **QUICK)
         for pair in ((images[0][0], images[1][0]), (images[0][:1], images[1][:1]))
@@ -188,7 +183,7 @@ def test_a_single_image_is_a_list_of_one(images):
     np.testing.assert_array_equal(alone.levels, listed.levels)
 
 
-def test_an_array_of_images_is_a_list_of_them(images):
+def test_array_of_images_is_accepted(images):
     stacks = [np.stack([image[:19, :19] for image in level]) for level in images[:2]]
     stacked, listed = (
         CoupledDictionary.learn(*levels, **QUICK) for levels in (stacks, [list(s) for s in stacks])
@@ -196,21 +191,21 @@ def test_an_array_of_images_is_a_list_of_them(images):
     np.testing.assert_array_equal(stacked.levels, listed.levels)
 
 
-def test_equal_shares_are_the_default(images, learned):
+def test_equal_weights_are_the_default(images, learned):
     half, most = (CoupledDictionary.learn(*images[:2], **QUICK, rng=5, focused_weight=w) for w in (0.5, 0.9))
     np.testing.assert_array_equal(half.levels, learned.levels)
     assert not np.array_equal(most.levels, learned.levels)
     assert most.settings["focused_weight"] == 0.9
 
 
-def test_separate_learning_is_recorded_and_has_no_pairs(images):
+def test_separate_learning_is_recorded(images):
     separate = CoupledDictionary.learn(*images[:2], **QUICK, separate=True)
     assert separate.levels.shape == (2, 16, 12)
     assert separate.settings["separate"] is True
     assert len(separate.history) == 2 * QUICK["rounds"]
 
 
-def test_coupled_atoms_of_real_pairs_correlate_far_more_than_separate_ones(data_dir):
+def test_coupled_atoms_correlate_more_than_separate_ones(data_dir):
     sharp, soft = [], []
     for i in range(1, 6):
         for images, kind in ((sharp, "f"), (soft, "b")):
@@ -228,54 +223,80 @@ def test_coupled_atoms_of_real_pairs_correlate_far_more_than_separate_ones(data_
 
 
 @pytest.mark.parametrize("weight", [0, 1, -0.5, 2, np.nan])
-def test_a_weight_outside_its_range_is_refused(images, weight):
-    with pytest.raises(InputError, match="focused_weight must lie between 0 and 1, got"):
+def test_weight_out_of_range_is_rejected(images, weight):
+    with pytest.raises(InputError):
         CoupledDictionary.learn(*images[:2], **QUICK, focused_weight=weight)
 
 
-def test_levels_of_unequal_numbers_of_images_are_refused(images):
-    with pytest.raises(InputError, match=re.escape("levels need equally many images, got [2, 1]")):
+def test_levels_with_different_numbers_of_images_are_rejected(images):
+    with pytest.raises(InputError):
         CoupledDictionary.learn(images[0], images[1][:1], **QUICK)
 
 
-def test_too_few_patches_are_refused(images):
-    with pytest.raises(InputError, match="300 training samples are too few to learn 301 atoms"):
+def test_too_few_patches_are_rejected(images):
+    with pytest.raises(InputError) as caught:
         CoupledDictionary.learn(*images[:2], **QUICK | {"n_atoms": 301})
+    assert caught.value.facts == {"setting": "n_atoms", "got": 300, "needed": 301}
 
 
-def test_a_misspelt_setting_is_refused(images):
-    with pytest.raises(TypeError, match="n_atom"):
+def test_unknown_setting_is_rejected(images):
+    with pytest.raises(TypeError):
         CoupledDictionary.learn(*images[:2], n_atom=12)
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, 2.0])
-def test_atoms_that_could_not_be_loaded_again_are_refused(value):
+def test_atoms_of_wrong_norm_are_rejected(value):
     levels = np.zeros((2, 4, 3))
     levels[:, 0] = 1
     levels[1, 0, 2] = value
-    with pytest.raises(InputError, match="every atom needs norm 1"):
+    with pytest.raises(InputError):
         CoupledDictionary(levels)
 
 
 def test_8_bit_training_images_are_scaled_to_unit_range(rng):
     images = rng.integers(0, 256, (2, 40, 50)).astype(np.uint8)
     learned, scaled = (
-        CoupledDictionary.learn(
-            *(level for level in given), n_atoms=16, patch_size=4, rounds=2, n_samples=500
-        )
-        for given in (images, images / np.float32(255))
+        CoupledDictionary.learn(*(level for level in data), n_atoms=16, patch_size=4, rounds=2, n_samples=500)
+        for data in (images, images / np.float32(255))
     )
     np.testing.assert_array_equal(learned.levels, scaled.levels)
 
 
-def test_settings_of_numpy_types_are_kept_as_plain_numbers(rng, tmp_path):
+def test_settings_of_numpy_types_are_saved_as_plain_numbers(rng, tmp_path):
     images = rng.random((2, 30, 40))
     learned = CoupledDictionary.learn(*images, n_atoms=np.int64(16), rounds=1, rng=np.int64(3))
     learned.save(tmp_path / "d.npz")
     assert CoupledDictionary.load(tmp_path / "d.npz").seed == 3
 
 
-def test_a_focused_weight_out_of_range_is_refused_also_for_separate_learning(rng):
+def test_focused_weight_out_of_range_is_rejected_for_separate_learning(rng):
     images = rng.random((2, 30, 40))
-    with pytest.raises(InputError, match="focused_weight"):
+    with pytest.raises(InputError):
         CoupledDictionary.learn(*images, focused_weight=7, separate=True)
+
+
+@pytest.mark.parametrize("bits", [10, 12])
+def test_contrast_threshold_follows_the_bit_depth_of_the_data(rng, bits):
+    data = rng.integers(0, 2**bits, (40, 50)).astype(np.uint16)
+    data[:, :25] = 2**bits // 2 + rng.integers(0, 2, (40, 25))  # less contrast than 1/255 of the range
+    options = {"patch_size": 4, "n_atoms": 16, "rounds": 1, "n_samples": 1000}
+    narrow, wide = (CoupledDictionary.learn(image[None], **options) for image in (data, data << 16 - bits))
+    assert narrow.settings["n_samples"] == wide.settings["n_samples"] == 925  # those over the right half
+    assert narrow.settings["min_contrast"] == pytest.approx(2.0 ** (bits - 16) / 255)
+    assert "min_contrast" not in wide.settings
+    np.testing.assert_allclose(narrow.levels, wide.levels, atol=1e-4)
+
+
+def test_data_in_the_upper_half_of_the_range_has_the_full_threshold():
+    image = np.zeros((4, 4))
+    for brightest, expected in [(1.0, 1.0), (0.51, 1.0), (0.5, 0.5), (4095 / 65535, 1 / 16), (0.0, 1.0)]:
+        image[0, 0] = brightest
+        assert data_range([[image], [image / 2]]) == expected
+
+
+def test_few_training_patches_are_reported(images, message, caplog):
+    learned = CoupledDictionary.learn(*images[:2], **QUICK | {"n_samples": 30_000})
+    (notice,) = learned.notices
+    message("learn-few-patches", str(notice))
+    assert str(notice) in caplog.text
+    assert not CoupledDictionary.learn(*images[:2], **QUICK).notices

@@ -8,7 +8,7 @@ SIZES = [(2, 3), (3, 8), (3, 23), (5, 24), (5, 100), (8, 63), (8, 256), (8, 300)
 
 
 @pytest.mark.parametrize(("patch_size", "n_atoms"), SIZES)
-def test_atoms_are_as_many_as_asked_of_unit_norm_and_without_mean(patch_size, n_atoms):
+def test_atoms_have_unit_norm_and_zero_mean(patch_size, n_atoms):
     atoms = overcomplete_dct(patch_size, n_atoms)
     assert atoms.shape == (patch_size**2, n_atoms)
     np.testing.assert_allclose(np.linalg.norm(atoms, axis=0), 1, rtol=1e-12)
@@ -16,7 +16,7 @@ def test_atoms_are_as_many_as_asked_of_unit_norm_and_without_mean(patch_size, n_
 
 
 @pytest.mark.parametrize(("patch_size", "n_atoms"), SIZES)
-def test_no_two_atoms_are_the_same_but_for_their_sign(patch_size, n_atoms):
+def test_atoms_are_different_up_to_sign(patch_size, n_atoms):
     atoms = overcomplete_dct(patch_size, n_atoms)
     overlaps = np.abs(atoms.T @ atoms) - np.eye(n_atoms)
     assert overlaps.max() < 1 - 1e-6
@@ -24,7 +24,7 @@ def test_no_two_atoms_are_the_same_but_for_their_sign(patch_size, n_atoms):
 
 @pytest.mark.parametrize("patch_size", [2, 3, 8])
 def test_atoms_are_products_of_sampled_cosines(patch_size):
-    """All frequencies of a patch: the separable cosines cos(pi k i / n), each less its mean."""
+    # All frequencies of a patch: the separable cosines cos(pi k i / n), minus their means.
     n = patch_size
     atoms = overcomplete_dct(n, n * n - 1).reshape(n, n, -1)
     waves = np.cos(np.pi * np.outer(np.arange(n), np.arange(n)) / n)
@@ -42,8 +42,8 @@ def test_low_frequencies_come_first():
     assert max(turns[:2]) < max(turns[2:])
 
 
-def test_sizes_out_of_range_are_refused():
-    with pytest.raises(InputError, match="patch_size must be at least 2, got 1"):
+def test_sizes_out_of_range_are_rejected():
+    with pytest.raises(InputError):
         overcomplete_dct(1, 5)
-    with pytest.raises(InputError, match="n_atoms must be at least 1, got 0"):
+    with pytest.raises(InputError):
         overcomplete_dct(8, 0)

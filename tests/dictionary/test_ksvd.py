@@ -3,7 +3,7 @@ import numpy as np
 from panfocus.dictionary import Learning, learn_ksvd
 
 
-def test_a_known_dictionary_is_found(known, share_recovered):
+def test_known_dictionary_is_recovered(known, share_recovered):
     levels, true = known
     settings = Learning(n_atoms=24, max_atoms=2, rounds=30)
     atoms, history = learn_ksvd(levels[0], settings, rng=np.random.default_rng(0))
@@ -21,8 +21,8 @@ def test_errors_fall_in_every_cycle(noisy):
         assert (np.diff(course) <= 1e-12 * course[:-1]).all()
 
 
-def test_many_cycles_reach_the_singular_vector_of_each_residual(rng):
-    """One atom, all samples: the exact K-SVD step is the first left singular vector."""
+def test_many_cycles_converge_to_the_singular_vector(rng):
+    # With one atom, the exact K-SVD step is the first left singular vector.
     samples = rng.standard_normal((9, 1)) @ rng.standard_normal((1, 80)) + 0.3 * rng.standard_normal((9, 80))
     settings = Learning(n_atoms=1, max_atoms=1, rounds=1, update_cycles=60)
     atoms, _ = learn_ksvd(samples, settings, rng=np.random.default_rng(0))

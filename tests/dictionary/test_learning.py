@@ -16,7 +16,7 @@ def learn(levels, settings=SMALL, seed=0, **more):
 
 
 def stacked(parts, weights, dtype=np.float64):
-    """Signals or atoms of all levels as rows, scaled by the roots of the weights."""
+    """Return signals or atoms of all levels as rows, scaled by the roots of the weights."""
     scaled = [np.sqrt(w) * np.asarray(part).T for w, part in zip(weights, parts, strict=True)]
     return np.ascontiguousarray(np.hstack(scaled), dtype)
 
@@ -29,7 +29,7 @@ def objectives_fall(history):
 
 @pytest.mark.parametrize("start", ["samples", "dct"])
 @pytest.mark.parametrize("update_cycles", [1, 5])
-def test_the_objective_never_rises_in_an_update_cycle(noisy, start, update_cycles):
+def test_objective_never_rises_in_an_update_cycle(noisy, start, update_cycles):
     settings = Learning(n_atoms=30, max_atoms=3, rounds=6, update_cycles=update_cycles, start=start)
     history = learn(noisy, settings)[1]
     assert len(history) == 6
@@ -38,13 +38,13 @@ def test_the_objective_never_rises_in_an_update_cycle(noisy, start, update_cycle
     assert history[0].objective < history[0].objective_coded
 
 
-def test_learning_gets_better(noisy):
+def test_objective_falls_over_rounds(noisy):
     history = learn(noisy, Learning(n_atoms=30, max_atoms=3, rounds=8))[1]
     assert history[-1].objective < 0.9 * history[0].objective_coded
 
 
-def test_the_last_objective_is_the_error_of_the_levels(known):
-    """Objectives are sum_l mu_l ||X_l - D_l A||^2 per sample, here measured from outside."""
+def test_objective_is_the_weighted_error_of_the_levels(known):
+    # sum_l mu_l ||X_l - D_l A||^2 per sample, computed independently.
     levels, _ = known
     weights = [0.7, 0.3]
     atoms, _ = learn(levels, SMALL, level_shares=weights)
@@ -56,7 +56,7 @@ def test_the_last_objective_is_the_error_of_the_levels(known):
 
 
 def naive_update_cycle(levels, dictionaries, A, weights):
-    """Section "update step" of the method, atom by atom, with residuals formed in full."""
+    """Update atom by atom, with full residuals."""
     D, A = [level.copy() for level in dictionaries], A.copy()
     for i in range(A.shape[0]):
         mine = np.flatnonzero(A[i])
@@ -74,7 +74,7 @@ def naive_update_cycle(levels, dictionaries, A, weights):
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.8, 0.2), (0.5, 0.3, 0.2)])
-def test_one_update_cycle_is_the_naive_one(rng, weights):
+def test_update_cycle_agrees_with_a_naive_one(rng, weights):
     m, n_atoms, n = 9, 23, 200
     levels = [rng.standard_normal((m, n)).astype(np.float32) for _ in weights]
     atoms = rng.standard_normal((len(weights), m, n_atoms))
@@ -106,7 +106,7 @@ def test_users_are_the_samples_that_use_an_atom(rng):
     assert by_atom == [[3], [0, 1, 3], [], [0, 3], []]
 
 
-def test_an_atom_nobody_uses_is_replaced_by_the_worst_sample(known):
+def test_unused_atom_is_replaced_by_the_worst_sample(known):
     levels, true = known
     m, n_atoms = true.shape[1:]
     outlier = np.random.default_rng(5).standard_normal((2, m))
@@ -120,7 +120,7 @@ def test_an_atom_nobody_uses_is_replaced_by_the_worst_sample(known):
     np.testing.assert_allclose(halves, outlier / np.linalg.norm(outlier, axis=1, keepdims=True), atol=1e-6)
 
 
-def test_replacements_are_unlike_each_other_and_counted(known):
+def test_replacements_differ_and_are_counted(known):
     levels, _ = known
     few = [X[:, :60] for X in levels]
     atoms, history = learn(few, Learning(n_atoms=50, max_atoms=1, rounds=3, start="dct"))
@@ -137,7 +137,7 @@ def test_atoms_are_unit_columns_at_every_level(noisy, start):
     np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), 1, atol=1e-6)
 
 
-def test_the_same_seed_gives_the_same_bits_whatever_the_threads(noisy, monkeypatch):
+def test_threads_change_no_bit(noisy, monkeypatch):
     monkeypatch.setattr(omp, "BLOCK", 100)
     learned = []
     for threads in (1, 1, 2, 3):
@@ -151,25 +151,25 @@ def test_another_seed_gives_another_dictionary(noisy):
     assert not np.array_equal(learn(noisy, seed=0)[0], learn(noisy, seed=1)[0])
 
 
-def test_cosines_need_no_seed(noisy):
+def test_start_from_cosines_ignores_the_seed(noisy):
     settings = Learning(n_atoms=30, max_atoms=3, rounds=2, start="dct")
     np.testing.assert_array_equal(learn(noisy, settings, seed=0)[0], learn(noisy, settings, seed=1)[0])
 
 
-def test_samples_are_left_as_they_were(noisy):
+def test_samples_are_not_modified(noisy):
     before = [X.copy() for X in noisy]
     learn(noisy)
     np.testing.assert_array_equal(noisy, before)
 
 
-def test_a_known_coupled_dictionary_is_found(known, share_recovered):
+def test_known_coupled_dictionary_is_recovered(known, share_recovered):
     levels, true = known
     atoms, history = learn(levels, Learning(n_atoms=24, max_atoms=2, rounds=30))
     assert share_recovered(atoms, true) >= 0.8
     assert history[-1].objective < 0.2 * history[0].objective_coded
 
 
-def test_a_known_dictionary_of_three_levels_is_found(known_three, share_recovered):
+def test_known_dictionary_of_three_levels_is_recovered(known_three, share_recovered):
     levels, true = known_three
     atoms, history = learn(levels, Learning(n_atoms=24, max_atoms=2, rounds=30))
     assert atoms.shape == (3, 16, 24)
@@ -177,7 +177,7 @@ def test_a_known_dictionary_of_three_levels_is_found(known_three, share_recovere
     objectives_fall(history)
 
 
-def test_more_weight_on_a_level_represents_it_better(noisy):
+def test_larger_weight_improves_a_level(noisy):
     def error_of_first(weight):
         atoms, _ = learn(noisy, level_shares=[weight, 1 - weight])
         weights = [weight, 1 - weight]
@@ -187,7 +187,7 @@ def test_more_weight_on_a_level_represents_it_better(noisy):
     assert error_of_first(0.9) < error_of_first(0.5) < error_of_first(0.1)
 
 
-def test_every_round_is_shown_with_its_atoms(noisy):
+def test_every_round_is_reported_with_its_atoms(noisy):
     seen = []
     atoms, history = learn(noisy, watch=lambda done, atoms: seen.append((done, atoms)))
     assert [done for done, _ in seen] == list(history)
@@ -208,22 +208,22 @@ def test_times_of_both_steps_are_recorded(noisy):
 
 
 @pytest.mark.parametrize("weights", [[0.5], [0.5, 0.6], [1.0, 0.0], [1.5, -0.5], [0.2, 0.3, 0.5]])
-def test_weights_that_are_no_shares_are_refused(noisy, weights):
-    with pytest.raises(InputError, match="level_shares must be 2 positive shares that add up to 1, got"):
+def test_invalid_level_shares_are_rejected(noisy, weights):
+    with pytest.raises(InputError):
         learn(noisy, level_shares=weights)
 
 
-def test_too_few_samples_are_refused(noisy):
-    with pytest.raises(InputError, match="29 training samples are too few to learn 30 atoms"):
+def test_too_few_samples_are_rejected(noisy):
+    with pytest.raises(InputError, check=lambda error: error.facts["got"] == 29):
         learn([X[:, :29] for X in noisy])
 
 
 @pytest.mark.parametrize("name", ["n_atoms", "max_atoms", "rounds", "update_cycles"])
-def test_counts_below_one_are_refused(name):
-    with pytest.raises(InputError, match=f"{name} must be at least 1, got 0"):
+def test_counts_below_one_are_rejected(name):
+    with pytest.raises(InputError):
         Learning(**{name: 0})
 
 
-def test_an_unknown_start_is_refused():
-    with pytest.raises(InputError, match="start must be one of samples, dct, got 'noise'"):
+def test_unknown_start_is_rejected():
+    with pytest.raises(InputError):
         Learning(start="noise")

@@ -14,13 +14,13 @@ def dictionary(request, rng):
 
 
 def places_of(picture, tile):
-    """Where a tile stands in the picture, as pixels of its upper left corner."""
+    """Return the position of a tile in the picture, by its upper left corner."""
     windows = np.lib.stride_tricks.sliding_window_view(picture, tile.shape)
     return np.argwhere((windows == tile).all(axis=(2, 3)))
 
 
 def tiles_of(dictionary):
-    """Each atom (level, index) stretched to its own contrast, and enlarged."""
+    """Return each atom (level, index), stretched to full contrast and enlarged."""
     d = dictionary.patch_size
     for level, atoms in enumerate(dictionary.levels):
         for i, atom in enumerate(atoms.T.reshape(-1, d, d)):
@@ -28,14 +28,14 @@ def tiles_of(dictionary):
             yield level, i, np.kron(grey, np.ones((ZOOM, ZOOM), np.uint8))
 
 
-def test_every_atom_stands_there_twice(dictionary):
+def test_every_atom_is_shown_twice(dictionary):
     picture = atoms_picture(dictionary)
     assert picture.dtype == np.uint8
     for _, _, tile in tiles_of(dictionary):
         assert len(places_of(picture, tile)) == 2
 
 
-def test_levels_of_an_atom_stand_side_by_side_below(dictionary):
+def test_lower_part_shows_levels_of_an_atom_side_by_side(dictionary):
     picture = atoms_picture(dictionary)
     places = {(level, i): places_of(picture, tile) for level, i, tile in tiles_of(dictionary)}
     side = ZOOM * dictionary.patch_size
@@ -47,7 +47,7 @@ def test_levels_of_an_atom_stand_side_by_side_below(dictionary):
         np.testing.assert_array_equal(np.diff(below, axis=0), [[0, side]] * (dictionary.n_levels - 1))
 
 
-def test_one_level_has_no_pairs_and_stands_there_once(rng):
+def test_single_level_is_shown_once(rng):
     levels = rng.standard_normal((1, 9, 7))
     dictionary = CoupledDictionary(levels / np.linalg.norm(levels, axis=1, keepdims=True))
     picture = atoms_picture(dictionary)
@@ -55,7 +55,7 @@ def test_one_level_has_no_pairs_and_stands_there_once(rng):
         assert len(places_of(picture, tile)) == 1
 
 
-def test_the_rest_is_paper_white(dictionary):
+def test_background_is_white(dictionary):
     picture = atoms_picture(dictionary)
     painted = np.zeros(picture.shape, bool)
     for _, _, tile in tiles_of(dictionary):
@@ -67,6 +67,6 @@ def test_the_rest_is_paper_white(dictionary):
     assert (rim == 255).all()
 
 
-def test_a_flat_atom_does_not_divide_by_zero():
+def test_flat_atom_is_drawn():
     levels = np.full((2, 9, 1), 1 / 3, np.float32)
     assert np.isfinite(atoms_picture(CoupledDictionary(levels))).all()

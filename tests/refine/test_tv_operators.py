@@ -56,10 +56,10 @@ def test_shrinkage_is_the_proximal_map_of_the_group_norm(rng, channels, threshol
     np.testing.assert_allclose(shrunk.ravel(), found.x, atol=1e-5)
 
 
-def test_shrinkage_of_nothing_is_nothing():
+def test_shrinkage_of_zero_is_zero():
     np.testing.assert_array_equal(shrink_groups(np.zeros((2, 1, 3, 3)), 0.5), 0)
 
 
-def test_what_shrinkage_takes_away_lies_in_the_ball(rng):
+def test_shrinkage_removes_the_projection_on_the_ball(rng):
     p = 3 * rng.standard_normal((2, 3, 13, 17))
     assert group_norms(p - shrink_groups(p, 0.7)).max() <= 0.7 * (1 + 1e-14)

@@ -1,6 +1,5 @@
 """The compiled kernel, the plain one and scikit-learn's agree; its bits depend on the signal alone."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -31,7 +30,7 @@ def random_dictionary(rng, m=64, n_atoms=200):
 
 
 def residual_energies(D, X, codes):
-    """||x - D a||^2 in float64, from nothing but what was returned."""
+    """Return ||x - D a||^2 in float64, computed from the codes."""
     A = codes.dense(D.shape[1]).astype(np.float64)
     return ((X.astype(np.float64) - D.astype(np.float64) @ A) ** 2).sum(axis=0)
 
@@ -41,7 +40,7 @@ def energies(X):
 
 
 def assert_agree(A, B, *, share, tolerance):
-    """Code matrices have equal supports in a share of the columns, and there values within the tolerance."""
+    """Check that codes have equal supports in a share of the columns, with similar values there."""
     same = ((A != 0) == (B != 0)).all(axis=0)
     assert same.mean() >= share
     assert np.abs(A.astype(np.float64) - B)[:, same].max() <= tolerance
@@ -53,13 +52,13 @@ def assert_same_bits(a, b):
 
 
 def agreement(X):
-    """Share of supports that must agree: the drawing's noise takes 40 atoms, many of them near ties."""
+    """Return the share of supports that must agree: noise in the drawing takes 40 atoms, many nearly tied."""
     return 0.999 if X.shape[1] == 10_000 else 0.99
 
 
 @pytest.fixture(scope="module", params=["lytro", "synthetic"])
 def real_case(request):
-    """The shipped dictionary, unit patches and both kernels' codes: ten Lytro frames, or a drawing."""
+    """Return the shipped dictionary, patches of Lytro frames or a drawing, and both kernels' codes."""
     if request.param == "lytro":
         folder = request.getfixturevalue("data_dir") / "lytro"
         images = []
@@ -89,7 +88,7 @@ def real_case(request):
     return D, X, codes, plain
 
 
-def test_supports_and_coefficients_are_those_of_scikit_learn(real_case):
+def test_codes_agree_with_scikit_learn(real_case):
     D, X, codes, _ = real_case
     D64, X64 = D.astype(np.float64), X.astype(np.float64)
     oracle = orthogonal_mp_gram(D64.T @ D64, D64.T @ X64, tol=EPS, norms_squared=energies(X))
@@ -109,14 +108,14 @@ def test_every_residual_is_within_the_bound(real_case):
         assert (found.stops == Stop.AT_BOUND).all()
 
 
-def test_errors_reported_are_errors_measured(real_case):
+def test_reported_errors_are_correct(real_case):
     D, X, codes, plain = real_case
     for found in (codes, plain):
         np.testing.assert_allclose(found.sq_errors, residual_energies(D, X, found), rtol=1e-6)
 
 
-def test_no_atom_is_one_too_many(real_case):
-    """Without its last atom each code, coefficients fitted anew, misses the bound."""
+def test_last_atom_is_needed(real_case):
+    # Without its last atom, and with refitted coefficients, each code misses the bound.
     D, X, codes, _ = real_case
     for i in range(0, X.shape[1], X.shape[1] // 50):
         before_last = D[:, codes.atoms[: codes.counts[i] - 1, i]].astype(np.float64)
@@ -125,7 +124,7 @@ def test_no_atom_is_one_too_many(real_case):
         assert ((x - fitted) ** 2).sum() > EPS * (x @ x) * (1 - 1e-5)
 
 
-def test_codes_are_laid_out_as_described(real_case):
+def test_unused_entries_of_codes_are_marked(real_case):
     D, X, codes, _ = real_case
     slots = np.arange(codes.atoms.shape[0])[:, None]
     used = slots < codes.counts
@@ -140,7 +139,7 @@ def test_codes_are_laid_out_as_described(real_case):
 
 
 def naive_omp(D, x, n_atoms):
-    """Textbook OMP: least squares from scratch in every step."""
+    """Return the atoms of textbook OMP, with least squares in every step."""
     D, x = D.astype(np.float64), x.astype(np.float64)
     chosen, residual = [], x
     for _ in range(n_atoms):
@@ -152,7 +151,7 @@ def naive_omp(D, x, n_atoms):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("m", "n_atoms"), [(9, 23), (16, 16), (25, 7), (64, 100), (128, 40)])
-def test_atoms_are_chosen_in_the_order_of_textbook_omp(rng, kernel, m, n_atoms):
+def test_order_of_atoms_agrees_with_textbook_omp(rng, kernel, m, n_atoms):
     D = random_dictionary(rng, m, n_atoms)
     X = rng.standard_normal((m, 20))
     codes = kernel(D, X, max_atoms=4)
@@ -173,7 +172,7 @@ def test_sparse_signals_are_recovered(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_atoms_themselves_are_their_own_code(kernel):
+def test_code_of_an_atom_is_the_atom(kernel):
     D = CoupledDictionary.default().matrix
     codes = kernel(D, 3 * D, max_atoms=5, max_sq_error=1e-6)
     np.testing.assert_array_equal(codes.atoms[0], np.arange(D.shape[1]))
@@ -182,7 +181,7 @@ def test_atoms_themselves_are_their_own_code(kernel):
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e6])
-def test_the_bound_is_relative_so_that_codes_scale_with_the_signal(rng, scale):
+def test_bound_is_relative_to_the_signal(rng, scale):
     D = random_dictionary(rng)
     X = rng.standard_normal((64, 50))
     one, other = (batch_omp(D, s * X, max_atoms=64, max_sq_error=EPS) for s in (1, scale))
@@ -191,13 +190,13 @@ def test_the_bound_is_relative_so_that_codes_scale_with_the_signal(rng, scale):
 
 
 def twin_dictionary(rng, perturbation):
-    """128 random atoms, and each of them again with a little of another direction in it."""
+    """Return 128 random atoms and a slightly perturbed twin of each."""
     half = random_dictionary(rng, 64, 128)
     return np.hstack([half, unit_columns(half + perturbation * random_dictionary(rng, 64, 128))])
 
 
 def twin_signals(rng, D, n=100):
-    """Random directions, and differences of twins, which only both twins together would explain cheaply."""
+    """Return random directions and differences of twins, which need both twins."""
     between = D[:, : n // 2] - D[:, 128 : 128 + n // 2]
     noise = 0.1 * np.linalg.norm(between, axis=0) * random_dictionary(rng, 64, n // 2)
     return unit_columns(np.hstack([rng.standard_normal((64, n - n // 2)), between + noise]))
@@ -226,7 +225,7 @@ def test_kernels_agree_on_nearly_parallel_atoms(rng, perturbation):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("perturbation", [1e-3, 1e-5])
-def test_of_twins_too_close_to_tell_only_one_is_in_a_code(rng, perturbation, kernel):
+def test_only_one_of_two_nearly_equal_atoms_is_used(rng, perturbation, kernel):
     D = twin_dictionary(rng, perturbation)
     codes = kernel(D, twin_signals(rng, D), max_atoms=64, max_sq_error=EPS)
     for i, count in enumerate(codes.counts):
@@ -235,14 +234,14 @@ def test_of_twins_too_close_to_tell_only_one_is_in_a_code(rng, perturbation, ker
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("angle", "count", "stop"), [(1e-2, 2, Stop.AT_BOUND), (1e-3, 1, Stop.STALLED)])
-def test_a_twin_is_used_until_its_coefficient_would_be_rounding(kernel, angle, count, stop):
+def test_twin_is_skipped_if_its_coefficient_is_rounding(kernel, angle, count, stop):
     D = unit_columns(np.array([[1, 1], [0, angle], [0, 0]]))
     codes = kernel(D, [[2.0], [1.0], [0.0]], max_atoms=2, max_sq_error=1e-6)
     assert codes.counts[0] == count
     assert codes.stops[0] == stop
 
 
-def test_of_duplicates_the_first_is_chosen(rng):
+def test_first_of_duplicates_is_chosen(rng):
     once = random_dictionary(rng, 25, 30)
     codes = batch_omp(np.hstack([once, once, -once]), rng.standard_normal((25, 40)), max_atoms=10)
     assert codes.atoms.max() < 30
@@ -259,7 +258,7 @@ def test_duplicates_change_nothing(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_dependent_atoms_are_passed_over(rng, kernel):
+def test_dependent_atoms_are_skipped(rng, kernel):
     basis = np.linalg.qr(rng.standard_normal((20, 5)))[0]
     D = unit_columns(basis @ rng.standard_normal((5, 40)))  # 40 atoms that span 5 dimensions
     X = basis @ rng.standard_normal((5, 30)) + 0.1 * rng.standard_normal((20, 30))
@@ -280,7 +279,7 @@ def test_zero_atoms_are_never_chosen(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_dictionary_of_zeros_explains_nothing(rng, kernel):
+def test_codes_over_zero_atoms_are_empty(rng, kernel):
     X = rng.standard_normal((9, 5))
     codes = kernel(np.zeros((9, 4)), X, max_atoms=4)
     assert (codes.stops == Stop.STALLED).all()
@@ -289,7 +288,7 @@ def test_a_dictionary_of_zeros_explains_nothing(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_signal_without_contrast_has_an_empty_code(rng, kernel):
+def test_code_of_a_zero_signal_is_empty(rng, kernel):
     X = rng.standard_normal((25, 7))
     X[:, [0, 4]] = 0
     codes = kernel(random_dictionary(rng, 25, 30), X, max_atoms=5, max_sq_error=EPS)
@@ -302,7 +301,7 @@ def test_a_signal_without_contrast_has_an_empty_code(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_signal_orthogonal_to_all_atoms_stalls(rng, kernel):
+def test_signal_orthogonal_to_all_atoms_stalls(rng, kernel):
     basis = np.linalg.qr(rng.standard_normal((25, 25)))[0]
     D = unit_columns(basis[:, :10] @ rng.standard_normal((10, 30)))
     codes = kernel(D, 5 * basis[:, 10:13], max_atoms=10, max_sq_error=EPS)
@@ -312,7 +311,7 @@ def test_a_signal_orthogonal_to_all_atoms_stalls(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_cap_on_atoms_is_kept_and_named(rng, kernel):
+def test_limit_on_atoms_is_respected_and_reported(rng, kernel):
     D, X = random_dictionary(rng, 25, 30), rng.standard_normal((25, 40))
     codes = kernel(D, X, max_atoms=3, max_sq_error=1e-3)
     assert (codes.counts == 3).all()
@@ -321,7 +320,7 @@ def test_the_cap_on_atoms_is_kept_and_named(rng, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_cap_beyond_the_dimension_means_the_dimension(rng, kernel):
+def test_limit_above_the_dimension_is_reduced(rng, kernel):
     D, X = random_dictionary(rng, 9, 23), rng.standard_normal((9, 40))
     codes = kernel(D, X, max_atoms=1000, max_sq_error=1e-9)
     assert codes.atoms.shape == (9, 40)
@@ -330,14 +329,14 @@ def test_a_cap_beyond_the_dimension_means_the_dimension(rng, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n", [0, 1])
-def test_no_signal_and_one_signal_keep_their_shapes(rng, kernel, n):
+def test_shapes_for_no_signal_and_one_signal(rng, kernel, n):
     codes = kernel(random_dictionary(rng, 9, 23), rng.standard_normal((9, n)), max_atoms=4)
     assert codes.atoms.shape == codes.coefficients.shape == (4, n)
     assert codes.counts.shape == codes.sq_errors.shape == codes.stops.shape == (n,)
     assert codes.dense(23).shape == (23, n)
 
 
-def test_read_only_strided_and_double_input_give_the_same_bits(rng):
+def test_memory_layout_of_input_changes_no_bit(rng):
     D, X = random_dictionary(rng, 25, 30), rng.standard_normal((25, 40)).astype(np.float32)
     expected = batch_omp(D, X, max_atoms=6, max_sq_error=EPS)
     strided = np.zeros((50, 80), np.float32)
@@ -358,7 +357,7 @@ def test_read_only_strided_and_double_input_give_the_same_bits(rng):
 
 @pytest.fixture(scope="module")
 def bits_case():
-    """A dictionary of awkward size, signals of several kinds, and what one thread says of them all."""
+    """Return a dictionary of unaligned size, signals of several kinds, and their codes from one thread."""
     rng = np.random.default_rng(8)
     half = random_dictionary(rng, 25, 23)
     pursuit = Pursuit(np.hstack([half, unit_columns(half + 0.1 * rng.standard_normal((25, 23)))]),
@@ -372,7 +371,7 @@ def bits_case():
 
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_the_bits_do_not_depend_on_where_a_batch_is_cut(bits_case, data):
+def test_splitting_a_batch_changes_no_bit(bits_case, data):
     pursuit, X, codes, summaries = bits_case
     n = X.shape[1]
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=8))), n]
@@ -385,7 +384,7 @@ def test_the_bits_do_not_depend_on_where_a_batch_is_cut(bits_case, data):
 
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150))
-def test_the_bits_do_not_depend_on_neighbours(bits_case, seed, n):
+def test_other_signals_change_no_bit(bits_case, seed, n):
     pursuit, X, codes, summaries = bits_case
     order = np.random.default_rng(seed).choice(X.shape[1], n)  # reordered, some left out, some twice
     shuffled = X[:, order]
@@ -399,14 +398,14 @@ def test_the_bits_do_not_depend_on_neighbours(bits_case, seed, n):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("block", [1, 7, 64, 2048])
-def test_the_bits_do_not_depend_on_threads_or_blocks(bits_case, monkeypatch, threads, block):
+def test_threads_and_blocks_change_no_bit(bits_case, monkeypatch, threads, block):
     pursuit, X, codes, _ = bits_case
     monkeypatch.setattr(omp, "BLOCK", block)
     with limit_threads(threads):
         assert_same_bits(pursuit.codes(X), codes)
 
 
-def test_thousands_of_real_patches_have_the_same_bits_with_one_two_and_three_threads(real_case):
+def test_threads_change_no_bit_for_real_patches(real_case):
     D, X, codes, _ = real_case
     pursuit = Pursuit(D, max_atoms=64, max_sq_error=EPS)
     for threads in (1, 2, 3):
@@ -415,7 +414,7 @@ def test_thousands_of_real_patches_have_the_same_bits_with_one_two_and_three_thr
 
 
 @pytest.mark.parametrize("segments", [1, 2, 23, 46])
-def test_summaries_are_those_of_the_codes(bits_case, segments):
+def test_summaries_agree_with_the_codes(bits_case, segments):
     pursuit, X, codes, _ = bits_case
     summaries = pursuit.summaries(X, segments=segments)
     A = np.abs(codes.dense(46).astype(np.float64))
@@ -425,7 +424,7 @@ def test_summaries_are_those_of_the_codes(bits_case, segments):
 
 
 @pytest.mark.parametrize(("n_cols", "reach"), [(15, 1), (10, 2), (1, 1), (150, 3), (15, 0)])
-def test_pooled_norms_count_each_atoms_largest_value_among_the_neighbours(bits_case, n_cols, reach):
+def test_pooled_norms_use_the_largest_value_of_each_atom(bits_case, n_cols, reach):
     _, _, codes, _ = bits_case
     pooled = codes.pooled_l1(n_cols=n_cols, reach=reach, n_atoms=46)
     A = np.abs(codes.dense(46).astype(np.float64)).reshape(46, -1, n_cols)
@@ -435,7 +434,7 @@ def test_pooled_norms_count_each_atoms_largest_value_among_the_neighbours(bits_c
     np.testing.assert_allclose(pooled, expected, rtol=1e-12)
 
 
-def test_approximations_are_what_the_codes_stand_for(bits_case):
+def test_approximations_agree_with_the_codes(bits_case):
     pursuit, X, codes, _ = bits_case
     D = pursuit.dictionary.astype(np.float64)
     expected = D @ codes.dense(D.shape[1]).astype(np.float64)
@@ -444,9 +443,9 @@ def test_approximations_are_what_the_codes_stand_for(bits_case):
     np.testing.assert_array_equal(approximations[:, 5:9], pursuit.approximations(X[:, 5:9]))
 
 
-def test_approximations_of_what_is_not_finite_are_refused(bits_case):
+def test_approximations_reject_signals_that_are_not_finite(bits_case):
     pursuit, X, _, _ = bits_case
-    with pytest.raises(InputError, match="signals hold NaN"):
+    with pytest.raises(InputError):
         pursuit.approximations(np.where(np.arange(X.shape[1]) == 3, np.nan, X))
 
 
@@ -454,60 +453,58 @@ def test_summaries_of_no_signals_are_empty(bits_case):
     assert bits_case[0].summaries(np.zeros((25, 0)), segments=2).l1.shape == (2, 0)
 
 
-def test_atoms_that_do_not_divide_into_segments_are_refused(bits_case):
-    for segments in (0, 3, 92):
-        with pytest.raises(InputError, match=f"46 atoms do not divide into {segments} segments"):
-            bits_case[0].summaries(bits_case[1], segments=segments)
+@pytest.mark.parametrize("segments", [0, 3, 92])
+def test_number_of_segments_must_divide_the_atoms(bits_case, segments):
+    with pytest.raises(InputError) as caught:
+        bits_case[0].summaries(bits_case[1], segments=segments)
+    assert caught.value.facts == {"setting": "segments", "got": segments}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_signals_of_another_shape_are_refused(rng, kernel):
+def test_signals_of_wrong_shape_are_rejected(rng, kernel):
     D = random_dictionary(rng, 25, 30)
     for shape in ((24, 3), (25,), (3, 25), (1, 25, 3)):
-        words = f"signals have shape {shape}; needed: (25, n), one per column"
-        with pytest.raises(InputError, match=re.escape(words)):
+        with pytest.raises(InputError) as caught:
             kernel(D, np.zeros(shape), max_atoms=5)
+        assert caught.value.facts == {"got": shape, "needed": 25}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_dictionaries_that_cannot_be_used_are_refused(rng, kernel):
+def test_invalid_dictionaries_are_rejected(rng, kernel):
     D, X = random_dictionary(rng, 9, 23), np.zeros((9, 1))
     longer, broken = D.copy(), D.copy()
     longer[:, 5] *= 2
     broken[2, 3] = np.nan
-    for dictionary, words in [
-        (D[0], "dictionary has shape (23,); needed: (m, n_atoms), atoms as columns"),
-        (D[:, :0], "dictionary has shape (9, 0)"),
-        (longer, "atom 5 has norm 2; atoms need norm 1 (or 0)"),
-        (broken, "dictionary holds NaN or infinite values"),
-    ]:
-        with pytest.raises(InputError, match=re.escape(words)):
+    for dictionary in (D[0], D[:, :0], longer, broken):
+        with pytest.raises(InputError) as caught:
             kernel(dictionary, X, max_atoms=5)
+        assert caught.value.facts["setting"] == "dictionary"
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_limits_out_of_range_are_refused(rng, kernel):
+def test_limits_out_of_range_are_rejected(rng, kernel):
     D, X = random_dictionary(rng, 9, 23), np.zeros((9, 1))
-    with pytest.raises(InputError, match="max_atoms must be at least 1, got 0"):
+    with pytest.raises(InputError):
         kernel(D, X, max_atoms=0)
     for bound in (-0.1, 1.0, np.nan):
-        with pytest.raises(InputError, match=f"max_sq_error must be at least 0 and below 1, got {bound}"):
+        with pytest.raises(InputError) as caught:
             kernel(D, X, max_atoms=5, max_sq_error=bound)
+        assert caught.value.facts["setting"] == "max_sq_error"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_signals_that_are_no_numbers_are_refused(value):
+def test_signals_that_are_not_finite_are_rejected(value):
     signals = np.ones((9, 5))
     signals[3, 2] = value
     dictionary = np.eye(9)
-    with pytest.raises(InputError, match="signals hold NaN"):
+    with pytest.raises(InputError):
         batch_omp(dictionary, signals, max_atoms=3)
-    with pytest.raises(InputError, match="signals hold NaN"):
+    with pytest.raises(InputError):
         Pursuit(dictionary, max_atoms=3).summaries(signals, segments=3)
 
 
 @pytest.mark.parametrize("norm", [0.9992, 1.0008])
-def test_atoms_whose_norm_is_a_little_off_are_coded_as_they_are(rng, norm):
+def test_atoms_of_inexact_norm_are_accepted(rng, norm):
     D = np.float32(norm) * random_dictionary(rng)
     X = rng.standard_normal((64, 300)).astype(np.float32)
     compiled, plain = (kernel(D, X, max_atoms=20, max_sq_error=0.1) for kernel in KERNELS)
@@ -521,14 +518,6 @@ def test_errors_are_never_negative(rng):
     assert (codes.sq_errors >= 0).all()
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e12])
-def test_the_scale_of_a_signal_scales_its_code(rng, scale):
-    D, X = random_dictionary(rng), rng.standard_normal((64, 50))
-    codes, scaled = (batch_omp(D, factor * X, max_atoms=9, max_sq_error=0.1) for factor in (1, scale))
-    np.testing.assert_array_equal(codes.atoms, scaled.atoms)
-    np.testing.assert_allclose(scaled.coefficients, scale * codes.coefficients, rtol=1e-4)
-
-
-def test_complex_signals_are_refused():
-    with pytest.raises(InputError, match="signals are complex128; needed: real numbers"):
+def test_complex_signals_are_rejected():
+    with pytest.raises(InputError):
         batch_omp(np.eye(4), np.ones((4, 1), complex), max_atoms=1)

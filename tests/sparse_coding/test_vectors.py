@@ -57,14 +57,14 @@ def _machine_fuses():
 
 
 @pytest.mark.parametrize(("m", "n_atoms", "n"), [(64, 512, 100), (9, 5, 33), (70, 130, 1), (16, 64, 64)])
-def test_nothing_is_written_beside_the_arrays(rng, m, n_atoms, n):
+def test_kernel_writes_only_inside_its_arrays(rng, m, n_atoms, n):
     D = rng.standard_normal((m, n_atoms)).astype(np.float32)
     pursuit = Pursuit(D / np.linalg.norm(D, axis=0), max_atoms=m, max_sq_error=0.001)
     X = rng.standard_normal((n, m)).astype(np.float32)
     guards = []
 
     def guarded(array):
-        """Copy an array to the middle of a longer one, whose ends hold what nobody may change."""
+        """Copy an array to the middle of a longer one, whose ends must not change."""
         room = np.full(array.size + 2 * GUARD, 99, array.dtype)
         guards.append((room[:GUARD], room[-GUARD:]))
         middle = room[GUARD:-GUARD].reshape(array.shape)
@@ -74,7 +74,7 @@ def test_nothing_is_written_beside_the_arrays(rng, m, n_atoms, n):
     work = _kernel_numba.Workspace(*map(guarded, pursuit._workspace()))
     read = map(guarded, (X, pursuit._panels, pursuit._atoms, pursuit._gram))
     k = pursuit.max_atoms
-    written = [np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32), *omp._outcome(n)]
+    written = [np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32), *omp._allocate_outcome(n)]
     kept = [guarded(array) for array in written]
     _kernel_numba.code_block(*read, pursuit.max_sq_error, work, *kept)
     assert all((end == 99).all() for ends in guards for end in ends)

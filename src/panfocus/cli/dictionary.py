@@ -106,6 +106,8 @@ def learn(
             )
         terminal.finish()
         learned.save(output, force=force)
+        for notice in learned.notices:
+            terminal.warn(notice)
         terminal.say(f"Learned {learned}")
         # With --separate the history holds the rounds of each level, one level after the other.
         for number, first in enumerate(range(0, len(learned.history), rounds), start=1):

@@ -1,8 +1,8 @@
-"""One cycle over the atoms of a coupled dictionary, compiled.
+"""Compiled update cycle over the atoms of a coupled dictionary.
 
-Signals and atoms of all levels are stacked: a signal is a row of `n_levels` parts, scaled by the square
-roots of the levels' weights, an atom likewise, so that it has unit norm as a whole. Which signals use which
-atoms stays fixed; atoms and coefficients change one atom at a time, so that the error cannot rise.
+Signals and atoms of all levels are stacked: each is a row of `n_levels` parts, scaled by the square roots of
+the levels' weights, so that a whole atom has unit norm. The supports of the codes stay fixed. Atoms and
+coefficients change one atom at a time, so that the error cannot rise.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ _compile = compiled(fastmath=REGROUPED)
 
 @_compile
 def dot(a: Array, b: Array) -> float:
-    """Inner product, in double."""
+    """Return the inner product in float64."""
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]
@@ -31,7 +31,7 @@ def update_cycle(
     signals: Array, atoms: Array, part_norms: Array, chosen: Array, coefficients: Array, counts: Array,
     users: Array, first_user: Array,
 ) -> None:  # fmt: skip
-    """Renew every atom and its coefficients once, in place.
+    """Update every atom and its coefficients once, in place.
 
     `users[first_user[i] : first_user[i + 1]]` are the signals that use atom i; a signal's code is
     `chosen[s, :counts[s]]` with `coefficients[s, :counts[s]]`.
@@ -42,8 +42,8 @@ def update_cycle(
         mine = users[first_user[i] : first_user[i + 1]]
         if len(mine) > 0:
             residual_direction(i, mine, signals, atoms, chosen, coefficients, counts, direction, overlap)
-            renew_atom(atoms[i], direction, part_norms)
-            renew_coefficients(i, mine, signals, atoms, chosen, coefficients, counts, overlap)
+            update_atom(atoms[i], direction, part_norms)
+            update_coefficients(i, mine, signals, atoms, chosen, coefficients, counts, overlap)
 
 
 @_compile
@@ -51,9 +51,9 @@ def residual_direction(
     i: int, mine: Array, signals: Array, atoms: Array, chosen: Array, coefficients: Array, counts: Array,
     direction: Array, overlap: Array,
 ) -> None:  # fmt: skip
-    """direction = E_i a_i: the residuals without atom i, each times its coefficient, added up.
+    """direction = E_i a_i: the sum of the residuals without atom i, each times its coefficient.
 
-    What other atoms explain is gathered first as one weight for each of them: residuals are never stored.
+    Other atoms are first reduced to one weight each, so that residuals need not be stored.
     """
     direction[:] = 0.0
     overlap[:] = 0.0
@@ -72,8 +72,8 @@ def residual_direction(
 
 
 @_compile
-def renew_atom(atom: Array, direction: Array, part_norms: Array) -> None:
-    """Normalise each part on its own: the best unit atom of its level for the present coefficients."""
+def update_atom(atom: Array, direction: Array, part_norms: Array) -> None:
+    """Normalise each part: the best unit atom of its level for the current coefficients."""
     part = len(atom) // len(part_norms)
     for level in range(len(part_norms)):
         piece = direction[level * part : (level + 1) * part]
@@ -83,11 +83,11 @@ def renew_atom(atom: Array, direction: Array, part_norms: Array) -> None:
 
 
 @_compile
-def renew_coefficients(
+def update_coefficients(
     i: int, mine: Array, signals: Array, atoms: Array, chosen: Array, coefficients: Array, counts: Array,
     gram_row: Array,
 ) -> None:  # fmt: skip
-    """Joint projection of the residuals without atom i on it: the best coefficients for the new atom."""
+    """Project the residuals without atom i on it: the best coefficients for the new atom."""
     for other in range(len(atoms)):
         gram_row[other] = dot(atoms[other], atoms[i])
     for s in mine:
@@ -101,7 +101,7 @@ def renew_coefficients(
 
 @_compile
 def slot_of(atom: int, chosen: Array) -> int:
-    """Where the atom stands in a code that holds it."""
+    """Return the position of an atom in a code that uses it."""
     slot = 0
     while chosen[slot] != atom:
         slot += 1
@@ -112,7 +112,7 @@ def slot_of(atom: int, chosen: Array) -> int:
 def squared_errors(
     signals: Array, atoms: Array, chosen: Array, coefficients: Array, counts: Array, out: Array
 ) -> None:
-    """out[s] = squared norm of what the code of signal s leaves over."""
+    """out[s] = squared error of the code of signal s."""
     residual = np.empty(atoms.shape[1])
     for s in range(len(signals)):
         for j in range(len(residual)):

@@ -1,20 +1,18 @@
-"""Overcomplete cosine dictionary: where learning starts."""
+"""Overcomplete cosine dictionary: used by `sr-cm`, and as a start for learning."""
 
 import numpy as np
 
+from panfocus._checks import whole_number
 from panfocus._intensity import FloatArray
-from panfocus.errors import InputError
 
 
 def overcomplete_dct(patch_size: int, n_atoms: int) -> FloatArray:
     """Return the `n_atoms` lowest products of two sampled cosines, as unit columns (patch_size**2, n_atoms).
 
-    The constant product is left out: patches are coded without their means.
+    The constant product is omitted: patches are coded without their means.
     """
-    if patch_size < 2:
-        raise InputError(f"patch_size must be at least 2, got {patch_size}")
-    if n_atoms < 1:
-        raise InputError(f"n_atoms must be at least 1, got {n_atoms}")
+    whole_number("patch_size", patch_size, at_least=2)
+    whole_number("n_atoms", n_atoms, at_least=1)
     n_waves = int(np.ceil(np.sqrt(n_atoms + 1)))
     waves = np.cos(np.pi / n_waves * np.outer(np.arange(patch_size), np.arange(n_waves)))
     waves[:, 1:] -= waves[:, 1:].mean(axis=0)

@@ -1,9 +1,11 @@
-"""Coupled dictionary learning: one code for a patch at all its focus levels.
+"""Dictionary learning: coupled, with one code for a patch at all its focus levels, and K-SVD.
 
     minimise  sum_l mu_l ||X_l - D_l A||_F^2   with ||a_i||_0 <= max_atoms and unit atoms in each D_l
 
 after Veshki and Vorobyov, "An efficient coupled dictionary learning method", IEEE Signal Processing Letters
-26(10), 2019. With one level the update is that of K-SVD in its approximate form (see `ksvd`).
+26(10), 2019. With one level this is K-SVD (Aharon, Elad and Bruckstein, 2006) in its approximate form
+(Rubinstein, Zibulevsky and Elad, 2008), which replaces the singular value decomposition by one step towards
+it: the atom first, then the coefficients.
 """
 
 import logging
@@ -30,12 +32,12 @@ Start = Literal["samples", "dct"]
 class Learning:
     """Settings of dictionary learning.
 
-    `rounds` counts coding steps; after each, `update_cycles` passes over the atoms follow with the same
-    supports. The paper's "10 multiple dictionary update cycles" can be read as either: 10 x 1 or 1 x 10.
+    `rounds` is the number of coding steps. Each is followed by `update_cycles` passes over the atoms with the
+    same supports. The paper's "10 multiple dictionary update cycles" can mean 10 x 1 or 1 x 10.
 
-    `start` is what learning begins with: training samples drawn at random, or overcomplete cosines. From
-    samples the atoms of a pair belong together from the first round on; from cosines the pairing is partly
-    that of the cosines, also where learning has nothing to do with it.
+    `start` is the initial dictionary: random training samples, or overcomplete cosines. With samples, the
+    atoms of a pair correspond from the first round on; with cosines, part of the pairing is that of the
+    cosines.
     """
 
     n_atoms: int = 256
@@ -52,17 +54,17 @@ class Learning:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of learning did. Objectives are mean squared errors per sample over all levels."""
+    """Record of one round of learning. Objectives are mean squared errors per sample over all levels."""
 
     objective_coded: float  # after the coding step
-    objectives: tuple[float, ...]  # after each update cycle: these never rise
-    replaced: int  # atoms that nobody used
+    objectives: tuple[float, ...]  # after each update cycle; they never rise
+    replaced: int  # number of unused atoms that were replaced
     coding_seconds: float
     update_seconds: float
 
     @property
     def objective(self) -> float:
-        """Where the round ended."""
+        """Objective at the end of the round."""
         return self.objectives[-1]
 
 
@@ -70,7 +72,7 @@ WatchRound = Callable[[Round, FloatArray], None]
 
 
 def unwatched_round(done: Round, atoms: FloatArray) -> None:
-    """Show nothing."""
+    """Ignore the round."""
 
 
 def learn_coupled(
@@ -82,20 +84,20 @@ def learn_coupled(
     progress: Progress = silent,
     watch: WatchRound = unwatched_round,
 ) -> tuple[FloatArray, tuple[Round, ...]]:
-    """Learn one dictionary per level from samples that correspond column by column.
+    """Learn one dictionary per level from samples with corresponding columns.
 
     Parameters
     ----------
     levels : sequence of arrays (m, n)
-        The same n patches at each focus level, mean-free. m must be a square, as patches are.
+        The same n patches at each focus level, mean-free. m is the number of pixels of a square patch.
     settings : Learning
-        How many atoms, rounds and so on.
+        Number of atoms, rounds and so on.
     rng : Generator
-        Draws the samples to start from.
+        Draws the initial samples.
     level_shares : sequence of float, optional
-        mu_l: share of each level in the error, adding up to 1; equal shares by default.
+        mu_l: share of each level in the error, with sum 1. Default: equal shares.
     watch : callable, optional
-        Called as `watch(round, atoms)` after each round, with the atoms as they are then.
+        Called as `watch(round, atoms)` after each round, with the current atoms.
 
     Returns
     -------
@@ -105,10 +107,19 @@ def learn_coupled(
     """
     shares = np.full(len(levels), 1 / len(levels)) if level_shares is None else np.asarray(level_shares)
     if len(shares) != len(levels) or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
-        raise InputError(f"level_shares must be {len(levels)} positive shares that add up to 1, got {shares}")
+        raise InputError(
+            f"`level_shares` must be {len(levels)} positive numbers with sum 1, got {shares}.",
+            setting="level_shares",
+            got=shares.tolist(),
+        )
     m, n = levels[0].shape
     if n < settings.n_atoms:
-        raise InputError(f"{n} training samples are too few to learn {settings.n_atoms} atoms")
+        raise InputError(
+            f"{n} training patches are too few for {settings.n_atoms} atoms. Use more images or fewer atoms.",
+            setting="n_atoms",
+            got=n,
+            needed=settings.n_atoms,
+        )
     part_norms = np.sqrt(shares)
     signals = np.concatenate([norm * X.T for norm, X in zip(part_norms, levels, strict=True)], axis=1)
     signals = np.ascontiguousarray(signals, np.float32)
@@ -129,9 +140,17 @@ def learn_coupled(
     return _split(atoms, part_norms), tuple(history)
 
 
+def learn_ksvd(
+    samples: FloatArray, settings: Learning, *, rng: np.random.Generator, progress: Progress = silent
+) -> tuple[FloatArray, tuple[Round, ...]]:
+    """Learn unit atoms (m, n_atoms), float32, from mean-free samples (m, n)."""
+    atoms, history = learn_coupled([samples], settings, rng=rng, progress=progress)
+    return atoms[0], history
+
+
 def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, settings: Learning) -> Round:
-    """Code all samples, renew all atoms (in place), replace those that nobody uses."""
-    from panfocus.dictionary import _update_numba  # here: whoever uses a dictionary does without
+    """Code all samples, update all atoms in place, and replace unused ones."""
+    from panfocus.dictionary import _update_numba  # lazy: only learning needs it
 
     began = time.perf_counter()
     codes = Pursuit(atoms.T, max_atoms=settings.max_atoms).codes(signals.T)
@@ -159,7 +178,7 @@ def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, setti
 
 
 def _users(chosen: IntArray, n_atoms: int) -> tuple[IntArray, IntArray]:
-    """List for each atom the samples that use it: `users[first_user[i] : first_user[i + 1]]`."""
+    """Return for each atom i the samples that use it: `users[first_user[i] : first_user[i + 1]]`."""
     samples, slots = np.nonzero(chosen >= 0)
     atoms = chosen[samples, slots]
     by_atom = np.argsort(atoms, kind="stable")
@@ -170,13 +189,13 @@ def _users(chosen: IntArray, n_atoms: int) -> tuple[IntArray, IntArray]:
 def _replace(
     atoms: FloatArray, unused: IntArray, signals: FloatArray, errors: FloatArray, part_norms: FloatArray
 ) -> None:
-    """Put the samples that are represented worst, over all levels together, in the place of unused atoms."""
+    """Replace unused atoms by the samples with the largest error over all levels."""
     worst = np.argsort(-errors, kind="stable")[: len(unused)]
     atoms[unused] = _as_atoms(signals[worst], part_norms)
 
 
 def _as_atoms(signals: FloatArray, part_norms: FloatArray) -> FloatArray:
-    """Scale stacked signals to stacked atoms: every part to the norm of its level."""
+    """Scale stacked signals to atoms: every part to the norm of its level."""
     m = signals.shape[1] // len(part_norms)
     parts = signals.astype(np.float64).reshape(len(signals), len(part_norms), m)
     parts *= part_norms[:, None] / np.linalg.norm(parts, axis=2, keepdims=True)
@@ -184,6 +203,6 @@ def _as_atoms(signals: FloatArray, part_norms: FloatArray) -> FloatArray:
 
 
 def _split(atoms: FloatArray, part_norms: FloatArray) -> FloatArray:
-    """Take stacked atoms apart into unit atoms (n_levels, m, n_atoms)."""
+    """Split stacked atoms into unit atoms (n_levels, m, n_atoms)."""
     parts = atoms.reshape(len(atoms), len(part_norms), -1) / part_norms[:, None]
     return np.ascontiguousarray(parts.transpose(1, 2, 0), np.float32)

@@ -1,4 +1,4 @@
-"""A dictionary as a picture: every atom at all its levels, side by side."""
+"""Picture of a dictionary: every atom at all its levels, side by side."""
 
 from typing import Any
 
@@ -7,39 +7,39 @@ from numpy.typing import NDArray
 
 from panfocus.dictionary.coupled import CoupledDictionary
 
-ZOOM = 4  # pixels of the picture for one of the atom
-GAP = 4
+ZOOM = 4  # pixels of the picture per pixel of an atom
+GAP = 4  # pixels between pairs of atoms
 PAPER_WHITE = 255
 
 
 def atoms_picture(dictionary: CoupledDictionary) -> NDArray[Any]:
     """Return the atoms as uint8 (h, w): one block of atoms per level, then all pairs side by side.
 
-    Above, the levels as the paper shows them, each a square of atoms. Below, the same atoms by pairs:
-    focused beside blurred (beside more blurred); there are none if there is one level. Each atom is
-    stretched to its own full contrast.
+    The upper part shows each level as a square of atoms, as in the paper. The lower part shows the same
+    atoms in pairs, focused to blurred; it is omitted for a single level. Each atom is stretched to full
+    contrast.
     """
     d = dictionary.patch_size
     atoms = dictionary.levels.transpose(0, 2, 1).reshape(dictionary.n_levels, dictionary.n_atoms, d, d)
-    tiles = _stretched(atoms).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
+    tiles = _stretch(atoms).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
     columns = int(np.ceil(np.sqrt(dictionary.n_atoms)))
-    above = _beside([_grid(level, columns, GAP // 2) for level in tiles], 4 * GAP)
+    upper = _side_by_side([_grid(level, columns, GAP // 2) for level in tiles], 4 * GAP)
     if dictionary.n_levels == 1:
-        return _framed(above)
+        return _frame(upper)
     pairs = np.concatenate(list(tiles), axis=2)  # (n_atoms, side, n_levels * side)
-    below = _grid(pairs, columns, GAP)
-    width = max(above.shape[1], below.shape[1])
-    return _framed(np.concatenate([_widened(above, width), _blank(4 * GAP, width), _widened(below, width)]))
+    lower = _grid(pairs, columns, GAP)
+    width = max(upper.shape[1], lower.shape[1])
+    return _frame(np.concatenate([_widen(upper, width), _blank(4 * GAP, width), _widen(lower, width)]))
 
 
-def _stretched(tiles: NDArray[Any]) -> NDArray[np.uint8]:
+def _stretch(tiles: NDArray[Any]) -> NDArray[np.uint8]:
     low = tiles.min(axis=(2, 3), keepdims=True)
     high = tiles.max(axis=(2, 3), keepdims=True)
     return np.asarray(np.rint(255 * (tiles - low) / np.maximum(high - low, 1e-12)), np.uint8)
 
 
 def _grid(tiles: NDArray[np.uint8], columns: int, gap: int) -> NDArray[np.uint8]:
-    """Lay tiles (n, h, w) out in rows of `columns`."""
+    """Arrange tiles (n, h, w) in rows of `columns`."""
     n, h, w = tiles.shape
     rows = -(-n // columns)
     grid = _blank(rows * (h + gap) - gap, columns * (w + gap) - gap)
@@ -49,18 +49,18 @@ def _grid(tiles: NDArray[np.uint8], columns: int, gap: int) -> NDArray[np.uint8]
     return grid
 
 
-def _beside(blocks: list[NDArray[np.uint8]], gap: int) -> NDArray[np.uint8]:
+def _side_by_side(blocks: list[NDArray[np.uint8]], gap: int) -> NDArray[np.uint8]:
     spaced = [blocks[0]]
     for block in blocks[1:]:
         spaced += [_blank(block.shape[0], gap), block]
     return np.concatenate(spaced, axis=1)
 
 
-def _widened(block: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+def _widen(block: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
     return np.concatenate([block, _blank(block.shape[0], width - block.shape[1])], axis=1)
 
 
-def _framed(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _frame(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.pad(block, 2 * GAP, constant_values=PAPER_WHITE)
 
 

@@ -1,5 +1,6 @@
-"""Training samples: the same patches at every focus level, taken at random from registered images."""
+"""Training samples: the same patches at every focus level, drawn at random from registered images."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,9 +9,21 @@ from panfocus._checks import real_number, whole_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
 
-# One level of 255: in patches whose standard deviation is below there is little but noise and rounding,
-# which scaling to norm one would blow up.
+# Smallest standard deviation of a training patch, as a share of the range of the data: one level of 255.
+# Below it, scaling a patch to norm 1 would mostly amplify noise and rounding.
 MIN_CONTRAST = 1 / 255
+
+
+def data_range(levels: Sequence[Sequence[FloatArray]]) -> float:
+    """Return the range that images in unit range use: 1, halved while all values are in its lower half.
+
+    12-bit data stored in 16 bits has a range of 1/16. Data with values above 0.5 has a range of 1.
+    """
+    brightest = max((float(image.max()) for images in levels for image in images if image.size), default=1.0)
+    if not 0 < brightest < 1:
+        return 1.0
+    mantissa, exponent = math.frexp(brightest)
+    return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)
 
 
 def sample_patches(
@@ -26,57 +39,74 @@ def sample_patches(
     Parameters
     ----------
     levels : sequence over levels of sequences of images (h, w), unit range
-        `levels[0]` are the sharpest; image i has one shape at all levels and shows one scene, registered.
+        Sharpest level first. Image i shows the same registered scene, in the same shape, at all levels.
     min_contrast : float
-        Least standard deviation of a patch.
+        Smallest standard deviation of a patch, in unit range.
 
     Returns
     -------
     list over levels of arrays (patch_size**2, n)
-        Patches less their means, scaled to norm one. Those of too little contrast at any level are left out.
+        Mean-free patches, scaled to norm 1. Patches with too little contrast at any level are skipped.
     """
     whole_number("patch_size", patch_size, at_least=2)
     whole_number("n_samples", n_samples, at_least=1)
     real_number("min_contrast", min_contrast)
     if not min_contrast >= 0:
-        raise InputError(f"min_contrast must be at least 0, got {min_contrast}")
+        raise InputError(
+            f"`min_contrast` must be at least 0, got {min_contrast}.",
+            setting="min_contrast",
+            got=min_contrast,
+        )
     if not levels[0]:
-        raise InputError("there are no training images")
+        raise InputError("There are no training images.")
     for i, images in enumerate(zip(*levels, strict=True)):
         if images[0].ndim != 2:
-            raise InputError(f"training image {i} has shape {images[0].shape}; needed: (h, w)")
+            raise InputError(
+                f"Training image {i} must have shape (h, w), got {images[0].shape}.",
+                image=i,
+                got=images[0].shape,
+            )
         shapes = {image.shape for image in images}
         if len(shapes) > 1:
-            raise InputError(f"training image {i} differs in size between its levels: {sorted(shapes)}")
+            raise InputError(
+                f"Training image {i} differs in size between its levels: {sorted(shapes)}.",
+                image=i,
+                got=sorted(shapes),
+            )
         if min(images[0].shape) < patch_size:
-            raise InputError(f"training image {i} is smaller than a patch of {patch_size} x {patch_size}")
+            raise InputError(
+                f"Training image {i} is smaller than a patch of {patch_size} x {patch_size} pixels.",
+                image=i,
+                got=images[0].shape,
+                needed=patch_size,
+            )
         if not all(np.isfinite(image).all() for image in images):
-            raise InputError(f"training image {i} holds NaN or infinite values")
+            raise InputError(f"Training image {i} contains NaN or infinite values.", image=i)
     windows = [
         [np.lib.stride_tricks.sliding_window_view(image, (patch_size, patch_size)) for image in images]
         for images in levels
     ]
     positions = [w.shape[0] * w.shape[1] for w in windows[0]]
     first = np.concatenate([[0], np.cumsum(positions)])
-    kept: list[list[FloatArray]] = [[] for _ in levels]
-    n_kept = 0
+    samples: list[list[FloatArray]] = [[] for _ in levels]
+    n_found = 0
     order = rng.permutation(first[-1])
     for chunk in np.array_split(order, -(-len(order) // n_samples)):
         drawn = [_gather(views, first, chunk, patch_size) for views in windows]
         norms = [np.linalg.norm(X, axis=1) for X in drawn]
         good = np.all([norm > patch_size * min_contrast for norm in norms], axis=0)
-        for level, X, norm in zip(kept, drawn, norms, strict=True):
+        for level, X, norm in zip(samples, drawn, norms, strict=True):
             level.append(X[good] / norm[good, None])
-        n_kept += int(good.sum())
-        if n_kept >= n_samples:
+        n_found += int(good.sum())
+        if n_found >= n_samples:
             break
-    if n_kept == 0:
-        raise InputError("the training images hold no patch with contrast")
-    return [np.concatenate(level)[:n_samples].T for level in kept]
+    if n_found == 0:
+        raise InputError("The training images contain no patch with enough contrast.")
+    return [np.concatenate(level)[:n_samples].T for level in samples]
 
 
 def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:
-    """Take mean-free patches (n, patch_size**2), given by their positions counted over all images."""
+    """Return mean-free patches (n, patch_size**2) at positions counted over all images."""
     X = np.empty((len(positions), patch_size**2))
     for i, view in enumerate(views):
         here = (positions >= first[i]) & (positions < first[i + 1])

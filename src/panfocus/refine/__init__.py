@@ -1,4 +1,4 @@
-"""Global reconstruction of a fused image: the paper's last, optional step."""
+"""Refinement of a fused image by total variation: the last, optional step of the paper."""
 
 from panfocus.refine.tv_admm import PAPER_STRENGTH, Iteration, Refined, check_strength, refine_tv
 

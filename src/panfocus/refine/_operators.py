@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 
 def gradient(u: Array) -> Array:
-    """Forward differences down and across; zero past the last row and column (Neumann boundary)."""
+    """Return forward differences down and across; zero past the last row and column (Neumann boundary)."""
     p = np.zeros((2, *u.shape))
     np.subtract(u[:, 1:], u[:, :-1], out=p[0, :, :-1])
     np.subtract(u[:, :, 1:], u[:, :, :-1], out=p[1, :, :, :-1])
@@ -28,7 +28,7 @@ def gradient_adjoint(p: Array) -> Array:
 
 
 def laplacian_eigenvalues(height: int, width: int) -> Array:
-    """Eigenvalues of gradient_adjoint(gradient(.)); its eigenvectors are the basis of the DCT-II."""
+    """Return the eigenvalues of gradient_adjoint(gradient(.)), which the DCT-II diagonalises."""
     down, across = (4 * np.sin(np.pi * np.arange(n) / (2 * n)) ** 2 for n in (height, width))
     eigenvalues: Array = np.add.outer(down, across)
     return eigenvalues
@@ -36,9 +36,9 @@ def laplacian_eigenvalues(height: int, width: int) -> Array:
 
 def solve_diagonalised(rhs: Array, eigenvalues: Array) -> Array:
     """Solve A u = rhs plane by plane, for an A that the DCT-II turns into these eigenvalues (h, w)."""
-    from scipy.fft import dctn, idctn  # here: it takes half a second, which fusion without refinement saves
+    from scipy.fft import dctn, idctn  # lazy: the import takes 0.5 s
 
-    # One worker, also under a caller's scipy.fft.set_workers: threads must not choose the last bits.
+    # One worker, even under scipy.fft.set_workers: the number of threads must not change any bit.
     spectrum = dctn(rhs, axes=(1, 2), workers=1)
     spectrum /= eigenvalues
     u: Array = idctn(spectrum, axes=(1, 2), overwrite_x=True, workers=1)
@@ -46,16 +46,16 @@ def solve_diagonalised(rhs: Array, eigenvalues: Array) -> Array:
 
 
 def group_norms(p: Array) -> Array:
-    """Euclidean length of each pixel's gradient, over both directions and all channels: (h, w)."""
+    """Return the Euclidean length (h, w) of each pixel's gradient over both directions and all channels."""
     return np.sqrt(group_products(p, p))
 
 
 def group_products(p: Array, q: Array) -> Array:
-    """Inner product of the two fields at each pixel: (h, w)."""
+    """Return the inner product (h, w) of two fields at each pixel."""
     products: Array = np.einsum("dchw,dchw->hw", p, q)
     return products
 
 
 def shrink_groups(p: Array, threshold: float) -> Array:
-    """Proximal map of threshold * sum(group_norms(.)), threshold > 0: every group shorter by it, or zero."""
+    """Shorten every group by `threshold` > 0: the proximal map of threshold * sum(group_norms(.))."""
     return p * (1 - threshold / np.maximum(group_norms(p), threshold))

@@ -1,4 +1,4 @@
-"""Isotropic total variation by the alternating direction method of multipliers, to a proven accuracy."""
+"""Isotropic total variation by ADMM (alternating direction method of multipliers), to a proven accuracy."""
 
 import logging
 import math
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panfocus._checks import real_number
+from panfocus._checks import real_number, whole_number
 from panfocus._intensity import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
@@ -24,20 +24,20 @@ from panfocus.refine._operators import (
 logger = logging.getLogger(__name__)
 
 PAPER_STRENGTH = 1e-5
-"""The paper's weight of the total variation, on unit-range intensities."""
+"""Weight of the total variation in the paper, for intensities in unit range."""
 
 NO_STRENGTH = 1e-15
-"""Below it no unit-range value moves by more than float64 rounds it."""
+"""Below it, values in unit range change by less than float64 rounding."""
 
 MAX_STRENGTH = 1e4
-"""On unit-range intensities it leaves the mean of any image up to some 40,000 pixels a side."""
+"""Largest strength: any image of up to about 40,000 x 40,000 pixels becomes its mean."""
 
-_RELAXATION = 1.8  # over-relaxation of the constraint; on photographs 40 % fewer iterations than 1
+_RELAXATION = 1.8  # over-relaxation; on photographs it needs 40 % fewer iterations than 1
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration reached: Eq. (9), the two residuals of ADMM, and the proven accuracy."""
+    """State after one iteration: Eq. (9), the two residuals of ADMM, and the proven accuracy."""
 
     objective: float
     primal_residual: float
@@ -47,7 +47,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Refined:
-    """The refined image, and how the solver came to it; no history where there was nothing to solve."""
+    """The refined image and the record of the solver; the history is empty if there was nothing to solve."""
 
     image: FloatArray
     history: tuple[Iteration, ...]
@@ -68,30 +68,30 @@ def refine_tv(
     Parameters
     ----------
     image : array (h, w) or (h, w, c), float32 or float64
-        I0, the image to refine, in unit range.
+        The image to refine, I0, in unit range.
     strength : float
-        Weight of the total variation, the paper's eta; larger is smoother, 0 returns the image as it is.
+        Weight of the total variation (eta in the paper). Larger is smoother; 0 returns a copy.
     max_relative_gap : float
-        Stop when the objective is proven to lie within this share of its minimum; smaller is more exact.
+        Stop when the objective is proven to be within this share of its minimum. Smaller is more exact.
     max_iterations : int
-        Stop here at the latest, with a warning in the log.
+        Stop after this many iterations, with a warning in the log.
     penalty : float, optional
-        ADMM's rho. It changes the speed, not the solution. By default 1, as in the paper, or, where
-        smoothing is strong, what makes the shrinkage threshold a quarter of the image's mean gradient.
+        rho of ADMM. It changes the speed, not the solution. Default: 1, as in the paper; for strong
+        smoothing, the value that makes the shrinkage threshold a quarter of the image's mean gradient.
     progress : callable, optional
         Called as `progress("refine", done)`.
 
     Returns
     -------
     Refined
-        The image, in the shape and dtype given, and a record of every iteration.
+        The image, in the shape and dtype of the input, and a record of every iteration.
 
     Notes
     -----
-    TV(I) is the sum over pixels of the length of the gradient (forward differences, no flow across the
-    border). In colour, this length is taken over all channels at once: edges that coincide then cost less
-    than edges that do not, so channels keep their edges in common places and no coloured fringes
-    appear, as they do when each channel is smoothed alone. For a grey image it is the paper's TV.
+    TV(I) is the sum over pixels of the length of the gradient (forward differences, Neumann boundary). In
+    colour, the length is taken over all channels at once. Coinciding edges then cost less than separate
+    ones, which prevents the coloured fringes of smoothing each channel alone. For a grey image it is the
+    paper's TV.
 
     With the splitting d = grad u and the scaled multipliers b, one iteration is
 
@@ -101,26 +101,24 @@ def refine_tv(
         d &= \mathrm{shrink}(v, \mathrm{strength} / \rho) \\
         b &= v - d
 
-    *Accuracy.* A length is the largest inner product with a vector of length at most one, so the minimum is
-    the largest value, over fields p whose groups are at most `strength` long, of the least value, over u, of
-    1/2 ||u - I0||^2 + <grad u, p>. That least value, taken at u = I0 - grad* p, is the dual objective
-    D(p) = <I0, grad* p> - 1/2 ||grad* p||^2: every such p gives a lower bound of the minimum. One is at
-    hand in p = rho b, because what shrinkage takes away from v is the projection of v on that ball.
-    The gap P(u) - D(p) is written as a sum of two terms that cannot be negative,
+    *Accuracy.* By duality, every field p whose groups have length at most `strength` gives a lower bound of
+    the minimum, D(p) = <I0, grad* p> - 1/2 ||grad* p||^2. The scaled multipliers p = rho b are such a field,
+    because v - shrink(v) is the projection of v on that ball. The gap P(u) - D(p) is a sum of two
+    non-negative terms,
 
     .. math::
         \tfrac12 \lVert u - I_0 + \nabla^* p \rVert^2
         + \sum_{ij} (\mathrm{strength} \, |\nabla u|_{ij} - \langle \nabla u, p \rangle_{ij})
 
-    so that no digits cancel when it is small. As the objective is 1-strongly convex, ||u - u*||^2 is
-    at most twice the gap.
+    so that no digits cancel when it is small. The objective is 1-strongly convex, so that ||u - u*||^2 is at
+    most twice the gap.
 
-    *Reach.* The minimiser is I0 - grad* p for such a p, so no value moves by over (2 + sqrt(2)) strength, and
-    8-bit values that are rounded afterwards stay as they are up to a strength of 5.7e-4.
+    *Largest change.* The minimiser is I0 - grad* p for such a p. No value changes by more than
+    (2 + sqrt(2)) strength; up to a strength of 5.7e-4, rounded 8-bit values do not change.
     """
     _check_image(image)
     _check_numbers(strength, max_relative_gap, max_iterations, penalty)
-    # float64 inside: in float32, rounding alone moves the relative gap by 7e-6 at the paper's strength.
+    # In float64: float32 rounding alone changes the relative gap by 7e-6 at the paper's strength.
     I0 = np.ascontiguousarray(np.moveaxis(np.atleast_3d(image), 2, 0), dtype=np.float64)
     d = gradient(I0)
     mean_gradient = float(group_norms(d).mean())
@@ -154,7 +152,7 @@ def refine_tv(
     else:
         converged = False
         logger.warning(
-            "refinement stopped after %d iterations at a relative gap of %.1e, wanted %.1e",
+            "Refinement stopped after %d iterations at a relative gap of %.1e; the target is %.1e.",
             max_iterations,
             history[-1].relative_gap,
             max_relative_gap,
@@ -164,10 +162,15 @@ def refine_tv(
 
 
 def check_strength(strength: float) -> None:
-    """Refuse what is not a strength."""
-    real_number("strength", strength)
+    """Raise if a value is not a valid strength."""
+    real_number("refine_strength", strength)
     if not 0 <= strength <= MAX_STRENGTH:
-        raise InputError(f"strength must be a number from 0 to {MAX_STRENGTH:g}, got {strength}")
+        raise InputError(
+            f"`refine_strength` must be from 0 to {MAX_STRENGTH:g}, got {strength}.",
+            setting="refine_strength",
+            got=strength,
+            limit=MAX_STRENGTH,
+        )
 
 
 def _objective_and_gap(I0: Array, u: Array, Du: Array, p: Array, strength: float) -> tuple[float, float]:
@@ -178,7 +181,7 @@ def _objective_and_gap(I0: Array, u: Array, Du: Array, p: Array, strength: float
 
 
 def _squared_norm(values: Array) -> float:
-    # Not np.vdot: BLAS splits the sum among its threads, and the last bits would depend on their number.
+    # Not np.vdot: the result of BLAS depends on the number of its threads.
     return float(np.einsum("i,i", values.ravel(), values.ravel()))
 
 
@@ -186,17 +189,22 @@ def _norm(values: Array) -> float:
     return math.sqrt(_squared_norm(values))
 
 
-def _share_done(gap: float, wanted: float) -> float:
-    return min(1.0, max(0.0, math.log(gap) / math.log(wanted)))
+def _share_done(gap: float, target: float) -> float:
+    return min(1.0, max(0.0, math.log(gap) / math.log(target)))
 
 
 def _check_image(image: FloatArray) -> None:
     if image.dtype not in (np.float32, np.float64):
-        raise InputError(f"image is {image.dtype.name}; refinement needs float32 or float64 in unit range")
+        raise InputError(
+            f"Refinement needs a float32 or float64 image in unit range, got {image.dtype.name}.",
+            got=image.dtype.name,
+        )
     if image.ndim not in (2, 3) or image.size == 0:
-        raise InputError(f"image has shape {image.shape}; needed: (h, w) or (h, w, c)")
+        raise InputError(
+            f"The image must have shape (h, w) or (h, w, c), got {image.shape}.", got=image.shape
+        )
     if not np.isfinite(image).all():
-        raise InputError("image holds NaN or infinite values; replace them first")
+        raise InputError("The image contains NaN or infinite values. Replace them first.")
 
 
 def _check_numbers(
@@ -204,8 +212,11 @@ def _check_numbers(
 ) -> None:
     check_strength(strength)
     if not 0 < max_relative_gap < 1:
-        raise InputError(f"max_relative_gap must lie between 0 and 1, got {max_relative_gap}")
-    if max_iterations < 1:
-        raise InputError(f"max_iterations must be at least 1, got {max_iterations}")
+        raise InputError(
+            f"`max_relative_gap` must be between 0 and 1 (exclusive), got {max_relative_gap}.",
+            setting="max_relative_gap",
+            got=max_relative_gap,
+        )
+    whole_number("max_iterations", max_iterations, at_least=1)
     if penalty is not None and not 0 < penalty < math.inf:
-        raise InputError(f"penalty must be a number above 0, got {penalty}")
+        raise InputError(f"`penalty` must be above 0, got {penalty}.", setting="penalty", got=penalty)

@@ -1,4 +1,4 @@
-"""Sparse coding: few atoms of a dictionary that explain a patch."""
+"""Sparse coding: represent a patch by few atoms of a dictionary."""
 
 from panfocus.sparse.omp import CodeSummaries, Pursuit, SparseCodes, Stop, batch_omp, batch_omp_plain
 

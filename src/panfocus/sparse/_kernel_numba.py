@@ -1,24 +1,22 @@
-"""Batch OMP compiled, in float32, for millions of signals.
+"""Batch OMP compiled, in float32, for millions of signals; and max pooling of the codes.
 
-The greedy choice is that of `_kernel_numpy`; the arithmetic is arranged for speed:
+The greedy choice is the one of `_kernel_numpy`; the arithmetic is arranged for speed:
 
-* Atoms are made orthogonal as they are chosen, but seen from the dictionary: row k of Q holds the inner
-  products of all atoms with the k-th orthogonal direction q_k. Then, for the atom i chosen in step k,
+* Chosen atoms are orthogonalised in terms of the dictionary: row k of Q holds the inner products of all atoms
+  with the k-th orthogonal direction q_k. For the atom i chosen in step k,
 
-      L[k, p] = Q[p, i]  for all p < k                        the Cholesky row, for nothing
+      L[k, p] = Q[p, i]  for all p < k                        the Cholesky row, at no cost
       Q[k]    = (G[i] - sum_p L[k, p] Q[p]) / L[k, k]         one pass over k rows of Q
       c       = c - z_k Q[k],  z_k = c[i] / L[k, k]           the new correlations D'r
 
-  and the error falls by z_k^2. No triangular system is solved until the end. There the residual is formed
-  in double; where rounding has worn the coefficients, what it still correlates with the chosen atoms
-  corrects them once.
-* Correlations D'x are summed in one fixed order for each signal and atom, four signals and 64 atoms at a time
-  that stay in registers (`_kernel_vectors`). So does what one step changes: a new row of Q, the correlations
-  and the next choice are one pass. The bits of a code therefore depend on its own signal and the dictionary
-  alone: not on threads, on block sizes, or on neighbours.
-* Whether a step reaches the bound is known before its row of Q: the last one of a code is never formed.
-* The only liberty given to the compiler is `contract`: a*b + c may become one fused operation. That is one
-  rounding less, and the same one every time.
+  and the error falls by z_k^2. A triangular system is solved only at the end. Then the residual is computed
+  in float64; its correlation with the chosen atoms corrects coefficients that rounding has worn.
+* Correlations D'x are summed in one fixed order for each signal and atom, four signals and 64 atoms at a
+  time, in registers (`_kernel_vectors`). Each step updates Q and the correlations and makes the next choice
+  in one pass. A code therefore depends only on its signal and the dictionary, not on threads, block sizes or
+  neighbours.
+* Whether a step reaches the bound is known before its row of Q: the last row is never computed.
+* The only fast-math flag is `contract`: a*b + c may become one fused operation, always the same one.
 """
 
 from typing import Any, NamedTuple
@@ -28,37 +26,48 @@ from numpy.typing import NDArray
 
 from panfocus._numba import compiled
 from panfocus.sparse._kernel_vectors import PANEL, TILE, advance, correlate_tile, measure, strongest
-from panfocus.sparse._limits import DEPENDENT, ROUNDING, STOP_AT_BOUND, STOP_AT_LIMIT, STOP_STALLED, STOP_ZERO
 
 Array = NDArray[Any]
 
-GROUP = 32  # signals correlated at a time: their 32 x 512 correlations stay in a core's cache
-LANES = 16  # numbers of atoms and of rows are padded to multiples of it: no vector loop has a remainder
-# Rounding in the coefficients grows with the number of atoms and as their distances shrink; it stays below
-# 1e-6 of the signal's norm while there are no more atoms than this many times the smallest squared distance.
+# Correlations with the residual below this share of the signal's norm are float32 rounding.
+ROUNDING = 1e-6
+
+# An atom is dependent if its squared distance from the span of the chosen atoms is at most this: a duplicate,
+# or so nearly parallel that float32 cannot determine its coefficient. It is skipped.
+DEPENDENT = 1e-5
+
+STOP_AT_BOUND = 0  # the error is within its bound
+STOP_AT_LIMIT = 1  # the largest number of atoms is reached, the error is above its bound
+STOP_STALLED = 2  # no independent atom correlates with the residual
+STOP_ZERO = 3  # the signal is zero: a patch without contrast
+
+GROUP = 32  # signals correlated at a time: their 32 x 512 correlations fit in a core's cache
+LANES = 16  # numbers of atoms and rows are padded to multiples of it: vector loops have no remainder
+# Rounding errors of the coefficients grow with the number of atoms and as their distances shrink. They stay
+# below 1e-6 of the signal's norm while there are at most WORN * (smallest squared distance) atoms.
 WORN = 25.0
 
-# Nothing here allocates: arrays are borrowed, without counts that every call would keep by atomic operations.
+# No function here allocates: without reference counts, calls need no atomic operations.
 _compile = compiled(fastmath={"contract"}, allocates=False)
 
 
 class Workspace(NamedTuple):
-    """Room for a group of signals and the pursuit of one of them at a time."""
+    """Memory for a group of signals and the pursuit of one of them at a time."""
 
     signals: Array  # (GROUP, m)
-    correlations: Array  # (GROUP, n) of the signals, then of what is left of one, with all atoms
-    Q: Array  # (n / PANEL, max_atoms, PANEL) all atoms seen from the orthogonal directions
-    L: Array  # (max_atoms, max_atoms) Cholesky factor of the chosen atoms' Gram matrix, below its diagonal
+    correlations: Array  # (GROUP, n) of the signals, later of one residual, with all atoms
+    Q: Array  # (n / PANEL, max_atoms, PANEL) inner products of all atoms and the directions
+    L: Array  # (max_atoms, max_atoms) Cholesky factor of the chosen atoms' Gram matrix, without its diagonal
     diagonal: Array  # of L
     z: Array  # L^-1 D'x over the chosen atoms
     residual: Array  # (m,)
     chosen: Array  # atoms, in the order of their choice
-    coefficients: Array  # theirs
+    coefficients: Array  # of the chosen atoms
     correction: Array  # of the coefficients
 
 
 def workspace(m: int, n: int, max_atoms: int) -> Workspace:
-    """Allocate it, for signals of m values and n atoms, both padded."""
+    """Allocate a workspace for signals of m values and n atoms, both padded."""
     return Workspace(
         np.empty((GROUP, m), np.float32),
         np.empty((GROUP, n), np.float32),
@@ -94,7 +103,7 @@ def solve(k: int, work: Workspace) -> None:
 
 @_compile
 def dot(a: Array, b: Array) -> float:
-    """Inner product in double, in four interleaved sums; lengths are padded."""
+    """Return the inner product in float64, in four interleaved sums; lengths are padded."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for i in range(0, len(a), 4):
         s0 += np.float64(a[i]) * b[i]
@@ -106,7 +115,7 @@ def dot(a: Array, b: Array) -> float:
 
 @_compile
 def gram_matrix(atoms: Array, out: Array) -> None:
-    """out = D'D for atoms as rows, each product summed in double: what float32 can hold of it is right."""
+    """out = D'D for atoms as rows, each product summed in float64."""
     for i in range(len(atoms)):
         for j in range(i + 1):
             out[i, j] = dot(atoms[i], atoms[j])
@@ -117,9 +126,9 @@ def gram_matrix(atoms: Array, out: Array) -> None:
 def correct(atoms: Array, k: int, work: Workspace) -> float:
     """coefficients += (L L')^-1 D' r over the chosen atoms: one step of iterative refinement.
 
-    The exact residual r is orthogonal to the chosen atoms; what is not so is the rounding in L and z, which
-    counts where dozens of atoms, or nearly parallel ones, are in one code. Returns by how much the squared
-    error falls: ||L^-1 D' r||^2.
+    The exact residual r is orthogonal to the chosen atoms. The rest is rounding in L and z, which matters in
+    codes of dozens of atoms or of nearly parallel ones. Returns the decrease of the squared error,
+    ||L^-1 D' r||^2.
     """
     L, diagonal, correction = work.L, work.diagonal, work.correction
     fall = 0.0
@@ -140,9 +149,9 @@ def correct(atoms: Array, k: int, work: Workspace) -> float:
 
 @_compile
 def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Workspace) -> float:
-    """Find the coefficients of the k chosen atoms; returns the squared error that they leave.
+    """Compute the coefficients of the k chosen atoms; return the squared error.
 
-    `nearest` is the smallest squared distance of a chosen atom from the span of those before it.
+    `nearest` is the smallest squared distance of a chosen atom from the span of the earlier ones.
     """
     solve(k, work)
     sq_error = measure(signal, atoms, atoms.shape[1], work.chosen, work.coefficients, k, work.residual)
@@ -153,10 +162,10 @@ def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Works
 
 @_compile
 def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspace) -> tuple[int, float, int]:
-    """Code signal s of the group; its code is left in `work`.
+    """Code signal s of the group; the code is stored in `work`.
 
-    `max_sq_error` is relative to the signal's energy. Returns how many atoms, the squared error and why it
-    stopped.
+    `max_sq_error` is relative to the signal's energy. Returns the number of atoms, the squared error and the
+    reason to stop.
     """
     signal, correlations, Q, L = work.signals[s], work.correlations[s], work.Q, work.L
     energy = measure(signal, atoms, atoms.shape[1], work.chosen, work.coefficients, 0, work.residual)
@@ -168,7 +177,7 @@ def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspa
     nearest = np.float32(1.0)
     k = 0
     n = len(correlations)
-    if not sq_error > bound:  # not a number
+    if not sq_error > bound:  # the signal contains NaN
         return k, sq_error, STOP_AT_BOUND
     atom = strongest(correlations, n)
     while True:
@@ -192,7 +201,7 @@ def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspa
         step = correlations[atom] * scale
         work.chosen[k], work.diagonal[k], work.z[k] = atom, root, step
         sq_error -= np.float64(step) * np.float64(step)
-        if not sq_error > bound:  # by the recurrence, which rounding wears: what counts is measured
+        if not sq_error > bound:  # by the recurrence, which accumulates rounding: measure the error
             sq_error = settle(signal, atoms, k + 1, nearest, work)
             if not sq_error > bound:
                 return k + 1, sq_error, STOP_AT_BOUND
@@ -206,9 +215,9 @@ def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspa
 
 @_compile
 def begin_group(signals: Array, start: int, panels: Array, work: Workspace) -> int:
-    """Take the signals from `start` on into the group, zeros behind them, and correlate them with all atoms.
+    """Copy the signals from `start` on to the group, padded with zeros, and correlate them with all atoms.
 
-    Returns how many there are.
+    Returns their number.
     """
     n = min(GROUP, len(signals) - start)
     for s in range(GROUP):
@@ -223,7 +232,7 @@ def code_block(
     signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
     chosen: Array, coefficients: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and keep the codes: chosen atoms and coefficients (n, max_atoms)."""
+    """Code signals (n, m); write the chosen atoms and coefficients (n, max_atoms)."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
@@ -239,7 +248,7 @@ def approximate_block(
     signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
     approximations: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and add what each code stands for, D a, to approximations in double (n, m)."""
+    """Code signals (n, m) and add D a to approximations (n, m) in float64."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
@@ -257,7 +266,7 @@ def summarise_block(
     signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
     segment: int, l1: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and add up the l1 norm of every segment of atoms (n, segments)."""
+    """Code signals (n, m) and sum the l1 norm of every segment of atoms (n, segments)."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
@@ -266,3 +275,34 @@ def summarise_block(
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
             for p in range(k):
                 l1[i, work.chosen[p] // segment] += abs(work.coefficients[p])
+
+
+@compiled()
+def pooled_l1(
+    chosen: Array, coefficients: Array, counts: Array, reach: int, n_atoms: int, out: Array
+) -> None:
+    """out[i, j] = sum over atoms of the largest |coefficient| among the codes up to `reach` away.
+
+    Codes are on a grid (n_rows, n_cols, max_atoms). Atoms are summed in the order in which they occur in the
+    neighbours, row by row, so that codes farther away change no bit.
+    """
+    n_rows, n_cols = out.shape
+    largest = np.zeros(n_atoms)
+    used = np.empty(n_atoms, np.int64)
+    for i in range(n_rows):
+        for j in range(n_cols):
+            n_used = 0
+            for r in range(max(0, i - reach), min(n_rows, i + reach + 1)):
+                for c in range(max(0, j - reach), min(n_cols, j + reach + 1)):
+                    for p in range(counts[r, c]):
+                        atom = chosen[r, c, p]
+                        value = abs(coefficients[r, c, p])
+                        if largest[atom] == 0.0 and value > 0.0:
+                            used[n_used] = atom
+                            n_used += 1
+                        largest[atom] = max(largest[atom], value)
+            total = 0.0
+            for p in range(n_used):
+                total += largest[used[p]]
+                largest[used[p]] = 0.0
+            out[i, j] = total

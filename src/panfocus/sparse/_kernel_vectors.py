@@ -1,11 +1,10 @@
-"""Vectors by hand: the inner loops of the compiled kernel, with values held in registers.
+"""Explicit vector code for the inner loops of the compiled kernel, with values held in registers.
 
-A compiler puts a plain loop on vectors by itself, but on many machines it takes half of their width, and it
-writes every sum to memory between one row and the next. Here LLVM is told what is a vector and what stays in
-a register. Each number is still summed by itself, in the order of the plain loop: vectors of any width give
-the same bits.
+A compiler vectorises a plain loop, but on many machines with half of the vector width, and it writes every
+sum to memory between rows. Here vectors and registers are explicit in LLVM. Each number is still summed in
+the order of the plain loop, so that vectors of any width give the same bits.
 
-Atoms lie in panels of `PANEL`, one after the other: what a loop over rows reads of a panel is contiguous.
+Atoms are stored in panels of `PANEL` atoms, so that a loop over the rows of a panel reads contiguous memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 PANEL = 64  # atoms
-TILE = 4  # signals that are correlated at a time
+TILE = 4  # signals correlated at a time
 
 _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
 _FUSED = ("contract",)  # a*b + c may become one operation, as everywhere in the kernel
@@ -27,7 +26,7 @@ _NO_SIGN = 0x7FFFFFFF
 
 
 class _Vectors:
-    """Code for vectors of so many floats, so many of them side by side."""
+    """Code generation for vectors of `lanes` floats, `abreast` of them side by side."""
 
     def __init__(self, builder: Any, lanes: int, abreast: int = 1) -> None:
         self.lanes = lanes
@@ -39,7 +38,7 @@ class _Vectors:
 
     @staticmethod
     def of_machine(context: Any, builder: Any) -> "_Vectors":
-        """Take the widest vectors, and so many that a tile's sums fill half of the registers."""
+        """Use the widest vectors, as many as let the sums of a tile fill half of the registers."""
         features = set(context.codegen().magic_tuple()[-1].split(","))
         if "+avx512f" in features:
             return _Vectors(builder, lanes=16, abreast=4)
@@ -48,22 +47,22 @@ class _Vectors:
         return _Vectors(builder, lanes=4, abreast=4 if "+neon" in features else 2)
 
     def splat(self, value: Any) -> Any:
-        """Put one number into all lanes."""
+        """Return a vector with one number in all lanes."""
         vector = ir.VectorType(value.type, self.lanes)
         one = self.builder.insert_element(ir.Constant(vector, ir.Undefined), value, _INT(0))
         return self.builder.shuffle_vector(one, one, ir.Constant(self.ints, [0] * self.lanes))
 
     def at(self, pointer: Any, index: Any, n: int = 0) -> Any:
-        """Address of the n-th vector after a number."""
+        """Return the address of the n-th vector after an index."""
         number = self.builder.gep(pointer, [self.builder.add(index, index.type(n * self.lanes))])
         return self.builder.bitcast(number, self.floats.as_pointer())
 
     def load(self, pointer: Any, index: Any, n: int = 0) -> Any:
-        """Read a vector."""
+        """Load a vector."""
         return self.builder.load(self.at(pointer, index, n), align=4)
 
     def store(self, value: Any, pointer: Any, index: Any, n: int = 0) -> None:
-        """Write a vector."""
+        """Store a vector."""
         self.builder.store(value, self.at(pointer, index, n), align=4)
 
     def add_product(self, total: Any, a: Any, b: Any) -> Any:
@@ -75,7 +74,7 @@ class _Vectors:
         return self.builder.fsub(total, self.builder.fmul(a, b, flags=_FUSED), flags=_FUSED)
 
     def variables(self, n: int, kind: Any, value: int) -> list[Any]:
-        """Make vectors that change; they stay in registers."""
+        """Create n vector variables; they stay in registers."""
         made = [cgutils.alloca_once(self.builder, kind) for _ in range(n)]
         for variable in made:
             self.builder.store(ir.Constant(kind, [value] * self.lanes), variable)
@@ -90,9 +89,9 @@ class _Vectors:
 
 
 class _Largest:
-    """The first index of the largest absolute value among all that it was shown.
+    """The first index of the largest absolute value among all vectors passed to `show`.
 
-    Values are compared as bit patterns: without the sign, their order as whole numbers is that of the floats.
+    Values are compared as bit patterns: without the sign bit, integers have the order of the floats.
     """
 
     def __init__(self, vectors: _Vectors) -> None:
@@ -101,7 +100,7 @@ class _Largest:
         vectors.builder.store(ir.Constant(vectors.ints, list(range(vectors.lanes))), self.here)
 
     def show(self, value: Any) -> None:
-        """Take in the next vector of values."""
+        """Compare the next vector of values."""
         v, builder = self.vectors, self.vectors.builder
         bits = builder.and_(builder.bitcast(value, v.ints), ir.Constant(v.ints, [_NO_SIGN] * v.lanes))
         before, here = builder.load(self.values), builder.load(self.here)
@@ -111,7 +110,7 @@ class _Largest:
         builder.store(builder.add(here, ir.Constant(v.ints, [v.lanes] * v.lanes)), self.here)
 
     def index(self) -> Any:
-        """Return it, as int64."""
+        """Return the index as int64."""
         v, builder = self.vectors, self.vectors.builder
         values, indices = builder.load(self.values), builder.load(self.indices)
         kind = ir.FunctionType(_INT, [v.ints])
@@ -125,22 +124,22 @@ class _Largest:
 
 
 def _inner_loop(returns: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make of `emit(vectors, *arguments)` a function that compiled code calls with the arguments alone.
+    """Turn `emit(vectors, *arguments)` into a function that compiled code calls without `vectors`.
 
-    These are contiguous arrays, of which it is given pointers to the data, float32 and int64.
+    Arguments are contiguous arrays, passed as pointers to their data, and numbers (float32, int64).
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:
-        @wraps(emit)  # whose signature says how many arguments there are, after the first
+        @wraps(emit)  # its signature has the number of arguments
         def typed(_: Any, *kinds: Any) -> Any:
             def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                given = [
+                pointers = [
                     context.make_array(kind)(context, builder, argument).data
                     if isinstance(kind, types.Array)
                     else argument
                     for kind, argument in zip(signature.args, arguments, strict=True)
                 ]
-                result = emit(_Vectors.of_machine(context, builder), *given)
+                result = emit(_Vectors.of_machine(context, builder), *pointers)
                 return context.get_dummy_value() if returns is types.none else result
 
             return returns(*kinds), code
@@ -173,7 +172,7 @@ def correlate_tile(v: _Vectors, panel: Any, m: Any, signals: Any, out: Any, n: A
 
 @_inner_loop(types.int64)
 def strongest(v: _Vectors, values: Any, n: Any) -> Any:
-    """First index of the largest absolute value; n is a multiple of `PANEL`."""
+    """Return the first index of the largest absolute value; n is a multiple of `PANEL`."""
     largest = _Largest(v)
     with v.steps(n, v.lanes) as j:
         largest.show(v.load(values, j))
@@ -185,7 +184,7 @@ def advance(
     v: _Vectors, Q: Any, steps: Any, factors: Any, k: Any, gram_row: Any, scale: Any, step: Any, values: Any,
     n: Any,
 ) -> Any:  # fmt: skip
-    """Add a direction to Q and take its part out of the correlations: one pass, atoms by atoms.
+    """Add a direction to Q and subtract its part from the correlations, in one pass over the atoms.
 
     Q[k] = scale (gram_row - sum_p factors[p] Q[p]) over p < k, values -= step Q[k]. Q is (n / PANEL, steps,
     PANEL). Returns the first index of the largest absolute value.
@@ -220,9 +219,9 @@ def advance(
 def measure(
     v: _Vectors, signal: Any, atoms: Any, m: Any, chosen: Any, coefficients: Any, k: Any, residual: Any
 ) -> Any:
-    """residual = x - D a over the k chosen atoms, in double; returns its squared norm.
+    """residual = x - D a over the k chosen atoms, in float64; returns its squared norm.
 
-    m is a multiple of 16: on every machine the squares are added in as many interleaved sums.
+    m is a multiple of 16: on every machine the squares are added in 16 interleaved sums.
     """
     v = _Vectors(v.builder, lanes=16)
     b = v.builder

@@ -1,4 +1,4 @@
-"""Orthogonal matching pursuit for many signals over one dictionary: Eq. (6) of the paper, greedily."""
+"""Orthogonal matching pursuit for many signals over one dictionary: a greedy solution of Eq. (6)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from panfocus._checks import whole_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
-from panfocus.sparse import _kernel_numba, _kernel_pooling, _limits
+from panfocus.sparse import _kernel_numba
 from panfocus.sparse._kernel_vectors import PANEL
 
-BLOCK = 2048  # signals a thread takes at a time
+BLOCK = 2048  # signals per task of a thread
 
 
 class Stop(IntEnum):
     """Why the pursuit of a signal ended."""
 
-    AT_BOUND = _limits.STOP_AT_BOUND
-    AT_LIMIT = _limits.STOP_AT_LIMIT
-    STALLED = _limits.STOP_STALLED
-    ZERO_SIGNAL = _limits.STOP_ZERO
+    AT_BOUND = _kernel_numba.STOP_AT_BOUND
+    AT_LIMIT = _kernel_numba.STOP_AT_LIMIT
+    STALLED = _kernel_numba.STOP_STALLED
+    ZERO_SIGNAL = _kernel_numba.STOP_ZERO
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class SparseCodes:
     def pooled_l1(self, *, n_cols: int, reach: int, n_atoms: int) -> FloatArray:
         """Return the l1 norms of the codes, max-pooled over neighbours on a grid (n / n_cols, n_cols).
 
-        Of each atom the largest absolute value counts among the codes at most `reach` rows and columns away.
+        For each atom, the largest absolute value counts among codes at most `reach` rows and columns away.
         """
         grid = (-1, n_cols, len(self.atoms))
         pooled = np.empty((len(self.counts) // n_cols, n_cols))
-        _kernel_pooling.pooled_l1(
+        _kernel_numba.pooled_l1(
             self.atoms.T.reshape(grid), self.coefficients.T.reshape(grid), self.counts.reshape(pooled.shape),
             reach, n_atoms, pooled,
         )  # fmt: skip
@@ -60,7 +61,7 @@ class SparseCodes:
 
 @dataclass(frozen=True)
 class CodeSummaries:
-    """What selection needs to know of the codes of n signals."""
+    """Summaries of the codes of n signals, enough for choosing among frames."""
 
     l1: FloatArray  # (segments, n) l1 norm of the code on each segment of the dictionary
     counts: IntArray  # (n,)
@@ -74,29 +75,39 @@ class Pursuit:
     Parameters
     ----------
     dictionary : array (m, n_atoms)
-        Atoms are columns of unit norm. A zero atom is allowed and never chosen; of duplicates the first is
-        chosen; an atom that depends on those already chosen is passed over.
+        Atoms are columns of unit norm. A zero atom is allowed and never chosen. Of duplicates, the first is
+        chosen. Atoms that depend on already chosen ones are skipped.
     max_atoms : int
-        Most atoms in a code (never more than m or n_atoms, past which nothing is independent).
+        Largest number of atoms in a code; values above m or n_atoms are reduced to them.
     max_sq_error : float
-        Stop when ||x - D a||^2 <= max_sq_error ||x||^2: relative to the signal's energy, so that it means
-        the same for strong and weak patches. Smaller is more exact, with more atoms.
+        Stop when ||x - D a||^2 <= max_sq_error ||x||^2. Smaller is more exact and uses more atoms.
     """
 
     def __init__(self, dictionary: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0) -> None:
         D = np.asarray(dictionary, np.float32)
         if D.ndim != 2 or 0 in D.shape:
-            raise InputError(f"dictionary has shape {D.shape}; needed: (m, n_atoms), atoms as columns")
+            raise InputError(
+                f"The dictionary must have shape (m, n_atoms), got {D.shape}.",
+                setting="dictionary",
+                got=D.shape,
+            )
         if not np.isfinite(D).all():
-            raise InputError("dictionary holds NaN or infinite values")
+            raise InputError("The dictionary contains NaN or infinite values.", setting="dictionary")
         norms = np.linalg.norm(D, axis=0)
         wrong = np.flatnonzero((np.abs(norms - 1) > 1e-3) & (norms > 0))
         if wrong.size:
-            raise InputError(f"atom {wrong[0]} has norm {norms[wrong[0]]:.4g}; atoms need norm 1 (or 0)")
-        if max_atoms < 1:
-            raise InputError(f"max_atoms must be at least 1, got {max_atoms}")
+            raise InputError(
+                f"Atoms must have norm 1 or 0, but atom {wrong[0]} has norm {norms[wrong[0]]:.4g}.",
+                setting="dictionary",
+                got=float(norms[wrong[0]]),
+            )
+        whole_number("max_atoms", max_atoms, at_least=1)
         if not 0.0 <= max_sq_error < 1.0:
-            raise InputError(f"max_sq_error must be at least 0 and below 1, got {max_sq_error}")
+            raise InputError(
+                f"`max_sq_error` must be at least 0 and below 1, got {max_sq_error}.",
+                setting="max_sq_error",
+                got=max_sq_error,
+            )
         self.dictionary = D
         self.max_atoms = min(max_atoms, *D.shape)
         self.max_sq_error = float(max_sq_error)
@@ -104,7 +115,7 @@ class Pursuit:
         n_atoms, m = self._atoms.shape
         by_panel = self._atoms.reshape(n_atoms // PANEL, PANEL, m).transpose(0, 2, 1)
         self._panels = np.ascontiguousarray(by_panel)
-        # By a kernel of our own: its order of summation is fixed, a BLAS's is not.
+        # Not by BLAS, whose order of summation is not fixed.
         self._gram = np.empty((len(self._atoms), len(self._atoms)), np.float32)
         _kernel_numba.gram_matrix(self._atoms, self._gram)
 
@@ -113,7 +124,7 @@ class Pursuit:
         X = self._columns(signals)
         n, k = len(X), self.max_atoms
         atoms, coefficients = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
-        counts, sq_errors, stops = _outcome(n)
+        counts, sq_errors, stops = _allocate_outcome(n)
 
         def code(block: slice) -> None:
             _kernel_numba.code_block(
@@ -127,16 +138,20 @@ class Pursuit:
         return SparseCodes(atoms.T, coefficients.T, counts, sq_errors, stops)
 
     def summaries(self, signals: ArrayLike, *, segments: int) -> CodeSummaries:
-        """Code signals (m, n) and keep only what selection needs; the codes themselves are never stored.
+        """Code signals (m, n) and return summaries; the codes are not stored.
 
         `segments` is the number of equal parts of the dictionary, such as 2 for [D_F, D_B].
         """
         n_atoms = self.dictionary.shape[1]
         if segments < 1 or n_atoms % segments:
-            raise InputError(f"{n_atoms} atoms do not divide into {segments} segments")
+            raise InputError(
+                f"`segments` must divide the number of atoms, {n_atoms}, got {segments}.",
+                setting="segments",
+                got=segments,
+            )
         X = self._columns(signals)
         l1 = np.zeros((len(X), segments), np.float32)
-        counts, sq_errors, stops = _outcome(len(X))
+        counts, sq_errors, stops = _allocate_outcome(len(X))
         _kernel_numba.summarise_block(
             X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
             n_atoms // segments, l1, counts, sq_errors, stops,
@@ -145,7 +160,7 @@ class Pursuit:
         return CodeSummaries(l1.T, counts, sq_errors, stops)
 
     def approximations(self, signals: ArrayLike) -> FloatArray:
-        """Code signals (m, n) and return what the codes stand for, D a (m, n), in float64."""
+        """Code signals (m, n) and return their approximations D a (m, n), in float64."""
         X = self._columns(signals)
         approximations, sq_errors = np.zeros(X.shape), np.empty(len(X))
         _kernel_numba.approximate_block(
@@ -160,16 +175,18 @@ class Pursuit:
         return _kernel_numba.workspace(m, n_atoms, self.max_atoms)
 
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
-        """Signals as the compiled kernel wants them: float32, one per row, contiguous."""
+        """Return the signals in the layout of the kernel: float32, one per row, contiguous."""
         return np.ascontiguousarray(self._checked(signals).T, np.float32)
 
     def _checked(self, signals: ArrayLike) -> NDArray[Any]:
         X = np.asarray(signals)
         if X.dtype.kind not in "fiub":
-            raise InputError(f"signals are {X.dtype.name}; needed: real numbers")
+            raise InputError(f"Signals must be real numbers, got {X.dtype.name}.", got=X.dtype.name)
         if X.ndim != 2 or len(X) != len(self.dictionary):
             raise InputError(
-                f"signals have shape {X.shape}; needed: ({len(self.dictionary)}, n), one per column"
+                f"Signals must have shape ({len(self.dictionary)}, n), got {X.shape}.",
+                got=X.shape,
+                needed=len(self.dictionary),
             )
         return X
 
@@ -177,15 +194,15 @@ class Pursuit:
 def batch_omp(
     dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
 ) -> SparseCodes:
-    """Code signals (m, n) over a dictionary (m, n_atoms) once; see `Pursuit` for the parameters."""
+    """Code signals (m, n) over a dictionary (m, n_atoms); see `Pursuit` for the parameters."""
     return Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error).codes(signals)
 
 
 def batch_omp_plain(
     dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
 ) -> SparseCodes:
-    """Do what `batch_omp` does, by the plain NumPy kernel in float64: slow, and easy to read."""
-    from panfocus.sparse import _kernel_numpy  # here: it loads SciPy's linear algebra
+    """Code signals like `batch_omp`, with the plain NumPy kernel in float64: slow, for comparison."""
+    from panfocus.sparse import _kernel_numpy  # lazy: it imports scipy.linalg
 
     pursuit = Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error)
     D = pursuit.dictionary.astype(np.float64)
@@ -193,7 +210,7 @@ def batch_omp_plain(
     X = pursuit._checked(signals).astype(np.float64)
     n, k = X.shape[1], pursuit.max_atoms
     atoms, coefficients = np.full((k, n), -1, np.int32), np.zeros((k, n))
-    counts, sq_errors, stops = _outcome(n)
+    counts, sq_errors, stops = _allocate_outcome(n)
     for i in range(n):
         x = X[:, i]
         chosen, values, sq_errors[i], stops[i] = _kernel_numpy.code_signal(
@@ -206,7 +223,7 @@ def batch_omp_plain(
 
 
 def _padded(atoms: FloatArray) -> FloatArray:
-    """Fill atoms (n, m) up with zeros, to whole panels and to vectors without a remainder."""
+    """Pad atoms (n, m) with zeros to whole panels and whole vectors."""
     units = (PANEL, _kernel_numba.LANES)
     out = np.zeros(
         [-(-side // unit) * unit for side, unit in zip(atoms.shape, units, strict=True)], np.float32
@@ -215,14 +232,14 @@ def _padded(atoms: FloatArray) -> FloatArray:
     return out
 
 
-def _outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
+def _allocate_outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
     return np.zeros(n, np.int32), np.zeros(n), np.zeros(n, np.uint8)
 
 
 def _check_finite(sq_errors: FloatArray) -> None:
-    """Refuse signals by what became of them: a look at one number each instead of at all their values."""
+    """Raise if signals were not finite: their errors are not, which is faster to check than all values."""
     if not np.isfinite(sq_errors).all():
-        raise InputError("signals hold NaN, infinite or too large values; rescale them")
+        raise InputError("Signals contain NaN, infinite or very large values. Rescale them.")
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -52,6 +52,8 @@ def run(task: LearnTask, send: Send) -> LearnSummary:
         )
     live.draw(learned.levels)
     learned.save(output)
+    for notice in learned.notices:
+        events.warn(notice)
     events.summarize(f"Learned {learned}.")
     events.summarize(describe_learning(learned.history))
     # Aligned frames exist nowhere else: users who save the regions need them, too.
