@@ -116,3 +116,9 @@ def test_wrong_arguments_are_rejected(folder, fails, scene, arguments, code, nam
     (folder / "empty").mkdir()
     (folder / "existing.npz").touch()
     fails("learn", *QUICK, *arguments, code=code, names=names)
+
+
+def test_few_training_patches_cause_a_warning(folder, run, pair):
+    ran = run("learn", *pair, *QUICK, "--samples", 10**6)
+    assert ran.code == 0
+    assert ran.err.count("warning:") == 1
