@@ -1,4 +1,4 @@
-"""Names in the addresses of a job's files lead to these alone; wrong requests are refused in one line."""
+"""Hostile names and invalid requests about jobs are refused in one line."""
 
 import pytest
 from app_server import headers_of, raw, wait
@@ -46,7 +46,7 @@ HOSTILE = [
         "/api/stacks/{name}/thumbnails/0",
     ],
 )
-def test_no_name_leads_elsewhere(server, job, path, name):
+def test_hostile_names_are_refused(server, job, path, name):
     address = path.format(job=job, name=name)
     first, text = raw(server, f"GET {address} HTTP/1.1", *headers_of(server, "Connection: close"))
     assert first.split()[1] in ("400", "403", "404", "405")
@@ -74,7 +74,7 @@ def test_no_name_leads_elsewhere(server, job, path, name):
         "none",
     ],
 )
-def test_what_is_not_there_is_refused_in_one_line(server, job, path):
+def test_missing_parts_of_a_job_are_refused(server, job, path):
     answer = server.client.get(f"/api/jobs/{job}/{path}")
     assert 400 <= answer.status_code < 500
     assert answer.json().keys() == {"error"}
@@ -96,7 +96,7 @@ def test_what_is_not_there_is_refused_in_one_line(server, job, path):
         ("PUT", "/api/jobs/{job}/retouch", {"panfocus_retouch": 1, "strokes": "evil"}),
     ],
 )
-def test_wrong_content_is_refused_in_one_line(server, job, method, path, content):
+def test_invalid_content_is_refused(server, job, method, path, content):
     answer = server.client.request(method, path.format(job=job), json=content)
     assert 400 <= answer.status_code < 500, answer.text
     assert "\n" not in answer.json()["error"]
@@ -119,10 +119,10 @@ def test_wrong_content_is_refused_in_one_line(server, job, method, path, content
         {"align": "evil"},
     ],
 )
-def test_options_cannot_name_files_elsewhere_or_be_wrong(server, job, options):
+def test_invalid_options_are_refused(server, job, options):
     (stack,) = {each["stack"] for each in server.state()["jobs"] if each["id"] == job}
     answer = server.client.post("/api/jobs", json={"stack": stack, "options": options})
-    if answer.status_code < 400:  # told when it is run
+    if answer.status_code < 400:  # found when it runs
         name = answer.json()["id"]
         for _ in wait(60):
             (found,) = [each for each in server.state()["jobs"] if each["id"] == name]

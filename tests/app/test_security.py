@@ -29,7 +29,7 @@ def new_stack(server):
 def test_without_the_token_every_path_is_closed(stranger, path, headers):
     answer = stranger.get(path, headers=headers)
     assert answer.status_code == 403
-    assert answer.text == "open the address, with its token, that panfocus app printed\n"
+    assert "token" in answer.text and answer.text.count("\n") == 1
 
 
 def test_a_wrong_token_in_the_address_gives_no_cookie(stranger):
@@ -128,7 +128,7 @@ def test_the_page_itself_may_post(page, server):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_another_page_asks_for_is_refused(page, site):
+def test_requests_of_other_pages_are_refused(page, site):
     assert page.get("/api/state", headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
@@ -152,7 +152,7 @@ def test_a_script_with_the_token_whose_origin_is_another_page_is_refused(server)
         "~",
     ],
 )
-def test_only_what_the_user_opened_can_be_listed_or_made_a_stack_of(server, path):
+def test_only_allowed_folders_can_be_listed_and_opened(server, path):
     path = path.format(root=server.root)
     listed = server.client.post("/api/folders", json={"path": path})
     assert listed.status_code in (400, 403)
@@ -193,10 +193,10 @@ def test_a_folder_lists_images_and_folders_in_natural_order_and_no_way_out(serve
         "a" * 250 + ".png",
     ],
 )
-def test_no_name_leads_out_of_the_stack(server, name):
+def test_no_file_name_leads_out_of_the_stack(server, name):
     stack = new_stack(server)
     before = tree(server.work.parent)
-    # As it stands: clients would tidy the path.
+    # Raw: clients would normalise the path.
     first, _ = raw(
         server,
         f"PUT /api/stacks/{stack}/files/{name} HTTP/1.1",
@@ -207,7 +207,7 @@ def test_no_name_leads_out_of_the_stack(server, name):
     assert tree(server.work.parent) == before
 
 
-def test_a_name_like_one_on_a_drive_is_one_in_the_stack(server):
+def test_a_name_with_a_drive_letter_stays_in_the_stack(server):
     stack = new_stack(server)
     good = (server.root / "small" / "frame-1.png").read_bytes()
     answer = server.client.put(f"/api/stacks/{stack}/files/C:evil.png", content=good)
@@ -222,19 +222,19 @@ def test_only_the_pages_own_files_are_served(server, path):
     assert "Starlette" not in text
 
 
-def test_a_stack_or_a_thumbnail_that_is_none_is_not_found(server):
+def test_missing_stacks_and_thumbnails_are_not_found(server):
     stack = new_stack(server)
     for path in ("/api/stacks/..", f"/api/stacks/{stack}/thumbnails/0", f"/api/stacks/{stack}/thumbnails/-1"):
         assert server.client.get(path).status_code in (404, 405)
     missing = server.client.patch("/api/stacks/0000000000000000", json={"name": "x"})
-    assert (missing.status_code, missing.json()) == (404, {"error": "there is no stack 0000000000000000"})
+    assert missing.status_code == 404 and "0000000000000000" in missing.json()["error"]
 
 
 @pytest.mark.parametrize(
     "name", ["a" * 300, "a/" * 5000, "small/frame-1.png/a"], ids=["name", "path", "file"]
 )
 @pytest.mark.parametrize("kind", ["folder", "files"])
-def test_a_path_that_no_file_can_have_is_refused_in_one_line(server, kind, name):
+def test_an_impossible_path_is_refused_in_one_line(server, kind, name):
     path = f"{server.root}/{name}"
     answer = server.client.post("/api/stacks", json={kind: path if kind == "folder" else [path]})
     assert answer.status_code == 404
@@ -244,9 +244,10 @@ def test_a_path_that_no_file_can_have_is_refused_in_one_line(server, kind, name)
 
 @pytest.mark.parametrize("digits", [300, 5000])
 @pytest.mark.parametrize("kind", ["thumbnails", "pictures"])
-def test_a_frame_of_a_number_that_is_never_given_is_not_found(server, kind, digits):
+def test_a_huge_frame_number_is_not_found(server, kind, digits):
     answer = server.client.get(f"/api/stacks/{new_stack(server)}/{kind}/{'9' * digits}")
-    assert (answer.status_code, answer.json()) == (404, {"error": f"there is no frame {'9' * 40}"})
+    assert answer.status_code == 404
+    assert len(answer.json()["error"]) < 100
 
 
 def put(server, stack, *more, body=b"", **how):
@@ -259,15 +260,15 @@ def put(server, stack, *more, body=b"", **how):
     )
 
 
-def test_a_file_over_the_limit_is_refused_before_it_comes(server):
+def test_a_file_over_the_limit_is_refused_before_it_is_sent(server):
     stack = new_stack(server)
     first, text = put(server, stack, "Content-Length: 2000001")
     assert first.split()[1] == "413"
-    assert "more than the 2 MB that are taken" in text
+    assert "2 MB" in text
     assert server.stack(stack)["frames"] == []
 
 
-def test_a_file_whose_size_is_not_told_is_refused(server):
+def test_a_file_without_a_size_is_refused(server):
     stack = new_stack(server)
     first, _ = put(server, stack, "Transfer-Encoding: chunked", body=b"4\r\nevil\r\n0\r\n\r\n")
     assert first.split()[1] == "411"
@@ -277,7 +278,7 @@ def test_a_file_whose_size_is_not_told_is_refused(server):
     assert server.stack(stack)["frames"] == []
 
 
-def test_what_comes_beyond_the_told_size_is_no_part_of_the_file(server):
+def test_data_beyond_the_announced_size_are_not_stored(server):
     stack = new_stack(server)
     put(server, stack, "Content-Length: 4", body=b"evil" + b"x" * 3_000_000)
     assert [frame["bytes"] for frame in server.seen(stack)["frames"]] == [4]
@@ -285,7 +286,7 @@ def test_what_comes_beyond_the_told_size_is_no_part_of_the_file(server):
     assert [path.read_bytes() for path in files] == [b"evil"]
 
 
-def test_a_file_that_breaks_off_leaves_nothing(server):
+def test_an_interrupted_upload_leaves_nothing(server):
     stack = new_stack(server)
     put(server, stack, "Content-Length: 1000000", body=b"x" * 500_000, then_close=True)
     folder = server.work / "stacks" / stack / "files"
@@ -296,7 +297,7 @@ def test_a_file_that_breaks_off_leaves_nothing(server):
     assert server.stack(stack)["frames"] == []
 
 
-def test_a_malformed_image_is_told_and_harms_nothing(server):
+def test_malformed_images_are_marked_bad(server):
     stack = new_stack(server)
     good = server.root / "small" / "frame-1.png"
     files = {
@@ -322,7 +323,7 @@ def test_fifty_files_at_once_all_arrive(server):
     content = (server.root / "small" / "frame-1.png").read_bytes()
 
     async def send():
-        limits = httpx.UploadLimits(max_connections=50)
+        limits = httpx.Limits(max_connections=50)
         async with httpx.AsyncClient(
             base_url=server.url, headers=server.client.headers, limits=limits, timeout=60
         ) as client:
@@ -340,7 +341,7 @@ def test_fifty_files_at_once_all_arrive(server):
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"name": 1}', b"[" * 100_000, b"\xff"])
-def test_a_request_that_is_no_object_is_refused_in_one_line(server, body):
+def test_a_body_that_is_not_an_object_is_refused_in_one_line(server, body):
     answer = server.client.post("/api/stacks", content=body)
     assert answer.status_code == 400
     assert answer.json().keys() == {"error"}
@@ -350,12 +351,10 @@ def test_a_request_that_is_no_object_is_refused_in_one_line(server, body):
 def test_a_request_that_is_too_large_is_refused(server):
     answer = server.client.post("/api/stacks", content=b'{"name": "' + b"x" * 60_000_000 + b'"}')
     assert answer.status_code == 413
-    assert answer.json()["error"] == (
-        "this has 60 MB, more than the 48 MB that are taken at once; send less of it, such as fewer strokes"
-    )
+    assert "60 MB" in answer.json()["error"] and "48 MB" in answer.json()["error"]
 
 
-def test_all_strokes_that_a_picture_may_have_and_all_frames_of_a_stack_fit_into_a_request():
+def test_the_largest_requests_fit_into_the_limit():
     stroke = Stroke(1999, ((12345.67, 12345.67),), 123.45, hardness=0.55, opacity=0.55, gain=(1.2345,) * 4)
     point = len("[12345.67, 12345.67], ")
     assert MOST_POINTS * point + MOST_STROKES * len(json.dumps(stroke.plain())) < MAX_JSON_BYTES
@@ -363,13 +362,13 @@ def test_all_strokes_that_a_picture_may_have_and_all_frames_of_a_stack_fit_into_
     assert MAX_FRAMES * longest_path < MAX_JSON_BYTES
 
 
-def test_the_work_folder_and_the_token_are_for_this_user_alone(server):
+def test_only_this_user_can_read_the_work_folder_and_the_token(server):
     assert server.work.stat().st_mode & 0o077 == 0
     assert (server.work / "token").stat().st_mode & 0o077 == 0
     assert (server.work / "token").read_text().strip() == server.token
 
 
-def test_without_its_file_the_next_start_makes_another_token(tmp_path):
+def test_a_removed_token_is_replaced_at_the_next_start(tmp_path):
     (tmp_path / "pictures").mkdir()
     with running_server(tmp_path / "work", tmp_path / "pictures") as server:
         old = server.token

@@ -1,4 +1,4 @@
-"""Stacks: sent or opened, looked at, ordered, warned of, kept over a restart."""
+"""Stacks: uploaded or opened in place, scanned, ordered, checked, and restored after a restart."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def open_folder(server, folder):
 
 
 def warnings_of(server, stack, about):
-    """Wait until a frame is warned of, which is after all were looked at."""
+    """Return the warnings when all frames are scanned and one of them is named."""
     server.seen(stack)
     for _ in wait(10):
         warnings = server.stack(stack)["warnings"]
@@ -46,7 +46,7 @@ def names(stack):
 
 
 @pytest.mark.parametrize("target", ["gone.png", "f.png"], ids=["dangling", "circular"])
-def test_a_folder_with_a_link_that_leads_nowhere_is_refused_by_its_name(server, target):
+def test_a_folder_with_only_a_broken_link_is_refused(server, target):
     folder = server.root / f"links to {target}"
     folder.mkdir()
     (folder / "f.png").symlink_to(folder / target)
@@ -55,7 +55,7 @@ def test_a_folder_with_a_link_that_leads_nowhere_is_refused_by_its_name(server, 
     assert target in answer.json()["error"]
 
 
-def test_links_in_a_folder_that_may_not_be_followed_are_left_out_and_named(server):
+def test_links_that_may_not_be_followed_are_skipped_and_named(server):
     folder = server.root / "with links"
     paths = small_stacks.write(folder)
     (folder / "inside.png").symlink_to(server.root / "small" / "frame-1.png")
@@ -63,16 +63,14 @@ def test_links_in_a_folder_that_may_not_be_followed_are_left_out_and_named(serve
     (folder / "out.png").symlink_to(server.root.parent / "outside" / "secret.png")
     listed = server.client.post("/api/folders", json={"path": str(folder)}).json()["files"]
     answer = server.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
-    # As the picker offers it; a link is called like the file that it leads to.
+    # A link has the name of its target.
     assert [file["name"] for file in listed] == [*(path.name for path in paths), "inside.png"]
     assert names(answer) == [*(path.name for path in paths), "frame-1.png"]
-    assert answer["warnings"] == [
-        f"left out in {folder}: gone.png, out.png; these are links that lead nowhere "
-        "or out of the folders that panfocus app may open, or no files"
-    ]
+    (warning,) = answer["warnings"]
+    assert str(folder) in warning and "gone.png" in warning and "out.png" in warning
 
 
-def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
+def test_a_folder_is_opened_in_place(server):
     name = open_folder(server, server.root / "small")
     stack = server.seen(name)
     assert stack["name"] == "small"
@@ -88,7 +86,7 @@ def test_a_folder_is_opened_in_place_and_its_frames_are_told(server):
     assert (server.root / "small" / "frame-1.png").is_file()
 
 
-def test_a_change_that_comes_after_its_stack_was_deleted_is_refused(server):
+def test_a_change_of_a_deleted_stack_is_refused(server):
     stack = open_folder(server, server.root / "small")
     came, may_come = threading.Event(), threading.Event()
 
@@ -131,7 +129,7 @@ def test_a_thumbnail_is_a_small_picture_of_the_frame(server, tmp_path):
     assert np.abs(small[:, 60, 0] - np.linspace(0, 255, 250)).max() < 4
 
 
-def test_files_that_are_sent_are_kept_bit_for_bit_in_natural_order(server, tmp_path):
+def test_uploads_are_stored_unchanged_in_natural_order(server, tmp_path):
     paths = small_stacks.write(tmp_path, n=11)
     stack = send(server, [*paths[5:], *paths[:5]])
     assert names(server.stack(stack)) == [path.name for path in paths]
@@ -139,14 +137,14 @@ def test_files_that_are_sent_are_kept_bit_for_bit_in_natural_order(server, tmp_p
     assert all((kept / path.name).read_bytes() == path.read_bytes() for path in paths)
 
 
-def test_pictures_of_a_folder_that_are_not_read_are_told(server):
+def test_unsupported_images_of_a_folder_are_named(server):
     folder = server.root / "more"
     small_stacks.write(folder)
     (folder / "x.bmp").touch()
     answer = server.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
-    line = f"left out: 1 picture in {folder} of no kind that panfocus reads there (x.bmp)"
-    assert answer["warnings"] == [line]
-    assert server.seen(answer["id"])["warnings"] == [line]  # a look at the frames has not replaced it
+    (warning,) = answer["warnings"]
+    assert "x.bmp" in warning
+    assert server.seen(answer["id"])["warnings"] == [warning]  # the check of the frames does not replace it
 
 
 def test_names_may_be_of_any_script(server, tmp_path):
@@ -160,7 +158,7 @@ def test_names_may_be_of_any_script(server, tmp_path):
         assert server.stack(stack)["frames"][0]["state"] == "ready"
 
 
-def test_names_that_not_every_system_allows_are_kept_as_others_each_of_its_own(server, tmp_path):
+def test_names_that_some_systems_forbid_are_replaced_by_unique_names(server, tmp_path):
     (path, *_) = small_stacks.write(tmp_path)
     stack = server.client.post("/api/stacks", json={"name": "by time"}).json()["id"]
     for name in ("12:30:00.png", "12_30_00.png", 'a "b"?.png'):
@@ -172,7 +170,7 @@ def test_names_that_not_every_system_allows_are_kept_as_others_each_of_its_own(s
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, names are Unicode")
-def test_names_that_are_not_utf8_are_told_and_can_be_sent_back(tmp_path):
+def test_names_that_are_not_utf8_can_be_sent_back(tmp_path):
     strange = os.fsdecode(b"caf\xe9")
     root = tmp_path / strange
     for number, path in enumerate(small_stacks.write(root / strange), start=1):
@@ -182,7 +180,7 @@ def test_names_that_are_not_utf8_are_told_and_can_be_sent_back(tmp_path):
         listing = server.client.post("/api/folders", json={}).raise_for_status().json()
         assert listing["folders"] == [strange]
         folder = f"{listing['path']}/{listing['folders'][0]}"
-        # As browsers write it: half a character is escaped.
+        # Browsers escape lone surrogates.
         inside = server.client.post("/api/folders", content=json.dumps({"path": folder}))
         assert len(inside.raise_for_status().json()["files"]) == 3
         answer = server.client.post("/api/stacks", content=json.dumps({"folder": folder}))
@@ -209,7 +207,7 @@ def test_pages_of_a_file_are_counted_and_a_damaged_page_is_found(server, tmp_pat
     assert by_name["damaged.tif"]["state"] == "bad"
 
 
-def test_order_and_exclusion_can_be_changed_and_count_for_what_is_fused(server, tmp_path):
+def test_order_and_exclusion_can_be_changed(server, tmp_path):
     stack = send(server, small_stacks.write(tmp_path))
     first, second, third = (frame["key"] for frame in server.seen(stack)["frames"])
     pictures = [
@@ -229,7 +227,7 @@ def test_order_and_exclusion_can_be_changed_and_count_for_what_is_fused(server, 
     assert [frame["excluded"] for frame in changed["frames"]] == [False, True, False]
 
 
-def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
+def test_frames_that_do_not_belong_together_cause_warnings(server, tmp_path):
     paths = small_stacks.write(tmp_path, n=3, size=(160, 200))
     frames = small_stacks.frames(3, size=(160, 200))
     write_image(tmp_path / "frame-4.png", frames[0])
@@ -239,20 +237,8 @@ def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
     write_image(tmp_path / "frame-8.png", small_stacks.frames(1, size=(160, 200), seed=8)[0])
     stack = send(server, [*paths, *(tmp_path / f"frame-{k}.png" for k in range(4, 9))])
     told = warnings_of(server, stack, "frame-8.png")
-    for line in (
-        "frame-4.png has the same pixels as frame-1.png.",
-        "frame-5.png is 200 x 80 pixels, frame-1.png, like 4 others, is 200 x 160; "
-        "all frames need one size: untick “Use” of those that differ, or crop them.",
-        "frame-6.png is grey, frame-1.png, like 4 others, is colour; "
-        "untick “Use” of those that differ, or convert them to one colour model.",
-    ):
-        assert line in told
-    assert any(
-        line.startswith("frame-7.png is uint16, frame-1.png, like 4 others, is uint8;") for line in told
-    )
-    assert any(line.startswith("frame-8.png shows another scene than frame-") for line in told)
-    assert not any(line.startswith(("frame-2", "frame-3")) for line in told)
-    # Without them nothing is left to tell.
+    assert sorted(line.split()[0] for line in told) == [f"frame-{k}.png" for k in range(4, 9)]
+    # Without them no warning is left.
     others = [frame["key"] for frame in server.stack(stack)["frames"][3:]]
     server.client.patch(f"/api/stacks/{stack}", json={"excluded": others}).raise_for_status()
     for _ in wait(10):
@@ -261,7 +247,7 @@ def test_frames_that_do_not_belong_together_are_told(server, tmp_path):
     raise AssertionError(server.stack(stack)["warnings"])
 
 
-def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp_path):
+def test_pages_always_receive_the_last_state(server, tmp_path):
     stack = send(server, small_stacks.write(tmp_path))
     told, names_told = [], []
 
@@ -296,13 +282,13 @@ def test_pages_are_told_of_changes_and_the_last_state_always_arrives(server, tmp
     }
 
 
-def test_stacks_and_the_token_survive_a_restart_and_what_was_left_is_looked_at(tmp_path):
+def test_stacks_and_token_survive_a_restart_and_unscanned_frames_are_scanned(tmp_path):
     paths = small_stacks.write(tmp_path / "pictures")
     work = tmp_path / "work"
     with running_server(work, tmp_path / "pictures") as server:
         stack = send(server, paths)
         before, token = server.seen(stack), server.token
-    # As a kill in the middle of a look and of an upload would leave it.
+    # The state after a kill during a scan and an upload.
     kept = work / "stacks" / stack / "stack.json"
     content = json.loads(kept.read_text())
     content["frames"][1] |= {"state": "looking", "width": None, "sharpness": None}
@@ -311,7 +297,7 @@ def test_stacks_and_the_token_survive_a_restart_and_what_was_left_is_looked_at(t
     (work / "stacks" / "0123456789abcdef").mkdir()
     (work / "stacks" / "0123456789abcdef" / "stack.json").write_text("{")
     with running_server(work, tmp_path / "pictures") as server:
-        assert "0123456789abcdef is passed over: " in server.process.stderr.readline()
+        assert "0123456789abcdef" in server.process.stderr.readline()
         assert server.token == token
         after = server.seen(stack)
         assert len(server.state()["stacks"]) == 1

@@ -1,4 +1,4 @@
-"""Worker processes: what they say, how they end, and what becomes of those that die."""
+"""Worker processes: their events, how they end, and how dead ones are replaced."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from app_server import wait
 
-from panfocus.app.worker_pool import TaskCancelled, TaskFailed, Worker, WorkerPool
+from panfocus.app.worker_pool import TaskCancelled, TaskFailed, Worker, WorkerDied, WorkerPool
 
 # Tasks for the tests, put in place before the worker looks for them.
 TASKS = """
@@ -22,46 +22,46 @@ TASKS = """
         sys.modules[f"panfocus.app.tasks.{run.__name__}"] = module
 
     @task
-    def echo(task, tell):
+    def echo(task, send):
         print("what a library prints")
         for number in range(3):
-            tell({"event": "progress", "done": number})
+            send({"event": "progress", "done": number})
         return {"said": task["say"]}
 
     @task
-    def sleep(task, tell):
+    def sleep(task, send):
         import time
         try:
-            tell({"event": "asleep"})
+            send({"event": "asleep"})
             time.sleep(task["seconds"])
         except KeyboardInterrupt:
-            tell({"event": "woken"})
+            send({"event": "woken"})
             raise
         return {}
 
     @task
-    def die(task, tell):
+    def die(task, send):
         import os
         os.kill(os.getpid(), task["signal"])
 
     @task
-    def leave(task, tell):
+    def leave(task, send):
         import os
         sys.stderr.write("first\\nthe disk is on fire\\n")
         sys.stderr.flush()
         os._exit(3)
 
     @task
-    def refuse(task, tell):
+    def refuse(task, send):
         from panfocus.errors import InputError
         raise InputError("too\\nfew frames")
 
     @task
-    def err(task, tell):
+    def err(task, send):
         return 1 / 0
 
     @task
-    def devour(task, tell):
+    def devour(task, send):
         import numpy as np
         return {"sum": float(np.ones(1 << 45, np.uint8).sum())}
 """
@@ -97,48 +97,41 @@ def test_events_come_in_order_and_then_the_result(with_tasks):
     assert (first, second) == ({"said": "Grüße"}, {"said": 2})
 
 
-def test_a_task_that_fails_says_why_in_one_line_and_the_worker_goes_on(with_tasks):
-    lines = {
-        "refuse": "too few frames",
-        "err": "unexpected ZeroDivisionError: division by zero",
-        "devour": "not enough memory; use fewer or smaller frames",
-        "../jobs": "there is no task ../jobs",
-    }
-
+def test_a_failed_task_gives_one_line_and_the_worker_continues(with_tasks):
     async def use(worker):
-        said = {}
-        for name in lines:
+        lines = []
+        for name in ("refuse", "err", "devour", "../jobs"):
             with pytest.raises(TaskFailed) as caught:
                 await worker.run({"task": name})
-            said[name] = str(caught.value)
+            lines.append(caught.value.message)
         await worker.run({"task": "echo", "say": 1})
-        return said
+        return lines
 
-    assert with_worker(use) == lines
+    lines = with_worker(use)
+    for line, part in zip(lines, ("too few frames", "ZeroDivisionError", "emory", "../jobs"), strict=True):
+        assert part in line and "\n" not in line
 
 
 @pytest.mark.parametrize(
-    ("task", "line"),
+    ("task", "parts"),
     [
-        (
-            {"task": "die", "signal": int(signal.SIGKILL)},
-            "the process was killed by signal 9, perhaps because memory ran out",
-        ),
-        ({"task": "die", "signal": int(signal.SIGSEGV)}, "the process crashed by signal 11 SIGSEGV"),
-        ({"task": "leave"}, "the process ended before its work was done (code 3): the disk is on fire"),
+        ({"task": "die", "signal": int(signal.SIGKILL)}, ["signal 9", "memory"]),
+        ({"task": "die", "signal": int(signal.SIGSEGV)}, ["signal 11", "SIGSEGV"]),
+        ({"task": "leave"}, ["code 3", "the disk is on fire"]),
     ],
 )
-def test_a_worker_that_dies_says_how(with_tasks, task, line):
+def test_the_error_of_a_dead_worker_says_how_it_died(with_tasks, task, parts):
     async def use(worker):
         with pytest.raises(TaskFailed) as caught:
             await worker.run(task)
         assert not worker.is_alive
-        return str(caught.value)
+        return caught.value.message
 
-    assert with_worker(use) == line
+    line = with_worker(use)
+    assert all(part in line for part in parts)
 
 
-def test_an_interrupted_task_cleans_up_and_the_worker_goes_on(with_tasks):
+def test_an_interrupted_task_cleans_up_and_the_worker_continues(with_tasks):
     async def use(worker):
         events = []
 
@@ -149,7 +142,7 @@ def test_an_interrupted_task_cleans_up_and_the_worker_goes_on(with_tasks):
 
         with pytest.raises(TaskCancelled):
             await worker.run({"task": "sleep", "seconds": 60}, on_event)
-        worker.interrupt()  # too late: means nothing to the next
+        worker.interrupt()  # too late: the next task ignores it
         await asyncio.sleep(0.2)
         assert await worker.run({"task": "echo", "say": 1}) == {"said": 1}
         return events
@@ -157,7 +150,7 @@ def test_an_interrupted_task_cleans_up_and_the_worker_goes_on(with_tasks):
     assert with_worker(use) == ["asleep", "woken"]
 
 
-def test_a_task_that_was_interrupted_before_it_began_does_not_begin(with_tasks):
+def test_a_task_that_is_interrupted_before_it_starts_does_not_start(with_tasks):
     async def use(worker):
         events = []
         await worker.run({"task": "echo", "say": "awake"})
@@ -184,7 +177,7 @@ def test_a_worker_ends_when_its_server_does(with_tasks):
     with_worker(use)
 
 
-def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worker_is_replaced(with_tasks):
+def test_urgent_tasks_go_first_and_a_slow_or_dead_worker_is_replaced(with_tasks):
     async def run():
         workers = WorkerPool()
         await workers.start()
@@ -196,10 +189,11 @@ def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worke
 
         try:
             await asyncio.gather(*(quick(n) for n in (1, 2, 3)), quick("urgent", urgent=True))
-            with pytest.raises(TaskFailed, match="given up after 0 s"):
+            with pytest.raises(TaskFailed) as caught:
                 await workers.run_quick({"task": "sleep", "seconds": 60}, seconds=0.2)
+            assert caught.value.facts["limit"] == 0.2
             await quick("after the slow one")
-            with pytest.raises(TaskFailed, match="signal 9"):
+            with pytest.raises(WorkerDied):
                 await workers.run_quick({"task": "die", "signal": 9})
             await quick("after the dead one")
             long = await workers.lend_long()
@@ -212,7 +206,7 @@ def test_quick_tasks_go_one_at_a_time_urgent_ones_first_and_a_slow_or_dead_worke
     assert order == [1, "urgent", 2, 3, "after the slow one", "after the dead one"]
 
 
-def test_every_process_is_ended_though_several_long_tasks_begin_at_once(monkeypatch):
+def test_stop_ends_every_process_of_long_tasks_that_start_at_once(monkeypatch):
     started = []
     start = Worker.start
 
@@ -234,19 +228,20 @@ def test_every_process_is_ended_though_several_long_tasks_begin_at_once(monkeypa
     assert alive == [False] * 5  # three, the next, and the quick one
 
 
-def test_a_quick_task_cannot_take_all_the_memory(with_tasks):
+def test_a_quick_task_cannot_use_all_memory(with_tasks):
     async def run():
         worker = await Worker.start("--quick")
         try:
-            with pytest.raises(TaskFailed, match="not enough memory"):
+            with pytest.raises(TaskFailed) as caught:
                 await worker.run({"task": "devour"})
+            assert not isinstance(caught.value, WorkerDied)
         finally:
             await worker.close()
 
     asyncio.run(run())
 
 
-def test_what_lies_in_the_current_folder_is_not_taken_for_a_module(with_tasks, tmp_path, monkeypatch):
+def test_modules_are_not_imported_from_the_current_folder(with_tasks, tmp_path, monkeypatch):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "numpy.py").write_text("raise SystemExit('evil')")
     monkeypatch.chdir(tmp_path / "pictures")
@@ -257,7 +252,7 @@ def test_what_lies_in_the_current_folder_is_not_taken_for_a_module(with_tasks, t
     assert with_worker(use) == {"said": 1}
 
 
-def test_the_server_goes_on_when_the_process_that_looks_at_files_is_killed(server):
+def test_the_server_survives_a_kill_of_the_process_that_scans_files(server):
     for pid in children_of(server.process.pid):
         if b"--quick" in Path(f"/proc/{pid}/cmdline").read_bytes():
             os.kill(pid, signal.SIGKILL)
@@ -270,7 +265,7 @@ def test_no_worker_outlives_the_server(server_of_its_own):
     pids = children_of(server_of_its_own.process.pid)
     assert len(pids) >= 2
     server_of_its_own.process.kill()
-    for _ in wait(10):
+    for _ in wait(30):
         if not any(is_running(pid) for pid in pids):
             return
     raise AssertionError("workers are left")

@@ -6,7 +6,7 @@ from panfocus.errors import Notice, PanfocusError, Wording
 
 MAKE_ROOM = "Delete results or stacks that you no longer need."
 _EXCLUDE = "Untick “Use” of the frame to leave it out."
-_EXCLUDE_OTHERS = "Untick “Use” of the frames that differ, or convert them."
+EXCLUDE_OTHERS = "Untick “Use” of the frames that differ."
 
 # Controls whose label is not the name of the setting with spaces.
 _LABELS = {
@@ -56,8 +56,6 @@ PAGE = Wording(
         "align_similarity": "Set “Align” to similarity to allow scale and rotation.",
         "align_off": "Untick “Use” of the frame to leave it out, or set “Align” to off.",
         "choose_reference": _EXCLUDE,
-        "convert_frames": _EXCLUDE_OTHERS,
-        "crop_frames": "Untick “Use” of the frames that differ, or crop them.",
         "crop_borders": "Set “Borders” to crop to remove filled borders.",
         "fewer_frames": "Use fewer or smaller frames.",
         "free_scratch_space": MAKE_ROOM,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from panfocus._checks import check_kind
 from panfocus.app.tasks import CheckTask, FrameToCheck, Send
-from panfocus.app.wording import page_text
+from panfocus.app.wording import EXCLUDE_OTHERS, page_text
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, check_time_order, read_headers
 from panfocus.io.read_stack import read_image
@@ -40,7 +40,7 @@ def _check_headers(frames: Sequence[FrameToCheck]) -> list[str]:
         try:
             check_kind(kind[0].frame.image, _name_kind(kind), most[0].frame.image, _name_kind(most))
         except InputError as error:
-            warnings.append(page_text(error))
+            warnings.append(f"{page_text(error)} {EXCLUDE_OTHERS}")
     time_warning = check_time_order(headers)
     return [*warnings, page_text(time_warning)] if time_warning else warnings
 
