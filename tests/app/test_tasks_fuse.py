@@ -1,4 +1,4 @@
-"""The tasks of a worker: what is kept of a fusion, and files made of it that equal the command line's."""
+"""Tasks of a worker: saved fusions, and exported files that equal those of the command line."""
 
 import dataclasses
 import json
@@ -18,6 +18,7 @@ from panfocus.app.saved_result import SavedResult
 from panfocus.app.tasks import estimate, export, fuse
 from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
 from panfocus.cli import main
+from panfocus.errors import UsageError
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image
@@ -102,18 +103,19 @@ NAMES = {
         ("jpg", "fused.jpg", {"jpeg_quality": 80}, True),
         ("tif", "fused.tif", {}, True),
         ("tif", "fused.jpg", {"bits": 8}, False),
-        ("png", "fused.webp", {}, False),
     ],
 )
-def test_exported_bytes_are_the_command_lines(tmp_path, frames, kind, picture, options, moved, monkeypatch):
+def test_exported_bytes_equal_those_of_the_command_line(
+    tmp_path, frames, kind, picture, options, moved, monkeypatch
+):
     if moved:
         frames = np.array(
             [np.clip(shift(frame, (1.5 * k, -k, 0), mode="nearest"), 0, 1) for k, frame in enumerate(frames)]
         )
     paths = written(tmp_path / "frames", frames, kind)
-    folder, request, result, _ = fused(tmp_path, paths)
+    folder, request, result, _ = fused(tmp_path, paths, borders="crop")
     assert (result["width"] < 180) == moved
-    for path in paths:  # what is exported does not need them
+    for path in paths:  # exports do not need them
         path.rename(path.with_suffix(".away"))
     names = {kind_: Path(name) for kind_, name in NAMES.items()}
     here = {kind_: folder / "exports" / name for kind_, name in names.items()}
@@ -127,7 +129,7 @@ def test_exported_bytes_are_the_command_lines(tmp_path, frames, kind, picture, o
         assert ours.read_bytes() == theirs.read_bytes(), name
 
 
-def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_same(tmp_path, frames):
+def test_a_frame_that_changes_during_the_fusion_counts_as_changed(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     folder = tmp_path / "job"
     (folder / "exports").mkdir(parents=True)
@@ -143,7 +145,7 @@ def test_of_a_frame_that_changes_while_it_is_fused_nobody_says_that_it_is_the_sa
     assert [is_unchanged(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
 
 
-def test_what_is_kept_is_what_was_fused(tmp_path, frames):
+def test_saved_arrays_are_those_of_the_fusion(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     folder, _, result, events = fused(tmp_path, paths, align="off", exposure="off", hot_pixels="off")
     arrays = ArrayFolder(folder / "arrays")
@@ -164,14 +166,10 @@ def test_what_is_kept_is_what_was_fused(tmp_path, frames):
     stages = [event["stage"] for event in events if event["event"] == "progress"]
     assert list(dict.fromkeys(stages)) == ["check", "fuse", "keep"]
     assert next(event["version"] for event in events if event["event"] == "live") == 1
-    assert any(
-        event["text"].startswith("fused 3 frames of 180 x 150")
-        for event in events
-        if event["event"] == "said"
-    )
+    assert any("3 frames of 180 x 150" in event["text"] for event in events if event["event"] == "summary")
 
 
-def test_a_report_that_is_exported_does_it_again(tmp_path, frames, monkeypatch):
+def test_an_exported_report_repeats_the_fusion(tmp_path, frames, monkeypatch):
     paths = written(tmp_path / "frames", frames, "png")
     folder, request, _, _ = fused(tmp_path, paths)
     outputs = Outputs(image=folder / "exports" / "a.png", report=folder / "exports" / "a.json")
@@ -180,8 +178,8 @@ def test_a_report_that_is_exported_does_it_again(tmp_path, frames, monkeypatch):
     assert (tmp_path / "again" / "again.png").read_bytes() == outputs.image.read_bytes()
     report = json.loads(outputs.report.read_text())
     assert [entry["from_report"] for entry in report["inputs"]] == [path.name for path in paths]
-    told = report["outputs"]
-    assert [(entry["kind"], entry["path"]) for entry in told] == [("image", outputs.image.name)]
+    sent = report["outputs"]
+    assert [(entry["kind"], entry["path"]) for entry in sent] == [("image", outputs.image.name)]
 
 
 def test_slabs_are_exported_as_the_command_line_writes_them(tmp_path, frames, monkeypatch):
@@ -218,8 +216,8 @@ def test_pages_of_a_microscope_are_exported_as_the_command_line_does(tmp_path, f
 
 def test_a_large_live_map_is_made_smaller_and_grows(tmp_path):
     labels = np.arange(2500 * 1203).reshape(2500, 1203) % 7
-    told = []
-    live = LiveMap(tmp_path / "live.png", (7, *labels.shape, 3), told.append)
+    sent = []
+    live = LiveMap(tmp_path / "live.png", (7, *labels.shape, 3), sent.append)
     for top in range(0, 2500, 500):
         for left in range(0, 1203, 401):
             rows, cols = slice(top, min(top + 500, 2500)), slice(left, left + 401)
@@ -233,22 +231,22 @@ def test_a_large_live_map_is_made_smaller_and_grows(tmp_path):
     )
     shown = labels[::3, ::3]
     np.testing.assert_array_equal(picture[:667, :, :3], coloured(shown[:667] / 6))
-    assert [event["version"] for event in told] == list(range(1, len(told) + 1))
+    assert [event["version"] for event in sent] == list(range(1, len(sent) + 1))
 
 
-def test_a_map_that_the_method_does_not_give_is_refused(tmp_path, frames):
+def test_a_map_that_the_method_does_not_compute_is_refused(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     folder, request, result, events = fused(tmp_path, paths, method="dwt", align="off")
     assert "labels" not in result["layers"]
     assert not [event for event in events if event["event"] == "live"]
-    with pytest.raises(ValueError, match="the method dwt gives no depth"):
+    with pytest.raises(UsageError):
         exported(
             folder, request, Outputs(image=folder / "exports" / "f.png", depth=folder / "exports" / "d.tif")
         )
     assert list((folder / "exports").iterdir()) == []
 
 
-def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
+def test_a_saved_result_is_restored(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "jpg")
     folder, *_ = fused(tmp_path, paths, step="5um")
     content = json.loads((folder / "kept.json").read_text())
@@ -259,40 +257,40 @@ def test_what_is_kept_beside_the_arrays_comes_back_the_same(tmp_path, frames):
     assert (kept.depth_scale.step, kept.depth_scale.unit) == (5.0, "um")
 
 
-def test_an_estimate_tells_size_memory_and_time_or_why_not(tmp_path, frames):
+def test_an_estimate_has_size_memory_and_time_or_an_error(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     outputs = Outputs(image=tmp_path / "fused.tif")
-    told = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
-    assert (told["n_frames"], told["width"], told["height"], told["error"]) == (3, 180, 150, None)
-    assert told["memory"] > frames[0].size * 3
-    assert told["seconds"] > 0
+    sent = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    assert (sent["n_frames"], sent["width"], sent["height"], sent["error"]) == (3, 180, 150, None)
+    assert sent["memory"] > frames[0].size * 3
+    assert sent["seconds"] > 0
     paths[1].write_bytes(b"no picture")
-    told = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
-    assert told["error"] == f"{paths[1]}: not a JPEG, PNG, TIFF or WebP image"
-    assert told["seconds"] is None
+    sent = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    assert sent["error"].startswith(str(paths[1]))
+    assert sent["seconds"] is None
     assert list(tmp_path.iterdir()) == [tmp_path / "frames"]
 
 
-def test_compiling_is_a_stage_of_its_own_and_the_one_before_goes_on_after_it():
-    told = []
-    teller = ProgressEvents(told.append)
-    teller.progress("align", 0.25)
-    teller.compiling(True)
-    teller.compiling(False)
-    assert [(event["stage"], event["done"]) for event in told] == [
+def test_compiling_is_a_stage_that_interrupts_another():
+    sent = []
+    events = ProgressEvents(sent.append)
+    events.progress("align", 0.25)
+    events._compiling(True)
+    events._compiling(False)
+    assert [(event["stage"], event["done"]) for event in sent] == [
         ("align", 0.25),
         ("compile", 0.0),
         ("align", 0.25),
     ]
 
 
-def test_the_estimate_counts_compiling_while_nothing_is_compiled(tmp_path, frames, monkeypatch):
+def test_an_estimate_includes_compiling_if_needed(tmp_path, frames, monkeypatch):
     request = Request(
         inputs=tuple(map(str, written(tmp_path / "in", frames, "png"))),
         outputs=Outputs(image=tmp_path / "fused.png"),
     )
     kept = [True, False]
     monkeypatch.setattr("panfocus._numba.any_kept", lambda *parts: kept.pop(0))
-    told = [estimate.run({"request": to_plain(request)}, lambda event: None) for _ in range(2)]
-    assert [each["compiling"] for each in told] == [0.0, estimate.SECONDS_TO_COMPILE]
-    assert told[1]["seconds"] == pytest.approx(told[0]["seconds"] + estimate.SECONDS_TO_COMPILE)
+    sent = [estimate.run({"request": to_plain(request)}, lambda event: None) for _ in range(2)]
+    assert [each["compiling"] for each in sent] == [0.0, estimate.SECONDS_TO_COMPILE]
+    assert sent[1]["seconds"] == pytest.approx(sent[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

@@ -37,8 +37,8 @@ def seen(client, job):
     return next(each for each in client.get("/api/state").json()["jobs"] if each["id"] == job["id"])
 
 
-def all_told(client, kind):
-    """Return what pages are told of all stacks or jobs, but for the number that each telling has."""
+def views_of(client, kind):
+    """Return all stacks or jobs without their revisions."""
     return [each | {"revision": None} for each in client.get("/api/state").json()[kind]]
 
 

@@ -1,4 +1,4 @@
-"""An export says whether the files that were fused are still what they were: its command reads them anew."""
+"""An export lists inputs that changed since the fusion, as its command would read them again."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ def folder(photos):
 
 @pytest.fixture(scope="module")
 def job(client, folder):
-    """A fusion with a dictionary of the user's own."""
+    """A fusion with a learned dictionary."""
     store = client.app_state.store
     shutil.copy(SHIPPED / "levels2.npz", store.dictionary_file(MINE))
     options = {"align": "off", "method": "coupled", "dictionary": MINE}
@@ -59,9 +59,9 @@ def linked_out(path):
         (os.remove, ["z1.png"]),
         (linked_out, ["z1.png"]),
     ],
-    ids=["as it was", "only touched", "another", "gone", "a link out"],
+    ids=["unchanged", "touched", "changed", "removed", "link out"],
 )
-def test_a_frame_that_is_another_since_it_was_fused_is_named(client, photos, folder, job, change, told):
+def test_a_frame_that_changed_since_the_fusion_is_named(client, photos, folder, job, change, told):
     change(folder / "z1.png")
     try:
         assert changed(client, job) == told
@@ -71,7 +71,7 @@ def test_a_frame_that_is_another_since_it_was_fused_is_named(client, photos, fol
     assert changed(client, job) == []
 
 
-def test_a_dictionary_that_was_deleted_or_learned_anew_is_named(client, job):
+def test_a_dictionary_that_was_deleted_or_replaced_is_named(client, job):
     file = client.app_state.store.dictionary_file(MINE)
     assert client.delete(f"/api/dictionaries/{MINE}").status_code == 204
     assert changed(client, job) == [f"{MINE}.npz"]

@@ -1,4 +1,4 @@
-"""Jobs in the queue and under way: cancelled, crashed, without room on the disk, over a restart."""
+"""Queued and running jobs: cancelled, crashed, on a full disk, and across a restart."""
 
 import os
 import shutil
@@ -19,22 +19,17 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     assert [seen(client, job)["state"] for job in (second, third)] == ["queued", "queued"]
 
     cancelled = client.post(f"/api/jobs/{third['id']}/cancel").json()
-    assert (cancelled["state"], cancelled["error"]) == (
-        "cancelled",
-        "You stopped it. Nothing of it is kept; its frames and settings are.",
-    )
+    assert (cancelled["state"], cancelled["error"]) == ("cancelled", job_queue.CANCELLED)
     wait_until_under_way(client, first)
-    began = time.monotonic()
     client.post(f"/api/jobs/{first['id']}/cancel")
     assert wait(client, first, "cancelled", "done")["state"] == "cancelled"
-    assert time.monotonic() - began < 9  # it listened: it need not be killed
     left = client.app_state.store.jobs.folder(first["id"])
     while (left / "live.png").exists():
         time.sleep(0.02)
     assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
 
     os.kill(wait_until_under_way(client, second), signal.SIGKILL)
-    assert "killed by signal 9" in wait(client, second, "failed")["error"]
+    assert "signal 9" in wait(client, second, "failed")["error"]
 
     assert client.post(f"/api/jobs/{second['id']}/again").json()["state"] == "queued"
     assert seen(client, second)["error"] is None
@@ -53,27 +48,27 @@ LEARN = {
 
 
 @pytest.mark.parametrize("learns", [False, True], ids=["fused", "learned from"])
-def test_a_link_that_takes_the_place_of_a_frame_while_its_job_waits_is_not_followed(
+def test_a_link_that_replaces_a_frame_of_a_waiting_job_is_not_followed(
     client, photos, tmp_path, monkeypatch, learns
 ):
     folder = photos / f"{tmp_path.name} in place"
     shutil.copytree(photos / "small", folder)
     stack, workers = stack_of(client, folder), client.app_state.workers
-    long = workers.long
+    lend_long = workers.lend_long
 
     async def meanwhile():
         (folder / "z1.png").replace(tmp_path / "outside.png")
         (folder / "z1.png").symlink_to(tmp_path / "outside.png")
-        return await long()
+        return await lend_long()
 
-    monkeypatch.setattr(workers, "long", meanwhile)
+    monkeypatch.setattr(workers, "lend_long", meanwhile)
     wanted = {"learn": LEARN | {"stack": stack["id"]}} if learns else {"stack": stack["id"]}
     job = client.post("/api/jobs", json=wanted).raise_for_status().json()
     error = wait(client, job, "failed", "done")["error"]
-    assert error.startswith("z1.png may not be opened; panfocus app was started for")
+    assert error.startswith("z1.png ") and str(tmp_path) not in error
 
 
-def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
+def test_a_process_that_does_not_react_is_killed(client, photos, monkeypatch):
     monkeypatch.setattr(job_queue, "SECONDS_TO_CANCEL", 0.2)
     job = job_of(client, stack_of(client, photos / "large"), align="off", method="coupled")
     os.kill(wait_until_under_way(client, job), signal.SIGSTOP)
@@ -82,64 +77,62 @@ def test_a_process_that_does_not_listen_is_killed(client, photos, monkeypatch):
     assert (cancelled["state"], cancelled["error"]) == ("cancelled", job_queue.CANCELLED)
 
 
-def test_the_process_of_a_job_ends_with_it_and_its_memory_is_free(client, small):
+def test_the_process_of_a_job_ends_with_the_job(client, small):
     job = job_of(client, small, align="off", method="pca")
     pid = wait_until_under_way(client, job)
     wait(client, job, "done")
     until = time.monotonic() + 10
-    while pid in [worker._process.pid for worker in client.app_state.workers._for_long if worker.alive]:
+    while pid in [worker._process.pid for worker in client.app_state.workers._long if worker.is_alive]:
         assert time.monotonic() < until
         time.sleep(0.02)
     assert client.app_state.workers._next.result()._process.pid != pid
 
 
-def test_a_full_disk_fails_a_job_and_the_next_one_is_done(client, small, monkeypatch):
-    shelf, kept = client.app_state.store.jobs, []
+def test_a_full_disk_fails_a_job_that_can_be_retried(client, small, monkeypatch):
+    shelf, saved = client.app_state.store.jobs, []
 
-    def save(job, **changes):
-        """Keep what is put into the queue, and nothing more."""
-        if job["id"] in kept:
-            raise FileError("job.json: cannot be written (no space left on device)")
-        kept.append(job["id"])
-        type(shelf).save(shelf, job, **changes)
+    def save(job):
+        """Save new jobs, but no changes."""
+        if job.id in saved:
+            raise FileError("Cannot write job.json.")
+        saved.append(job.id)
+        type(shelf).save(shelf, job)
 
     with monkeypatch.context() as full_disk:
         full_disk.setattr(shelf, "save", save)
-        jobs_ = [job_of(client, small, align="off", method="pca") for _ in range(2)]
-        for job in jobs_:
+        jobs = [job_of(client, small, align="off", method="pca") for _ in range(2)]
+        for job in jobs:
             failed = wait(client, job, "failed", "done")
-            assert failed["error"] == "job.json: cannot be written (no space left on device)"
-    client.post(f"/api/jobs/{jobs_[0]['id']}/again").raise_for_status()
-    assert wait(client, jobs_[0], "failed", "done")["state"] == "done"
+            assert failed["error"] == "Cannot write job.json."
+    client.post(f"/api/jobs/{jobs[0]['id']}/again").raise_for_status()
+    assert wait(client, jobs[0], "failed", "done")["state"] == "done"
 
 
-def test_a_change_that_cannot_be_kept_is_not_made(client, photos, monkeypatch):
+def test_a_change_that_cannot_be_saved_is_not_made(client, photos, monkeypatch):
     stack = stack_of(client, photos / "large")
     first, queued = (job_of(client, stack, align="off", method="coupled") for _ in range(2))
     wait_until_under_way(client, first)
 
     def refuse(*_, **__):
-        raise FileError("no space left on device")
+        raise FileError("The disk is full.")
 
     with monkeypatch.context() as full_disk:
         full_disk.setattr(work_folder, "write_files", refuse)
-        answer = client.post(f"/api/jobs/{queued['id']}/cancel")
-        assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
+        assert client.post(f"/api/jobs/{queued['id']}/cancel").status_code == 400
         assert seen(client, queued)["state"] == "queued"
         keys = [frame["key"] for frame in stack["frames"]]
         wanted = {"name": "x", "excluded": keys[:1], "order": keys[::-1]}
-        answer = client.patch(f"/api/stacks/{stack['id']}", json=wanted)
-        assert (answer.status_code, answer.json()) == (400, {"error": "no space left on device"})
+        assert client.patch(f"/api/stacks/{stack['id']}", json=wanted).status_code == 400
         now = client.get("/api/state").json()["stacks"][-1]
         frames = [(frame["name"], frame["excluded"]) for frame in now["frames"]]
         assert (now["id"], now["name"]) == (stack["id"], "large")
         assert frames == [("z0.png", False), ("z1.png", False), ("z2.png", False)]
-        # But to be deleted, which makes room, it needs none.
+        # Deleting, which frees space, needs none.
         assert client.delete(f"/api/jobs/{queued['id']}").status_code == 204
     client.delete(f"/api/jobs/{first['id']}")
 
 
-def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):
+def test_after_a_restart_running_jobs_have_failed_and_queued_ones_run(tmp_path, photos):
     work = tmp_path / "work"
     with serving(work, photos) as client:
         large, small = stack_of(client, photos / "large"), stack_of(client, photos / "small")
@@ -148,10 +141,7 @@ def test_a_job_outlives_the_server_or_says_that_it_did_not(tmp_path, photos):
         wait_until_under_way(client, under_way)
     with serving(work, photos) as client:
         stopped = seen(client, under_way)
-        assert (stopped["state"], stopped["error"]) == (
-            "failed",
-            "panfocus app was ended while this ran. Nothing of it is kept; its frames and settings are.",
-        )
+        assert (stopped["state"], stopped["error"]) == ("failed", job_queue.STOPPED)
         left = client.app_state.store.jobs.folder(under_way["id"])
         assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
         assert wait(client, waiting, "done", "failed")["state"] == "done"

@@ -1,43 +1,39 @@
-"""What is asked of a stack: estimates, fusions that can and cannot be done, values that cannot be kept."""
+"""Requests about a stack: estimates, valid and invalid fusions, retries."""
 
 import shlex
 import shutil
 import time
 
 import pytest
-from job_steps import FOR_LONG, SIZE, all_told, job_of, stack_of, wait
+from job_steps import FOR_LONG, SIZE, job_of, stack_of, views_of, wait
 
 
-def test_a_fusion_that_cannot_be_done_says_why(client, small):
+def test_invalid_fusions_are_refused_or_fail(client, small):
     stack, before = small, client.get("/api/state").json()["jobs"]
     answer = client.post("/api/jobs", json={"stack": stack["id"], "options": {"dictionary": "/etc/passwd"}})
     assert answer.status_code == 400
-    assert answer.json()["error"].startswith("there is no dictionary /etc/passwd")
+    assert "/etc/passwd" in answer.json()["error"]
     answer = client.post("/api/jobs", json={"stack": stack["id"], "options": {"inputs": ["/etc"]}})
-    assert answer.json() == {"error": "inputs is no option of a fusion"}
+    assert answer.status_code == 400
     assert client.post("/api/jobs", json={"stack": "0123456789abcdef"}).status_code == 404
     assert len(list((client.app_state.store.work / "jobs").iterdir())) == len(before)
     job = wait(client, job_of(client, stack, settings={"nose": 1}), "failed", "done")
-    assert job["error"] == (
-        "method 'panfocus' has no setting 'nose'; known: composition, quality, front, noise, dictionary"
-    )
+    assert "nose" in job["error"] and "noise" in job["error"]
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '"\\ud800"', '["\\udfff"]'])
-def test_what_cannot_be_written_as_json_is_refused_and_kept_nowhere(client, small, value):
-    before = [all_told(client, kind) for kind in ("jobs", "stacks")]
+def test_values_that_json_cannot_store_are_refused(client, small, value):
+    before = [views_of(client, kind) for kind in ("jobs", "stacks")]
     for method, path, body in (
         ("POST", "/api/jobs", f'{{"stack": "{small["id"]}", "options": {{"refine_strength": {value}}}}}'),
         ("POST", "/api/stacks", f'{{"name": {value}}}'),
         ("PATCH", f"/api/stacks/{small['id']}", f'{{"name": "x", "more": {value}}}'),
     ):
-        answer = client.request(method, path, content=body)
-        assert answer.status_code == 400
-        assert answer.json()["error"].endswith("finite numbers and whole characters")
-    assert [all_told(client, kind) for kind in ("jobs", "stacks")] == before
+        assert client.request(method, path, content=body).status_code == 400
+    assert [views_of(client, kind) for kind in ("jobs", "stacks")] == before
 
 
-def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
+def test_an_estimate_has_the_command_and_the_error(client, photos):
     stack = stack_of(client, photos / "small")
     told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()
     assert (told["n_frames"], told["width"], told["height"]) == (3, SIZE[1], SIZE[0])
@@ -46,11 +42,11 @@ def test_an_estimate_has_the_command_and_what_is_wrong(client, photos):
     first_two = [frame["key"] for frame in stack["frames"][:2]]
     client.patch(f"/api/stacks/{stack['id']}", json={"excluded": first_two}).raise_for_status()
     told = client.post(f"/api/stacks/{stack['id']}/estimate", json={}).json()
-    assert "fusion needs at least two frames" in told["error"]
+    assert "z2.png" in told["error"]
     assert told["command"] == f"panfocus fuse {photos / 'small' / 'z2.png'} -o fused.tif"
 
 
-def test_a_damaged_file_is_left_out_and_the_others_are_fused(client, photos):
+def test_a_damaged_file_is_skipped(client, photos):
     folder = photos / "one damaged"
     shutil.copytree(photos / "small", folder)
     whole = (folder / "z1.png").read_bytes()
@@ -67,7 +63,7 @@ def test_a_damaged_file_is_left_out_and_the_others_are_fused(client, photos):
     assert "z1.png" not in job["command"]
     assert "z2.png" in job["command"]
 
-    (folder / "z1.png").write_bytes(whole)  # mended
+    (folder / "z1.png").write_bytes(whole)  # repaired
     assert job_of(client, stack)["command"] == f"panfocus fuse {shlex.quote(str(folder))} -o fused.tif"
     client.delete(f"/api/stacks/{stack['id']}").raise_for_status()  # others need not wait for it
 
@@ -78,20 +74,35 @@ def frame_states(client, stack):
     return [frame["state"] for frame in found["frames"]]
 
 
-def test_a_fusion_of_fewer_than_two_usable_frames_is_refused_in_the_pages_words(client, photos):
+def test_a_fusion_of_fewer_than_two_usable_frames_is_refused(client, photos):
     folder = photos / "one of two damaged"
     folder.mkdir()
     shutil.copy(photos / "small" / "z0.png", folder)
     (folder / "z1.png").write_bytes(b"no image")
-    stack, words = stack_of(client, folder), "A fusion needs at least two frames."
-    assert f'"{words}"' in client.get("/static/js/settings.js").text
+    stack = stack_of(client, folder)
     until = time.monotonic() + FOR_LONG
     while (states := frame_states(client, stack)) != ["ready", "bad"]:
         assert time.monotonic() < until, states
         time.sleep(0.05)
-    before = all_told(client, "jobs")
+    before = views_of(client, "jobs")
     for each in (stack, client.post("/api/stacks", json={"name": "empty"}).json()):
-        answer = client.post("/api/jobs", json={"stack": each["id"], "options": {}})
-        assert (answer.status_code, answer.json()) == (409, {"error": words})
+        assert client.post("/api/jobs", json={"stack": each["id"], "options": {}}).status_code == 409
         client.delete(f"/api/stacks/{each['id']}").raise_for_status()
-    assert all_told(client, "jobs") == before
+    assert views_of(client, "jobs") == before
+
+
+def test_a_retried_fusion_uses_the_current_frames(client, photos):
+    stack = stack_of(client, photos / "small")
+    job = job_of(client, stack, align="off", method="pca")
+    client.post(f"/api/jobs/{job['id']}/cancel").raise_for_status()
+    wait(client, job, "cancelled")
+    first, second, third = (frame["key"] for frame in stack["frames"])
+    changes = {"excluded": [first], "order": [third, second, first]}
+    client.patch(f"/api/stacks/{stack['id']}", json=changes).raise_for_status()
+    again = client.post(f"/api/jobs/{job['id']}/again").json()
+    assert "z2.png" in again["command"] and "z0.png" not in again["command"]
+    assert again["options"] == {"align": "off", "method": "pca"}
+    done = wait(client, job, "done", "failed")
+    assert done["result"]["names"] == ["z2.png", "z1.png"]
+    assert (done["name"], done["command"]) == (job["name"], again["command"])
+    client.delete(f"/api/stacks/{stack['id']}").raise_for_status()

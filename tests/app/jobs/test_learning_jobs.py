@@ -1,17 +1,17 @@
-"""Dictionaries that are learned by a job, against the command line's."""
+"""Dictionaries that a job learns, compared with those of the command line."""
 
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
-from job_steps import all_told, job_of, stack_of, wait
+from job_steps import job_of, stack_of, views_of, wait
 
 from panfocus.cli import main
 
 
 @pytest.mark.parametrize("on_a_job", [False, True], ids=["of files", "of aligned frames"])
-def test_a_dictionary_is_learned_as_its_command_learns_it(
+def test_a_learned_dictionary_equals_that_of_its_command(
     client, small, plain_job, tmp_path, monkeypatch, on_a_job
 ):
     name = f"my optics {on_a_job:d}"
@@ -62,41 +62,39 @@ def region(**changed):
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    "changed",
     [
-        ({"name": "../mine"}, "name: needed are"),
-        ({"regions": []}, "regions: needed are 1 to 1000"),
-        ({"regions": [region(blurred=0)]}, "region 1: needed are two different frames, 0 to 2"),
-        ({"regions": [region(), region(focused=3)]}, "region 2: needed are two different frames, 0 to 2"),
-        ({"regions": [region(top=1.5)]}, "region 1: needed are whole numbers"),
-        ({"settings": {"atoms": 0}}, "atoms: needed is a whole number from 1"),
-        ({"settings": {"speed": 1}}, "settings: known are patch_size"),
+        {"name": "../mine"},
+        {"regions": []},
+        {"regions": [region(blurred=0)]},
+        {"regions": [region(), region(focused=3)]},
+        {"regions": [region(top=1.5)]},
+        {"regions": [{"focused": 0, "blurred": 1}]},
+        {"settings": {"atoms": 0}},
+        {"settings": {"speed": 1}},
     ],
 )
-def test_what_cannot_be_learned_from_is_refused(client, small, changed, said):
-    before = all_told(client, "jobs")
+def test_invalid_learning_is_refused(client, small, changed):
+    before = views_of(client, "jobs")
     learn = {"stack": small["id"], "name": "mine", "regions": [region()]} | changed
     answer = client.post("/api/jobs", json={"learn": learn})
     assert answer.status_code == 400
-    assert said in answer.json()["error"]
-    assert all_told(client, "jobs") == before
+    assert views_of(client, "jobs") == before
 
 
 @pytest.mark.parametrize(
     ("name", "taken"), [("levels2", "levels2"), ("KSVD", "ksvd"), ("Learned Here", "learned here")]
 )
-def test_a_dictionary_is_not_called_like_another_nor_like_one_that_comes_with_panfocus(
-    client, small, name, taken
-):
+def test_a_name_that_differs_only_in_case_is_refused(client, small, name, taken):
     (client.app_state.store.dictionaries / "learned here.npz").touch()
     learn = {"stack": small["id"], "name": name, "regions": [region()]}
     answer = client.post("/api/jobs", json={"learn": learn})
     assert answer.status_code == 409
-    assert answer.json()["error"] == f"there is a dictionary {taken} already; choose another name"
+    assert taken in answer.json()["error"]
     (client.app_state.store.dictionaries / "learned here.npz").unlink()
 
 
-def test_a_learned_dictionary_is_deleted_unless_a_fusion_is_about_to_use_it(client, photos):
+def test_a_dictionary_that_a_fusion_needs_is_not_deleted(client, photos):
     kept, shelf = "no longer needed", client.app_state.store.dictionaries
     (shelf / f"{kept}.npz").touch()
     (shelf / "another.npz").touch()
@@ -105,9 +103,7 @@ def test_a_learned_dictionary_is_deleted_unless_a_fusion_is_about_to_use_it(clie
     waits = job_of(client, stack, align="off", method="coupled", dictionary=kept)
     answer = client.delete(f"/api/dictionaries/{kept}")
     assert answer.status_code == 409
-    assert answer.json()["error"] == (
-        f"a fusion that waits or runs uses the dictionary {kept}; cancel it first"
-    )
+    assert kept in answer.json()["error"]
     for job in (waits, before):
         client.post(f"/api/jobs/{job['id']}/cancel").raise_for_status()
         wait(client, job, "cancelled", "done")
@@ -120,7 +116,7 @@ def test_a_learned_dictionary_is_deleted_unless_a_fusion_is_about_to_use_it(clie
     client.delete(f"/api/stacks/{stack['id']}").raise_for_status()
 
 
-def test_learning_on_a_result_that_was_deleted_meanwhile_says_so(client, photos):
+def test_learning_on_a_deleted_result_fails(client, photos):
     stack = stack_of(client, photos / "small")
     result = wait(client, job_of(client, stack, align="off", method="pca"), "done")
     before = job_of(client, stack, align="off", method="coupled")  # learning waits for it
@@ -128,8 +124,5 @@ def test_learning_on_a_result_that_was_deleted_meanwhile_says_so(client, photos)
     job = client.post("/api/jobs", json={"learn": learn}).raise_for_status().json()
     client.delete(f"/api/jobs/{result['id']}").raise_for_status()
     client.post(f"/api/jobs/{before['id']}/cancel").raise_for_status()
-    ended = wait(client, job, "done", "failed")
-    assert ended["error"] == (
-        "the result that these rectangles are on was deleted; draw them on another result"
-    )
+    assert wait(client, job, "done", "failed")["state"] == "failed"
     client.delete(f"/api/stacks/{stack['id']}").raise_for_status()

@@ -1,4 +1,4 @@
-"""From frames to a retouched file: a whole server with its workers, against the command line."""
+"""Exports of retouched images, compared with the command line."""
 
 import asyncio
 import sys
@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter
 
 from panfocus.app import exports
 from panfocus.app.retouching import job_lock
+from panfocus.app.state import PageJob
 from panfocus.app.work_folder import Store
 from panfocus.cli import main
 from panfocus.errors import FileError
@@ -39,7 +40,7 @@ def frames(photos):
     return folder
 
 
-def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, monkeypatch):
+def test_the_command_paints_the_strokes_of_the_page(client, frames, tmp_path, monkeypatch):
     stack = client.post("/api/stacks", json={"folder": str(frames)}).json()
     made = client.post("/api/jobs", json={"stack": stack["id"], "options": {"align": "off"}}).json()
     job = wait(client, made, "done", "failed")
@@ -75,9 +76,9 @@ def test_the_command_paints_what_the_page_has_painted(client, frames, tmp_path, 
     assert read_image(picture).dtype == np.uint16
 
 
-def test_a_stroke_that_was_refused_is_in_no_file(client, plain_job, monkeypatch):
+def test_a_stroke_that_cannot_be_saved_is_not_exported(client, plain_job, monkeypatch):
     def full(*_, **__):
-        raise FileError("cannot write job.json (No space left on device)")
+        raise FileError("Cannot write job.json.")
 
     here = f"/api/jobs/{plain_job['id']}"
     unretouched = picture_of(client, here)
@@ -92,7 +93,7 @@ def test_a_stroke_that_was_refused_is_in_no_file(client, plain_job, monkeypatch)
     assert client.post(f"{here}/export", json={"what": ["retouch"]}).status_code == 409
 
 
-def test_painting_that_a_kill_has_cut_short_is_done_before_anyone_looks(photos, tmp_path):
+def test_interrupted_painting_is_completed_at_the_next_start(photos, tmp_path):
     with serving(tmp_path / "work", photos) as client:
         stack = stack_of(client, photos / "small")
         job = wait(client, job_of(client, stack, align="off", method="pca"), "done")
@@ -102,7 +103,7 @@ def test_painting_that_a_kill_has_cut_short_is_done_before_anyone_looks(photos, 
         assert client.put(f"{here}/retouch", json=asked).status_code == 200
         tile = client.get(f"{here}/tiles/retouched/0/0_0").content
         arrays = client.app_state.store.jobs.folder(job["id"]) / "arrays"
-    (arrays / "painting").touch()  # as the kill leaves it
+    (arrays / "painting").touch()  # left by a kill
     with ArrayFolder(arrays).array("retouched", change=True) as layer:
         layer[20:60, 20:60] = 7
     with serving(tmp_path / "work", photos) as client:
@@ -115,22 +116,24 @@ def picture_of(client, here):
     return client.get(file["url"]).content
 
 
-def test_an_export_waits_for_strokes_that_are_being_painted_and_then_keeps_them(tmp_path):
-    """Painting may go on while files are written: they have what one change has left."""
+def test_an_export_waits_for_painting_and_copies_the_strokes(tmp_path):
+    """Strokes may change while files are written; the files have one version of them."""
     store = Store(tmp_path)
-    job = {"id": store.jobs.new_id(), "retouch": None}
-    strokes = store.jobs.folder(job["id"]) / "retouch-1.json"
+    folder = store.jobs.new_folder()
+    about = {"stack": "", "name": "", "options": {}, "command": "", "task": {}}
+    job = PageJob(id=folder.name, created=0.0, kind="fuse", **about)
+    strokes = folder / "retouch-1.json"
 
     async def run():
-        async with job_lock(job["id"]):
+        async with job_lock(job.id):
             exporting = asyncio.create_task(export())
             await asyncio.sleep(0.1)
             strokes.write_text("new")
-            job["retouch"] = {"version": 1, "n_strokes": 1}
+            job.retouch = {"version": 1, "n_strokes": 1}
         return await exporting
 
     async def export():
-        async with exports._strokes_of_now(SimpleNamespace(store=store), job) as copy:
+        async with exports._copy_strokes(SimpleNamespace(store=store), job) as copy:
             strokes.write_text("newer")
             return copy, copy.read_text()
 
