@@ -1,4 +1,4 @@
-"""A stack whose answer is known: frame k is sharp in the k-th of as many bands, blurred elsewhere."""
+"""A stack with a known solution: frame k is sharp in band k and blurred elsewhere."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -19,7 +19,7 @@ def banded_stack(n=3, height=96, band=64, seed=0):
 
 
 def inside(bands, margin=16):
-    """Mark the pixels that are so far from every border of a band and of the picture."""
+    """Return a mask of pixels at least `margin` from all borders of bands and of the image."""
     width = bands.shape[1] // (bands.max() + 1)
     cols = np.arange(bands.shape[1]) % width
     marked = np.zeros(bands.shape, bool)

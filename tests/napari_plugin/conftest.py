@@ -11,9 +11,9 @@ MANIFEST = Path(__file__).resolve().parents[2] / "src" / "panfocus" / "napari_pl
 
 @pytest.fixture(scope="session")
 def display():
-    """A screen in memory: Qt's own offscreen platform has no OpenGL, which napari draws with."""
+    """A virtual screen: the offscreen platform of Qt lacks the OpenGL that napari needs."""
     if not shutil.which("Xvfb"):
-        reason = "no Xvfb, which napari is shown on; make test installs it where apt may be used"
+        reason = "no Xvfb; make test installs it if apt may be used"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     out, into = os.pipe()
     server = subprocess.Popen(
@@ -42,9 +42,9 @@ def shown_viewer(display, tmp_path_factory):
 
         plugins = PluginManager.instance()
         plugins.discover()
-        if "panfocus" not in plugins:  # the package is not installed, only on the path
+        if "panfocus" not in plugins:  # the package is on the path but not installed
             plugins.register(PluginManifest.from_file(MANIFEST))
-        with napari.utils.notifications.notification_manager:  # else Qt aborts where a slot raises
+        with napari.utils.notifications.notification_manager:  # otherwise Qt aborts if a slot raises
             viewer = napari.Viewer(show=True)
             viewer.window._qt_window.resize(1300, 900)
             yield viewer
@@ -69,7 +69,7 @@ def widget(viewer):
 
 @pytest.fixture
 def fused(widget, viewer):
-    """Press the button, wait, and return the layers that are new, by name."""
+    """Press Fuse, wait, and return the new layers by name."""
 
     def press():
         before = list(viewer.layers)
@@ -82,7 +82,7 @@ def fused(widget, viewer):
 
 @pytest.fixture
 def notified():
-    """What napari has told its user meanwhile."""
+    """Return the notifications of napari since the start of the test."""
     from napari.utils.notifications import notification_manager
 
     first = len(notification_manager.records)

@@ -1,14 +1,14 @@
-"""Waiting for what happens in Qt's loop or in other threads."""
+"""Wait for events of Qt or of other threads."""
 
 import time
 
 
 def wait_until(condition, seconds=120):
-    """Let Qt work until something holds."""
+    """Run the event loop of Qt until a condition holds."""
     from qtpy.QtWidgets import QApplication
 
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timed out"
         QApplication.processEvents()
         time.sleep(0.01)

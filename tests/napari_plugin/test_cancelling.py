@@ -1,4 +1,4 @@
-"""How soon a fusion that is no longer wanted ends."""
+"""How soon a cancelled fusion stops."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ FRAMES = np.random.default_rng(7).integers(0, 256, (3, 70, 80), np.uint8)
 
 
 @pytest.mark.parametrize("method", ["coupled", "sr-ksvd", "sr-cm", "sr-fm"])
-def test_a_fusion_ends_within_a_tile_at_the_next_patches(method, monkeypatch):
+def test_fusion_stops_within_a_tile(method, monkeypatch):
     monkeypatch.setattr(_patchwise, "PATCHES_PER_BLOCK", 80)
-    asked, fusing = 0, False
+    checks, fusing = 0, False
 
     def check():
-        nonlocal asked
-        asked += fusing
-        if asked > 10:  # the frames of the only tile are read by then
+        nonlocal checks
+        checks += fusing
+        if checks > 10:  # the frames of the only tile are read by then
             raise Cancelled
 
     def progress(stage, done):

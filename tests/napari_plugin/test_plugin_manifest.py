@@ -1,4 +1,4 @@
-"""napari finds the plugin."""
+"""The manifest of the plugin."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "src" / "panfocus" / "napari_plugin" / "napari.yaml"
 
 
-def test_npe2_has_nothing_to_say_against_the_manifest():
+def test_manifest_is_valid():
     checked = subprocess.run(
         [sys.executable, "-m", "npe2", "validate", str(MANIFEST)], capture_output=True, text=True, check=True
     )
@@ -20,7 +20,7 @@ def test_npe2_has_nothing_to_say_against_the_manifest():
     PluginManifest.from_file(MANIFEST).validate_imports()
 
 
-def test_the_entry_point_leads_to_the_manifest():
+def test_entry_point_names_the_manifest():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, file = project["entry-points"]["napari.manifest"]["panfocus"].partition(":")
     assert ROOT.joinpath("src", *module.split("."), file) == MANIFEST

@@ -1,4 +1,4 @@
-"""One fusion, in a thread beside the viewer's: read, align, fuse; it can be cancelled at any time."""
+"""One fusion of layers, in a thread apart from the viewer; it can be cancelled at any time."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -12,29 +12,27 @@ from panfocus._progress import Progress
 from panfocus._threads import ended_by
 from panfocus.job.summary import fusion_lines
 from panfocus.napari_plugin.layer_frames import Source
+from panfocus.napari_plugin.settings_form import PLUGIN
 from panfocus.result import FusionResult
 from panfocus.stack import NO_METADATA, Frames, LazyFrames, Stack
 
-MOST_SHARES = 10  # of frames that are listed: the widget is narrow
-
-Place = tuple[slice, slice]
+MAX_SHARES = 10  # shares of frames listed in the summary: the widget is narrow
 
 
-class Cancelled(Exception):  # noqa: N818  # it is no error
-    """Raised inside a fusion that is no longer wanted."""
+class Cancelled(Exception):  # noqa: N818  # not an error
+    """Raised in a fusion to cancel it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came of a fusion: the result, the part of the frames it shows, and what is to be said."""
+    """Result of a fusion, and its summary."""
 
     result: FusionResult
-    area: Place
-    said: tuple[str, ...]
+    summary: tuple[str, ...]
 
 
-class Watched(LazyFrames):
-    """Frames that call `check` whenever they are read."""
+class CheckedFrames(LazyFrames):
+    """Frames that call `check` at every read."""
 
     def __init__(self, frames: Frames, check: Callable[[], None]) -> None:
         super().__init__(frames.shape, frames.dtype)
@@ -58,26 +56,25 @@ def fuse_source(
     progress: Progress,
     check: Callable[[], None],
 ) -> Outcome:
-    """Fuse the frames of layers.
+    """Fuse the frames of layers, with the options of the command.
 
-    Those of lazy layers are read one at a time, each once, into a scratch file; aligned ones lie there too.
-    `progress` and `check`, which is called whenever a frame is read and several times a second beside, may
-    raise to end the fusion; the other options are those of the command line.
+    Lazy layers are read once, frame by frame, into a scratch file. `check` is called at every read and
+    several times a second; it and `progress` may raise to cancel the fusion.
     """
     from panfocus.io.disk_array import scratch_frames
     from panfocus.job.runner import allocator
     from panfocus.methods import get_method
     from panfocus.pipeline import process_stack
 
-    with ExitStack() as rooms, ended_by(check):
-        frames: Frames = Watched(source.frames, check)
+    with ExitStack() as scratch, ended_by(check):
+        frames: Frames = CheckedFrames(source.frames, check)
         if not source.in_memory:
-            room = rooms.enter_context(scratch_frames(frames.shape, frames.dtype))
+            copy = scratch.enter_context(scratch_frames(frames.shape, frames.dtype))
             for k in range(len(frames)):
                 progress("read", k / len(frames))
-                room[k] = frames[k]
-            frames = Watched(room, check)
-        frames = frames_array(frames, source.names)  # refuses what no step could use
+                copy[k] = frames[k]
+            frames = CheckedFrames(copy, check)
+        frames = frames_array(frames, source.names)  # raises if the frames cannot be fused
         metadata = replace(NO_METADATA, acquisition=source.acquisition)
         fusion = process_stack(
             Stack(frames, tuple(source.names), metadata=metadata),
@@ -87,13 +84,12 @@ def fuse_source(
             hot_pixels=hot_pixels,
             exposure=exposure,
             refine=refine,
-            allocate=allocator(rooms),
+            allocate=allocator(scratch),
             progress=progress,
         )
         result = fusion.result
-        area = slice(0, frames.shape[1]), slice(0, frames.shape[2])
         if source.place:
             result.report["position"] = source.place
-        told = result.report if len(frames) <= MOST_SHARES else result.report | {"frame_shares": None}
-        lines = fusion_lines(fusion.frames.shape, told)
-        return Outcome(result, area, (*lines, *map(str, fusion.stack.notices)))
+        report = result.report if len(frames) <= MAX_SHARES else result.report | {"frame_shares": None}
+        lines = (*fusion_lines(fusion.frames.shape, report), *fusion.stack.notices)
+        return Outcome(result, tuple(map(PLUGIN.text, lines)))

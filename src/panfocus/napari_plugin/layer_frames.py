@@ -1,4 +1,4 @@
-"""What is fused: the frames that image layers hold, read only when they are asked for."""
+"""Frames in image layers, read on demand, and the position and appearance of these layers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,89 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_kind
 from panfocus.errors import FileError, InputError
-from panfocus.napari_plugin.snapshot import Snapshot, unit_sign
 from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
 
 if TYPE_CHECKING:
     from napari.layers import Image
 
 
+LOOKS = (
+    "rgb",
+    "blending",
+    "opacity",
+    "interpolation2d",
+    "interpolation3d",
+    "custom_interpolation_kernel_2d",
+)
+LOOKS_OF_GREY = ("colormap", "contrast_limits", "gamma")
+MICROSCOPY_UNITS = ("µm", "nm")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Name, position and appearance of a layer when a fusion starts; it may change meanwhile."""
+
+    name: str
+    ndim: int  # without the colours of RGB
+    scale: NDArray[Any]
+    translate: NDArray[Any]
+    linear: NDArray[Any]  # from data to world: scale, rotation, shear
+    affine: NDArray[Any]  # matrix applied after `linear`
+    units: tuple[Any, ...]
+    axis_labels: tuple[str, ...]
+    looks: dict[str, Any]  # settings for a layer of the same appearance
+
+    @classmethod
+    def of(cls, layer: "Image") -> "Snapshot":
+        """Return the snapshot of a layer."""
+        from napari.utils.transforms import Affine
+
+        own = Affine(scale=layer.scale, translate=layer.translate, rotate=layer.rotate, shear=layer.shear)
+        looks = LOOKS if layer.rgb else (*LOOKS, *LOOKS_OF_GREY)
+        return cls(
+            layer.name,
+            layer.ndim,
+            np.array(layer.scale),
+            np.array(layer.translate),
+            np.array(own.linear_matrix),
+            np.array(layer.affine.affine_matrix),
+            tuple(layer.units),
+            tuple(layer.axis_labels),
+            {look: getattr(layer, look) for look in looks},
+        )
+
+    def position(self, axes: Sequence[int]) -> dict[str, Any]:
+        """Return the position in the world of data along some axes of the layer.
+
+        Rotation and shear become part of the affine matrix: napari cannot set them for every number of axes.
+        """
+        chosen = list(axes)
+        scale, translate = self.scale[chosen], self.translate[chosen]
+        turned = np.eye(len(chosen) + 1)
+        turned[:-1, :-1] = self.linear[np.ix_(chosen, chosen)] / scale
+        turned[:-1, -1] = translate - turned[:-1, :-1] @ translate
+        with_offset = [*chosen, self.ndim]
+        return {
+            "scale": scale,
+            "translate": translate,
+            "affine": self.affine[np.ix_(with_offset, with_offset)] @ turned,
+            "units": tuple(self.units[axis] for axis in chosen),
+            "axis_labels": tuple(self.axis_labels[axis] for axis in chosen),
+        }
+
+
+def unit_sign(unit: Any) -> str:
+    """Return the symbol of a unit; µm for a micron, which pint writes as µ."""
+
+    def is_one(sign: str) -> bool:
+        return bool(unit.is_compatible_with(sign) and (1 * unit).m_as(sign) == 1)
+
+    return next(filter(is_one, MICROSCOPY_UNITS), f"{unit:~}")
+
+
 @dataclass(frozen=True)
 class Channel:
-    """One picture that comes out: the layer it is like, and its number on that layer's channel axis."""
+    """One fused image: the layer it belongs to, and its number on the channel axis of that layer."""
 
     layer: Snapshot
     number: int | None = None
@@ -26,26 +99,26 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Frames of layers.
+    """Frames of layers, and how to name and place their fusion.
 
     Attributes
     ----------
     frames : LazyFrames
-        The frames (n, h, w) or (n, h, w, c); of several channels there may be a blank one more.
+        The frames (n, h, w) or (n, h, w, c). Several channels may be followed by a blank one.
     names : tuple of str
-        What each frame is called in messages.
+        Names of the frames for messages.
     channels : tuple of Channel
-        The pictures that come out.
+        The fused images.
     focus_axis : int, optional
         Axis of the layers along which the focus changes; None if each frame is a layer.
     positions : tuple of tuple of int
-        Where the slices of each channel lie on the axes before the last two; 0 on the focus axis.
+        Index of each channel on the axes before the last two; 0 on the focus axis.
     place : dict of str to int
-        Which time point this is, or place on another axis, by the axis' name; of axes with more than one.
+        Index on other axes, such as time, by the name of the axis.
     in_memory : bool
         Whether all layers are NumPy arrays.
     notices : tuple of str
-        Where the frames lie, as far as their user may not expect it.
+        What users may not expect, such as which time point is fused.
     """
 
     frames: LazyFrames
@@ -59,7 +132,7 @@ class Source:
 
     @property
     def acquisition(self) -> Acquisition:
-        """What the layers say of their channels and pixels, as a microscope's file would."""
+        """Channel names and pixel size of the layers, as in a microscopy file."""
         layer = self.channels[0].layer
         height, width = layer.scale[-2:]
         names = tuple(channel.layer.name for channel in self.channels)
@@ -72,28 +145,28 @@ class Plane:
 
     name: str
     data: Any
-    index: tuple[int, ...]  # on the axes before the picture's
+    index: tuple[int, ...]  # on the axes before the image axes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the picture, with its colours."""
+        """Shape of the image, with its colours."""
         return tuple(self.data.shape[len(self.index) :])
 
     @property
     def like(self) -> NDArray[Any]:
-        """Something of its shape and type, in this machine's order of bytes."""
+        """A blank array of its shape and type, in native byte order."""
         return blank(self.shape, np.dtype(self.data.dtype).newbyteorder("="))
 
     def read(self, place: tuple[Any, ...]) -> NDArray[Any]:
-        """Return a rectangle; what a lazy layer cannot read is named."""
+        """Return a rectangle of the slice."""
         try:
             return np.asarray(self.data[(*self.index, *place)]).astype(self.like.dtype, copy=False)
-        except Exception as error:  # whatever made the layer may raise anything
-            raise FileError(f"{self.name} cannot be read: {in_one_line(error)}") from error
+        except Exception as error:  # the source of a lazy layer may raise anything
+            raise FileError(f"{self.name}: cannot read it: {in_one_line(error)}", file=self.name) from error
 
 
 class LayerFrames(LazyFrames):
-    """Frames whose channels (n, c) are slices of layers; several lie beside each other as a store's do."""
+    """Frames whose channels are slices of layers; `planes` is a list of frames, each a list of channels."""
 
     def __init__(self, planes: Sequence[Sequence[Plane]], *, alpha: bool = False) -> None:
         first = planes[0][0]
@@ -116,37 +189,40 @@ def from_stacks(
     channel_axis: int | None = None,
     position: Sequence[int] | None = None,
 ) -> Source:
-    """Take the frames of a stack; several layers of one shape are its channels.
+    """Return the frames of a stack; several layers of one shape are its channels.
 
     Parameters
     ----------
     layers : sequence of napari Image layers
-        A picture lies in the last two axes, before the colours of RGB.
+        The image axes are the last two, before the colours of RGB.
     focus_axis : int
         Axis along which the focus changes.
     channel_axis : int, optional
-        Axis of channels, which are fused by one decision.
+        Axis of channels. One decision is made for all channels.
     position : sequence of int, optional
-        Where to take the slices on the axes that are neither; by default at 0.
+        Index on the other axes; by default 0.
     """
     first = layers[0]
     _check_picture_axes(first)
     n_leading = first.ndim - 2
     if not 0 <= focus_axis < n_leading:
-        raise InputError(f"{first.name} has no axis {focus_axis} that slices could lie along; choose another")
+        raise InputError(
+            f"{first.name}: axis {focus_axis} cannot be the focus axis.", layer=first.name, got=focus_axis
+        )
     if channel_axis == focus_axis:
         raise InputError(
-            f"{axis_name(first, focus_axis)} is chosen for focus and for channels; choose two axes"
+            f"{axis_name(first, focus_axis)} is both the focus axis and the channel axis. Choose two axes.",
+            setting="channel_axis",
         )
     shapes = {_shape(layer) for layer in layers}
     if len(shapes) > 1:
         raise InputError(
-            f"the selected stacks have the shapes {' and '.join(map(str, sorted(shapes)))}; "
-            "channels of one stack have the same shape"
+            f"Channels of a stack must have one shape, got {' and '.join(map(str, sorted(shapes)))}.",
+            got=sorted(shapes),
         )
     n_channels = 1 if channel_axis is None else _shape(first)[channel_axis]
     if (n_channels > 1 or len(layers) > 1) and any(layer.rgb for layer in layers):
-        raise InputError(f"{first.name} is RGB, and cannot be a channel beside others; fuse it alone")
+        raise InputError(f"{first.name}: an RGB layer cannot be a channel. Fuse it alone.", layer=first.name)
     at = position or [0] * n_leading
     numbers: list[int | None] = [None] if channel_axis is None else list(range(n_channels))
     channels = tuple(Channel(Snapshot.of(layer), number) for layer in layers for number in numbers)
@@ -168,7 +244,7 @@ def from_stacks(
     }
     n_frames = _shape(first)[focus_axis]
     if n_frames < 2:
-        raise InputError(f"{first.name} has one slice along this axis; fusion needs two or more")
+        raise InputError(f"{first.name}: fusion needs at least two slices, got 1.", layer=first.name, got=1)
     planes = [[plane(k, *of) for of in zip(channels, arrays, strict=True)] for k in range(n_frames)]
     return Source(
         LayerFrames(planes, alpha=channel_axis is None and last_is_alpha([layer.name for layer in layers])),
@@ -179,9 +255,9 @@ def from_stacks(
         {axis_name(first, axis): at[axis] for axis in others},
         _in_memory(layers),
         (
-            *_elsewhere(layers),
+            *_position_notices(layers),
             *(
-                f"only {axis_name(first, axis)} = {at[axis]} (of 0 to {length - 1}), where its slider stands"
+                f"Fused only {axis_name(first, axis)} = {at[axis]} (of 0 to {length - 1}), set by its slider."
                 for axis, length in others.items()
             ),
         ),
@@ -189,33 +265,36 @@ def from_stacks(
 
 
 def from_list(layers: Sequence["Image"]) -> Source:
-    """Take flat layers as frames, in their order."""
+    """Return 2-D layers as frames, in their order."""
     if len(layers) < 2:
-        raise InputError("select the layers to fuse, two or more, or choose a stack above")
+        raise InputError("Select two or more layers to fuse, or choose a stack.", got=len(layers))
     planes = [[Plane(layer.name, _array(layer), ())] for layer in layers]
     names = tuple(layer.name for layer in layers)
     frames = LayerFrames(planes)
     channels = (Channel(Snapshot.of(layers[0])),)
-    return Source(frames, names, channels, None, ((),), {}, _in_memory(layers), tuple(_elsewhere(layers)))
+    return Source(
+        frames, names, channels, None, ((),), {}, _in_memory(layers), tuple(_position_notices(layers))
+    )
 
 
 def _check_picture_axes(layer: "Image") -> None:
-    """Refuse a stack whose pictures do not lie in its last two axes, if their names tell so."""
+    """Raise if the names of the axes say that the image axes are not the last two."""
     *leading, row, col = (label.lower() for label in layer.axis_labels)
     if {row, col} & {"c", "t", "z"} or {"x", "y"} & {*leading}:
         raise InputError(
-            f"{layer.name} has the axes {', '.join(layer.axis_labels)}; those of the picture have to be "
-            "the last two: add the array with its other axes moved to the front, or channels by channel_axis"
+            f"{layer.name}: the axes are {', '.join(layer.axis_labels)}, but y and x must be the last two. "
+            "Move the other axes of the array to the front, or add it with napari's channel_axis.",
+            layer=layer.name,
         )
 
 
 def in_one_line(error: Exception) -> str:
-    """Return what an error says, else what it is called."""
+    """Return the message of an error as one line, or its class if it has none."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _elsewhere(layers: Sequence["Image"]) -> Iterator[str]:
-    """Name layers that do not lie on the first in the viewer, by half a pixel: their pixels still do here."""
+def _position_notices(layers: Sequence["Image"]) -> Iterator[str]:
+    """Return a notice for each layer that the viewer shows half a pixel or more away from the first."""
     first = layers[0]
     height, width = _shape(first)[first.ndim - 2 : first.ndim]
     corners = np.zeros((3, first.ndim))
@@ -232,13 +311,12 @@ def _elsewhere(layers: Sequence["Image"]) -> Iterator[str]:
         apart = np.abs(placed(layer) - placed(first)) > half_a_pixel
         if apart.any() or units(layer) != units(first):
             yield (
-                f"{layer.name} lies elsewhere than {first.name} in the viewer: "
-                "fused pixel by pixel all the same"
+                f"{layer.name} and {first.name} have different positions in the viewer, which fusion ignores."
             )
 
 
 def axis_name(layer: "Image", axis: int) -> str:
-    """Return what an axis is called; those that nobody named are -1, -2, ..., as at napari's sliders."""
+    """Return the name of an axis; unnamed axes are -1, -2, ..., as at the sliders of napari."""
     label = str(layer.axis_labels[axis])
     return f"axis {label}" if label.startswith("-") else label
 

@@ -1,4 +1,4 @@
-"""The methods' settings and the options of a fusion as widgets."""
+"""Widgets for the settings of methods and the options of a fusion, and the wording of the plugin."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,7 +6,22 @@ from typing import Any
 
 from magicgui.widgets import CheckBox, ComboBox, FileEdit, LineEdit
 
+from panfocus.errors import Wording
 from panfocus.job import option_schema
+
+PLUGIN = Wording(
+    setting=lambda name: name.replace("_", " "),  # as the label of its widget
+    hints={
+        "align_off": "Leave the slice out, or set align to off.",
+        "align_similarity": "Set align to similarity to allow scale and rotation.",
+        "choose_reference": "Leave the slice out, or set align to off.",
+        "fewer_frames": "Use fewer or smaller slices.",
+        "free_scratch_space": "Free some space, or set TMPDIR to another folder.",
+        "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
+        "more_memory": "Use fewer or smaller slices.",
+        "skip_bad": "Leave the slice out.",
+    },
+)
 
 OPTIONS = ("align", "hot_pixels", "exposure", "refine")
 
@@ -14,7 +29,7 @@ Form = dict[str, Any]
 
 
 class Fields:
-    """One widget for each field of a form, with its help; numbers are typed, and so as exact as one likes."""
+    """One widget for each field of a form, with its help. Numbers are typed as text, to keep all digits."""
 
     def __init__(self, fields: Sequence[Form]) -> None:
         self._widgets = {field["name"]: _widget(field) for field in fields}
@@ -25,33 +40,33 @@ class Fields:
 
     @property
     def widgets(self) -> list[Any]:
-        """The widgets, in the order of the fields."""
+        """Widgets in the order of the fields."""
         return list(self._widgets.values())
 
     @property
     def values(self) -> dict[str, Any]:
-        """Every field's value."""
+        """Values of all fields."""
         return {name: widget.value for name, widget in self._widgets.items()}
 
     @property
     def typed(self) -> dict[str, str]:
-        """The values that are not the default, as text; a field that is left empty has its default."""
+        """Values other than the default, as text; an empty field has its default."""
         texts = {name: _text(value) for name, value in self.values.items()}
         return {name: text for name, text in texts.items() if text not in ("", self._defaults[name])}
 
 
 def method_fields(name: str) -> Fields:
-    """Make the widgets of a method's settings."""
+    """Return the widgets for the settings of a method."""
     return Fields(_method(name)["fields"])
 
 
 def method_help(name: str) -> str:
-    """Say what a method does, as a tooltip."""
+    """Return the tooltip of a method."""
     return as_tooltip(_method(name)["summary"])
 
 
 def option_fields() -> Fields:
-    """Make the widgets of what precedes and follows the method."""
+    """Return the widgets for the options before and after the method."""
     fields = {field["name"]: field for field in option_schema.options()}
     return Fields([fields[name] for name in OPTIONS])
 
@@ -79,7 +94,7 @@ def _widget(field: Form) -> Any:
 
 
 def as_tooltip(text: str) -> str:
-    """Return a text as one whose lines Qt breaks where they are too long: it does so in rich text alone."""
+    """Return a text as rich text, because Qt wraps no other tooltips."""
     return f"<p>{escape(text)}</p>"
 
 
