@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks._data import need_data
 from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary
-from panfocus.reproduce.sets import read_training
+from panfocus.reproduce.image_sets import read_training
 
 
 def training_pairs() -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -11,9 +11,8 @@ import numpy as np
 import panfocus as pf
 from benchmarks._data import need_data
 from benchmarks.learning import training_pairs
-from panfocus.reproduce.paper import MEASURES, TABLE_1, TABLE_2
-from panfocus.reproduce.rivals import PROPOSED
-from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, ImageSet, Pictures, read_pictures
+from panfocus.reproduce.image_sets import COLOUR_SETS, GREY_SETS, ImageSet, SceneImages, read_scene
+from panfocus.reproduce.paper import MEASURES, PROPOSED, TABLE_1, TABLE_2
 
 W = 0.55
 SETS = [image_set for image_set in (*GREY_SETS, *COLOUR_SETS) if image_set.public]
@@ -24,15 +23,15 @@ def printed(name: str) -> list[float]:
     return [(TABLE_1 | TABLE_2)[PROPOSED, measure, name].value for measure in MEASURES]
 
 
-def read(image_set: ImageSet) -> Pictures:
+def read(image_set: ImageSet) -> SceneImages:
     """Read a set, which must be there."""
     scene = image_set.find(need_data())
     if scene is None:
         raise SystemExit(f"no {image_set.name} among the image sets")
-    return read_pictures(scene, "grey" if image_set in GREY_SETS else "colour")
+    return read_scene(scene, "grey" if image_set in GREY_SETS else "colour")
 
 
-def scores(pictures: Pictures, dictionary: pf.CoupledDictionary, contrast: str) -> list[float]:
+def scores(pictures: SceneImages, dictionary: pf.CoupledDictionary, contrast: str) -> list[float]:
     """Fuse a set and return its NMI and Q_AB/F."""
     fused = pf.fuse(pictures.frames, "coupled", dictionary=dictionary, contrast=contrast, w=W).image
     found = pictures.score(fused, MEASURES)

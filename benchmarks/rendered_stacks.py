@@ -116,13 +116,13 @@ def scenes(group: str, names: tuple[str, ...] = ()) -> Iterator[RenderedScene]:
 
 
 def _texture(name: str) -> NDArray[np.float64]:
-    photograph = Image.open(need_data() / "training" / "kodak" / f"{name}.png").convert("RGB")
-    if photograph.height > photograph.width:
-        photograph = photograph.transpose(Image.Transpose.ROTATE_90)
-    photograph = photograph.crop((TRIM, TRIM, photograph.width - TRIM, photograph.height - TRIM))
+    encode_photo = Image.open(need_data() / "training" / "kodak" / f"{name}.png").convert("RGB")
+    if encode_photo.height > encode_photo.width:
+        encode_photo = encode_photo.transpose(Image.Transpose.ROTATE_90)
+    encode_photo = encode_photo.crop((TRIM, TRIM, encode_photo.width - TRIM, encode_photo.height - TRIM))
     # As small as it may be, three quarters of its size: so it is sharper.
-    size = round(photograph.width * HEIGHT / photograph.height), HEIGHT
-    return np.asarray(photograph.resize(size, Image.Resampling.LANCZOS)) / 255
+    size = round(encode_photo.width * HEIGHT / encode_photo.height), HEIGHT
+    return np.asarray(encode_photo.resize(size, Image.Resampling.LANCZOS)) / 255
 
 
 def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:

@@ -23,10 +23,10 @@ from panfocus.compare import (
     Comparison,
     Conditions,
     find_groups,
+    list_trials,
     parse_methods,
     parse_results,
-    plan,
-    run_jobs,
+    run_trials,
     write_report,
 )
 from panfocus.io.encode import write_image
@@ -57,9 +57,9 @@ def main() -> None:
         groups = find_groups([folder / "stone"])
         entries = [*parse_methods(METHODS), *parse_results([f"average={folder / 'average'}"], groups)]
         conditions = Conditions(metrics=METRICS, crop=8)
-        jobs = plan(groups, entries, conditions, folder / "results")
-        outcomes, _ = run_jobs(jobs)
-        write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
+        trials = list_trials(groups, entries, conditions, folder / "results")
+        results, _ = run_trials(trials)
+        write_report(Comparison.of(groups, entries, conditions, trials, results), folder)
         photograph(folder / "index.html")
 
 

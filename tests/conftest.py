@@ -124,7 +124,7 @@ def reproduction(small_data):
     """What comes of the small sets."""
     from panfocus.reproduce import reproduce
 
-    return reproduce(small_data, plan=SMALL)
+    return reproduce(small_data, experiment=SMALL)
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,15 @@
-"""Image sets of the paper's names in small, and a plan to reproduce them in seconds."""
+"""Image sets of the paper's names in small, and a experiment to reproduce them in seconds."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from panfocus.io.encode import write_image
 from panfocus.metrics import matlab_gray
-from panfocus.reproduce import Plan
-from panfocus.reproduce.drawing import Box
-from panfocus.reproduce.sets import COLOUR_SETS, GREY_SETS, HELD_OUT, MASK_SCENES, TRAINING_CROPS
+from panfocus.reproduce import Experiment
+from panfocus.reproduce.elements import Box
+from panfocus.reproduce.image_sets import COLOUR_SETS, GREY_SETS, HELD_OUT, MASK_SCENES, TRAINING_CROPS
 
-SMALL = Plan(
+SMALL = Experiment(
     n_samples=400,
     rounds=2,
     patch_size=4,

@@ -167,7 +167,7 @@ def test_broken_rule_is_reported(path, source):
         ("dictionary/coupled.py", "from panfocus.io.dictionary_file import read_dictionary_file"),
         ("sparse/_kernel_numba.py", "import numba\nfrom panfocus.sparse._limits import ROUNDING"),
         ("methods/coupled.py", "from panfocus.dictionary import CoupledDictionary"),
-        ("reproduce/tables.py", "from panfocus.compare.scoring import score_pictures"),
+        ("reproduce/tables.py", "from panfocus.compare.scoring import score_images"),
         ("__init__.py", "def __getattr__(name):\n    from panfocus.pipeline import fuse"),
         ("io/read.py", "import tifffile\nfrom panfocus.stack import Stack"),
     ],

@@ -8,10 +8,10 @@ from panfocus.compare import (
     Comparison,
     Conditions,
     find_groups,
+    list_trials,
     parse_methods,
     parse_results,
-    plan,
-    run_jobs,
+    run_trials,
     write_report,
 )
 from panfocus.metrics import CATALOGUE
@@ -36,9 +36,9 @@ def report(small_scenes, tmp_path_factory):
     ]
     conditions = Conditions(metrics=("NMI", "QABF", "MSE", "PSNR"), crop=2)
     folder = tmp_path / "report"
-    jobs = plan(groups, entries, conditions, folder / "results")
-    outcomes, _ = run_jobs(jobs, workers=1)
-    write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
+    trials = list_trials(groups, entries, conditions, folder / "results")
+    results, _ = run_trials(trials, workers=1)
+    write_report(Comparison.of(groups, entries, conditions, trials, results), folder)
     return folder
 
 
@@ -55,7 +55,7 @@ def wide_report(small_scenes, tmp_path_factory):
     entries = parse_results([f"m0={other}", *(f"m{i}={average_dir}" for i in range(1, 12))], groups)
     conditions = Conditions(metrics=tuple(metric.key for metric in CATALOGUE))
     folder = tmp_path / "wide"
-    jobs = plan(groups, entries, conditions, folder / "results")
-    outcomes, _ = run_jobs(jobs, workers=1)
-    write_report(Comparison.of(groups, entries, conditions, jobs, outcomes), folder)
+    trials = list_trials(groups, entries, conditions, folder / "results")
+    results, _ = run_trials(trials, workers=1)
+    write_report(Comparison.of(groups, entries, conditions, trials, results), folder)
     return folder

@@ -27,7 +27,7 @@ def test_p_by_hand():
     assert np.isnan(np.diag(p)).all()
 
 
-def test_the_test_sees_ahead_who_wins_most_scenes_whatever_the_means_say():
+def test_ahead_follows_the_signed_ranks_not_the_means():
     scores = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 4.0], [99.0, 0.0]])
     larger, smaller = (summarise(scores, larger_is_better=direction) for direction in (True, False))
     assert larger.mean[0] > larger.mean[1]
@@ -36,7 +36,7 @@ def test_the_test_sees_ahead_who_wins_most_scenes_whatever_the_means_say():
     np.testing.assert_array_equal(larger.p, smaller.p)
 
 
-def test_p_is_scipys_corrected_for_the_number_of_pairs_and_symmetric(rng):
+def test_p_matches_scipy_with_holm_correction(rng):
     scores = rng.normal([0, 0.4, 1], size=(20, 3))
     p = summarise(scores, larger_is_better=True).p
     raw = [wilcoxon(scores[:, i], scores[:, j]).pvalue for i, j in ((0, 1), (0, 2), (1, 2))]
@@ -45,7 +45,7 @@ def test_p_is_scipys_corrected_for_the_number_of_pairs_and_symmetric(rng):
     np.testing.assert_array_equal(p, p.T)
 
 
-def test_ahead_is_the_other_way_round_from_the_other_side(rng):
+def test_ahead_is_antisymmetric(rng):
     ahead = summarise(rng.normal([0, 0.4, 1], size=(20, 3)), larger_is_better=True).ahead
     np.testing.assert_array_equal(ahead, ~ahead.T & ~np.eye(3, dtype=bool))
 
@@ -58,7 +58,7 @@ def test_holm_by_hand():
     assert np.isnan(holm(np.array([NAN]))).all()
 
 
-def test_a_missing_score_counts_nowhere():
+def test_a_missing_score_is_ignored():
     scores = np.array([[1.0, 2.0], [2.0, NAN], [3.0, 4.0]])
     summary = summarise(scores, larger_is_better=True)
     np.testing.assert_array_equal(summary.n, [3, 2])
@@ -67,17 +67,17 @@ def test_a_missing_score_counts_nowhere():
     assert summary.p[0, 1] == 0.5  # two differences of one sign: 2 of 4 signs are as extreme
 
 
-def test_ties_all_over_say_nothing():
+def test_ties_are_not_significant():
     summary = summarise(np.ones((7, 3)), larger_is_better=True)
     np.testing.assert_array_equal(summary.rank, [2, 2, 2])
     assert summary.p[0, 1] == summary.p[2, 0] == 1
 
 
-def test_one_scene_is_no_evidence():
+def test_one_scene_is_not_significant():
     assert summarise(np.array([[1.0, 2.0]]), larger_is_better=True).p[0, 1] == 1
 
 
-def test_a_method_without_any_score_leaves_the_others_alone():
+def test_a_method_without_scores_does_not_affect_the_others():
     scores = np.array([[1.0, NAN, 2.0], [2.0, NAN, 1.5]])
     summary = summarise(scores, larger_is_better=True)
     np.testing.assert_array_equal(summary.mean, [1.5, NAN, 1.75])
@@ -87,7 +87,7 @@ def test_a_method_without_any_score_leaves_the_others_alone():
     assert summary.best.tolist() == [False, False, True]
 
 
-def test_ranks_tell_on_how_many_scenes_they_are():
+def test_ranks_count_their_scenes():
     scores = np.array([[1.0, 2.0], [2.0, NAN], [3.0, 4.0]])
     assert summarise(scores, larger_is_better=True).rank_n == 2
     disjoint = summarise(np.array([[1.0, NAN], [NAN, 2.0]]), larger_is_better=True)
@@ -95,7 +95,7 @@ def test_ranks_tell_on_how_many_scenes_they_are():
     assert np.isnan(disjoint.rank).all()
 
 
-def test_the_best_is_one_of_those_with_the_most_scenes():
+def test_the_best_is_among_methods_with_the_most_scenes():
     scores = np.array([[1.0, 2.0, 9.0], [1.0, 2.0, NAN]])
     assert summarise(scores, larger_is_better=True).best.tolist() == [False, True, False]
     assert summarise(scores, larger_is_better=False).best.tolist() == [True, False, False]
@@ -103,7 +103,7 @@ def test_the_best_is_one_of_those_with_the_most_scenes():
     assert not summarise(np.full((3, 2), NAN), larger_is_better=True).best.any()
 
 
-def test_a_lead_is_proven_where_the_test_sees_it_over_every_rival(rng):
+def test_a_lead_is_proven_if_significant_over_every_rival(rng):
     clear = rng.normal([0, 3, 1.5], 0.1, size=(12, 3))
     assert summarise(clear, larger_is_better=True).proven
     assert summarise(clear, larger_is_better=False).proven
@@ -115,7 +115,7 @@ def test_a_lead_is_proven_where_the_test_sees_it_over_every_rival(rng):
     assert not summarise(clear[:, :1], larger_is_better=True).proven  # nobody to be ahead of
 
 
-def test_infinite_scores_are_the_largest_and_equal_each_other():
+def test_infinite_scores_are_equal_and_largest():
     scores = np.array([[np.inf, np.inf], [np.inf, 40.0], [41.0, 39.0]])
     summary = summarise(scores, larger_is_better=True)
     assert summary.mean[0] == np.inf

@@ -1,4 +1,4 @@
-"""What docs/reproduction.md prints is what is computed."""
+"""docs/reproduction.md has the computed values."""
 
 import importlib.util
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from panfocus.methods import get_method
 from panfocus.pipeline import fuse
-from panfocus.reproduce.sets import GREY_SETS, read_pictures
+from panfocus.reproduce.image_sets import GREY_SETS, read_scene
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,11 +64,11 @@ def run():
     }
 
 
-def test_a_doc_of_this_run_passes(check, run):
+def test_a_matching_doc_has_no_differences(check, run):
     assert list(check.differences(DOC, run)) == []
 
 
-def test_what_differs_is_named(check, run):
+def test_differences_are_listed(check, run):
     run["numbers"][2]["value"] = 50.1
     run["numbers"].append(number("table 1", "PCA", "NMI", "Disk", 0.8375, 0.8372))
     run["claims"][0]["verdict"] = "depends on the draw"
@@ -82,8 +82,8 @@ def test_what_differs_is_named(check, run):
 
 
 @pytest.mark.parametrize("method", ["DWT", "PCA", "DSIFT"])
-def test_rows_that_need_no_learning_are_those_of_the_doc(check, data_dir, method):
-    """The others take a whole run, which the script is for."""
+def test_doc_rows_without_learning_are_reproduced(check, data_dir, method):
+    """Other rows need a complete run; scripts/check_reproduction_doc.py checks them."""
     settings = {"refinement": "none"} if method == "DSIFT" else {}
     stated = {}
     for head, *rows in check.tables((ROOT / "docs" / "reproduction.md").read_text("utf-8")):
@@ -96,9 +96,9 @@ def test_rows_that_need_no_learning_are_those_of_the_doc(check, data_dir, method
     computed = {}
     for image_set in GREY_SETS:
         if image_set.public:
-            pictures = read_pictures(image_set.find(data_dir), "grey")
-            fused = fuse(pictures.frames, get_method(method.lower(), **settings)).image
-            for key, value in pictures.score(fused, ("NMI", "QABF", "SSIM", "MSE")).items():
+            scene = read_scene(image_set.find(data_dir), "grey")
+            fused = fuse(scene.frames, get_method(method.lower(), **settings)).image
+            for key, value in scene.score(fused, ("NMI", "QABF", "SSIM", "MSE")).items():
                 computed["table 1", method, key, image_set.name] = f"{value:.{2 if key == 'MSE' else 4}f}"
     assert len(computed) == 12
     assert stated == computed

@@ -5,10 +5,10 @@ import pytest
 
 from panfocus.methods.dwt import Rule
 from panfocus.reproduce.paper import TABLE_1
-from panfocus.reproduce.variants import Variant, nearest
+from panfocus.reproduce.variants import Variant, find_closest
 
 
-def test_the_first_choice_of_a_row_is_the_one_of_table_1(reproduction):
+def test_the_first_choice_of_a_row_is_used_in_table_1(reproduction):
     evidence = reproduction.evidence
     seen = set()
     for variant in evidence.variants:
@@ -30,15 +30,15 @@ def table_1_value(reproduction, method, measure, name):
     return number.paper
 
 
-def test_the_nearest_is_nearest_on_average_whatever_the_sign():
+def test_closest_uses_the_mean_absolute_difference():
     far = Variant("DWT", "a", {("NMI", "Lab"): 0.1, ("NMI", "Disk"): -0.1})
     near = Variant("DWT", "b", {("NMI", "Lab"): -0.05, ("NMI", "Disk"): -0.06})
     other = Variant("PCA", "c", {("NMI", "Lab"): 3.0, ("NMI", "Disk"): 3.0})
-    assert nearest([far, near, other]) == {"DWT": near, "PCA": other}
+    assert find_closest([far, near, other]) == {"DWT": near, "PCA": other}
     assert far.distance == pytest.approx(0.1)
 
 
-def test_every_choice_is_scored_by_all_measures_and_ranked_by_two(reproduction):
+def test_choices_are_scored_by_four_measures_and_ranked_by_two(reproduction):
     for variant in reproduction.evidence.variants:
         assert set(variant.differences) == set(product(("NMI", "QABF", "SSIM", "MSE"), ("Lab", "Disk")))
     far_in_mse = Variant("DWT", "a", {("NMI", "Lab"): 0.1, ("QABF", "Lab"): -0.3, ("MSE", "Lab"): 50.0})
@@ -51,7 +51,7 @@ def test_every_pair_of_wavelet_rules_is_tried_once(reproduction):
     assert sorted(tried) == sorted(f"details={a}, approximation={b}" for a, b in product(rules, rules))
 
 
-def test_a_difference_of_mse_is_shown_in_percent(reproduction):
+def test_mse_differences_are_shown_in_percent(reproduction):
     (shown,) = (part for part in reproduction.sections if part.identity == "variants")
     first = reproduction.evidence.variants[0]
     papers = TABLE_1["DWT", "MSE", "Lab"].value

@@ -75,9 +75,9 @@ def compare(
             Comparison,
             Conditions,
             find_groups,
-            plan,
+            list_trials,
             report_folder,
-            run_jobs,
+            run_trials,
             write_report,
         )
 
@@ -91,16 +91,16 @@ def compare(
         entries = _entries(methods, results or [], groups)
         with report_folder(output, force=force) as results_folder, resumable(output):
             _announce(terminal, groups, entries)
-            jobs = plan(groups, entries, conditions, results_folder)
-            progress = partial(terminal.progress, of=len(jobs))
-            outcomes, reused = run_jobs(jobs, workers=workers, progress=progress)
-            comparison = Comparison.of(groups, entries, conditions, jobs, outcomes)
+            trials = list_trials(groups, entries, conditions, results_folder)
+            progress = partial(terminal.progress, of=len(trials))
+            trial_results, reused = run_trials(trials, workers=workers, progress=progress)
+            comparison = Comparison.of(groups, entries, conditions, trials, trial_results)
             write_report(comparison, output, force=force, progress=terminal.progress)
-        for notice in comparison.scaled_results():
+        for notice in comparison.list_scaled_results():
             terminal.say(notice)
         if metrics is not None:
             _report_gaps(terminal, [key for key in conditions.metrics if not comparison.has(key)])
-        terminal.say(f"Fused {count(len(jobs) - reused, 'result')}, reused {reused}.")
+        terminal.say(f"Fused {count(len(trials) - reused, 'result')}, reused {reused}.")
         terminal.say(f"Wrote {output / 'index.html'}, scores.csv, scores.json")
 
 
@@ -127,7 +127,7 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
             for scene in scenes
         ]
         if all(reasons):
-            raise InputError(f"`metrics`: {reasons[0]}, for every scene.", setting="metrics", got=key)
+            raise InputError(f"{reasons[0]} No scene qualifies.", setting="metrics", got=key)
 
 
 def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:

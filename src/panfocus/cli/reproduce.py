@@ -34,5 +34,5 @@ def reproduce(
         for verdict in get_args(reproduction.Verdict):
             n = sum(claim.verdict == verdict for claim in made.claims)
             terminal.say(f"{verdict}: {n} of {len(made.claims)} claims")
-        terminal.say(f"Took {reproduction.cost(made)}.")
+        terminal.say(f"Took {reproduction.describe_cost(made)}.")
         terminal.say(f"Wrote {output / 'index.html'}, numbers.csv, numbers.json")

@@ -42,11 +42,11 @@ def score(
         from panfocus.compare.scoring import (
             GREY,
             RESULT_OVERSHOOT,
-            at_depth_of,
-            check_alike,
             check_crop,
-            check_range,
-            score_pictures,
+            check_same_format,
+            check_value_range,
+            match_bit_depth,
+            score_images,
         )
         from panfocus.io.read_stack import read_frame, read_single
 
@@ -56,16 +56,16 @@ def score(
         sources = {header.name: read_frame(header) for header in headers}
         first_name, first = next(iter(sources.items()))
         read = read_single(fused)
-        image = at_depth_of(first, read, str(fused))
+        image = match_bit_depth(first, read, str(fused))
         truth = read_single(reference) if reference else None
         for name, picture in [*sources.items(), (str(fused), image), (str(reference), truth)]:
             if picture is not None:
-                check_alike(picture, name, first, first_name)
+                check_same_format(picture, name, first, first_name)
                 overshoot = RESULT_OVERSHOOT if picture is image else 0.0
-                check_range(picture, name, data_range, overshoot=overshoot)
+                check_value_range(picture, name, data_range, overshoot=overshoot)
         with usage_errors():
             check_crop(crop, image)
-            scores = score_pictures(
+            scores = score_images(
                 list(sources.values()),
                 image,
                 truth,

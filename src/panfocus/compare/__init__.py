@@ -1,12 +1,10 @@
-"""Scenes x methods x metrics: fused, scored, and laid out as tables and a page.
+"""Comparison of methods on scenes by metrics, as tables and a page.
 
-The parts, in the order of the data: `scenes` and `entries` say what is compared, `checks` looks at it, `run`
-makes every picture, in `processes`, and has it scored by `scoring`, `statistics` sums up, `pictures` and
-`report` show it.
+`scenes` and `entries` find what to compare. `comparison` runs every method on every scene, and `scoring`
+scores the results. `statistics` summarises them, `pictures` and `comparison_report` show them.
 """
 
-from panfocus.compare.checks import ConditionsError
-from panfocus.compare.comparison import Conditions, Job, Outcome, plan, run_jobs
+from panfocus.compare.comparison import Conditions, Trial, TrialResult, list_trials, run_trials
 from panfocus.compare.comparison_report import Comparison, report_folder, write_report
 from panfocus.compare.entries import (
     Entry,
@@ -19,22 +17,7 @@ from panfocus.compare.entries import (
 from panfocus.compare.scenes import Group, Scene, find_groups
 
 __all__ = [
-    "Comparison",
-    "Conditions",
-    "ConditionsError",
-    "Entry",
-    "FusionEntry",
-    "Group",
-    "Job",
-    "Outcome",
-    "ResultsEntry",
-    "Scene",
-    "check_names",
-    "find_groups",
-    "parse_methods",
-    "parse_results",
-    "plan",
-    "report_folder",
-    "run_jobs",
-    "write_report",
-]
+    "Comparison", "Conditions", "Entry", "FusionEntry", "Group", "ResultsEntry", "Scene", "Trial",
+    "TrialResult", "check_names", "find_groups", "list_trials", "parse_methods", "parse_results",
+    "report_folder", "run_trials", "write_report",
+]  # fmt: skip

@@ -1,7 +1,7 @@
-"""Make and score every picture: in several processes, and never twice.
+"""Run a comparison: every method on every scene, in several processes, with reuse of earlier results.
 
-Each scene x method leaves its picture, its labels and a record of its own. A record holds a fingerprint of
-all that it depends on; a run that finds the record which it was about to make takes it instead.
+Each trial, one method on one scene, writes its image, its labels and a record. The record has a fingerprint
+of everything that determines the result. A later run with the same fingerprint reuses the result.
 """
 
 import functools
@@ -9,8 +9,8 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.resources import as_file, files
@@ -19,35 +19,37 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from panfocus import _checks
 from panfocus._progress import Progress, silent
-from panfocus._threads import available_cores, limit_threads
-from panfocus.compare.checks import check_inputs
+from panfocus._threads import available_cores, limit_threads, map_blocks
 from panfocus.compare.entries import Entry, file_name
 from panfocus.compare.scenes import Group, Scene
-from panfocus.compare.scoring import check_alike, score_pictures
-from panfocus.errors import FileError, PanfocusError
+from panfocus.compare.scoring import check_crop, check_same_format, check_value_range, score_images
+from panfocus.errors import FileError, InputError, PanfocusError, UsageError
 from panfocus.io.atomic_files import Content, digest, make_folder, write_files
 from panfocus.io.checkpoint import Fingerprint, encode_record, read_record
-from panfocus.io.encode import check_format, encode_image, encode_labels
+from panfocus.io.encode import check_format, encode_image, encode_labels, find_jpeg_problem
 from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
 from panfocus.io.read_stack import read_single, read_stack
 from panfocus.parallel import STOPPING, run_tasks
 from panfocus.stack import Stack
 
+_MAX_SHOWN = 3  # errors shown in full
+
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds for every picture that is compared."""
+    """Conditions for all images of a comparison."""
 
     metrics: tuple[str, ...]
-    crop: int = 0  # pixels of every border that the metrics leave out
-    jpeg: int | None = None  # quality of the JPEG that every result goes through
-    data_range: float | None = None  # the value of white; by default that of the pictures' type
+    crop: int = 0  # border in pixels that the metrics ignore
+    jpeg: int | None = None  # if set, every result is converted to JPEG of this quality
+    data_range: float | None = None  # value of white; by default the maximum of the type
 
 
 @dataclass(frozen=True)
-class Job:
-    """One scene by one method, and the folder that its files go to."""
+class Trial:
+    """One method on one scene, and the folder for its files."""
 
     group: str
     scene: Scene
@@ -57,38 +59,38 @@ class Job:
 
     @property
     def record(self) -> Path:
-        """The file that says what came of it."""
+        """File that records the result."""
         return self.folder / f"{self.scene.name}.json"
 
     @property
     def files(self) -> list[Path]:
-        """Every file that it may write; the ending of the picture follows from its type."""
+        """All files that it may write; the image has one of three suffixes."""
         pictures = [self.folder / f"{self.scene.name}{suffix}" for suffix in (".png", ".tif", ".jpg")]
         return [*pictures, self.labels, self.record]
 
     @property
     def labels(self) -> Path:
-        """The decision map of a method that has one: in a folder of its own, where no scene is called so."""
+        """File of the label map, in a separate folder to avoid the names of scenes."""
         return self.folder / "labels" / f"{self.scene.name}.png"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a job."""
+class TrialResult:
+    """Files and scores of a trial."""
 
     image: Path
     labels: Path | None
     scores: dict[str, float]
-    scaled_from: str | None = None  # type of a result that was brought to the depth of the frames
-    seconds_per_megapixel: float | None = field(default=None, compare=False)  # of a method of ours
+    scaled_from: str | None = None  # data type of a result before conversion to the depth of the frames
+    seconds_per_megapixel: float | None = field(default=None, compare=False)  # only for panfocus methods
 
 
-def plan(
+def list_trials(
     groups: Sequence[Group], entries: Sequence[Entry], conditions: Conditions, folder: Path
-) -> list[Job]:
-    """List what there is to do; an entry has no job on a scene that it has no result for."""
+) -> list[Trial]:
+    """List the trials of a comparison. An entry is skipped on scenes for which it has no result."""
     return [
-        Job(group.name, scene, entry, conditions, folder / file_name(entry) / group.name)
+        Trial(group.name, scene, entry, conditions, folder / file_name(entry) / group.name)
         for group in groups
         for scene in group.scenes
         for entry in entries
@@ -96,175 +98,244 @@ def plan(
     ]
 
 
-def run_jobs(
-    jobs: Sequence[Job], *, workers: int | None = None, progress: Progress = silent
-) -> tuple[list[Outcome], int]:
-    """Return the outcome of every job, in order, and how many of them an earlier run had left.
+def run_trials(
+    trials: Sequence[Trial], *, workers: int | None = None, progress: Progress = silent
+) -> tuple[list[TrialResult], int]:
+    """Run all trials. Return the results in order, and how many were reused from an earlier run.
 
-    By default there are as many processes as cores. Stopped half-way, the outcomes so far are kept. A file
-    that no comparison has written is never written over: its job, and all others, are refused.
+    By default there are as many processes as cores. Finished results are kept if the run is interrupted.
+    Files that no comparison has written are never overwritten; they are an error before the first trial.
     """
-    digest_once = functools.cache(digest)  # the methods share their scenes
-    fingerprints = [_fingerprint(job, digest_once) for job in jobs]
-    outcomes = {i: found for i, job in enumerate(jobs) if (found := _recall(job, fingerprints[i]))}
-    reused = len(outcomes)
-    missing = [i for i in range(len(jobs)) if i not in outcomes]
-    _check_files([jobs[i] for i in missing])
-    check_inputs([jobs[i] for i in missing], progress=progress)
+    digest_once = functools.cache(digest)  # methods share scenes
+    fingerprints = [_fingerprint(trial, digest_once) for trial in trials]
+    results = {i: known for i, trial in enumerate(trials) if (known := _load_result(trial, fingerprints[i]))}
+    reused = len(results)
+    missing = [i for i in range(len(trials)) if i not in results]
+    _check_files([trials[i] for i in missing])
+    _check_inputs([trials[i] for i in missing], progress=progress)
     workers = min(workers or available_cores(), len(missing))
 
     def show(stage: str) -> None:
-        progress(stage, len(outcomes) / len(jobs))
+        progress(stage, len(results) / len(trials))
 
     show("compare")
-    tasks = [(jobs[i], fingerprints[i]) for i in missing]
-    with closing(_performed(tasks, workers, on_stop=lambda: show(STOPPING))) as finished:
-        for place, outcome in finished:
-            outcomes[missing[place]] = outcome
+    tasks = [(trials[i], fingerprints[i]) for i in missing]
+    with closing(_run(tasks, workers, on_stop=lambda: show(STOPPING))) as finished:
+        for i, result in finished:
+            results[missing[i]] = result
             show("compare")
-    return [outcomes[i] for i in range(len(jobs))], reused
+    return [results[i] for i in range(len(trials))], reused
 
 
-def _check_files(jobs: Sequence[Job]) -> None:
-    """Refuse, before any work, to write over an input, or over a file that no record calls ours."""
-    inputs = {path for job in jobs for path in (*job.scene.sources, job.scene.reference) if path}
-    inputs |= {path for entry in {id(job.entry): job.entry for job in jobs}.values() for path in entry.files}
+def _check_inputs(trials: Sequence[Trial], *, progress: Progress) -> None:
+    """Read every input once; raise for unreadable or unmatched images and unsuitable conditions."""
+    by_scene: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        by_scene.setdefault((trial.group, trial.scene.name), []).append(trial)
+    found: list[PanfocusError] = []
+    for done, errors in enumerate(map_blocks(_find_errors, by_scene.values()), start=1):
+        found += errors
+        progress("check", done / len(by_scene))
+    if found:
+        texts = [error.message for error in found[:_MAX_SHOWN]]
+        more = [f"{len(found) - _MAX_SHOWN} more errors."] if len(found) > _MAX_SHOWN else []
+        kind = UsageError if isinstance(found[0], UsageError) else FileError
+        raise kind(" ".join(texts + more), **found[0].facts, errors=len(found))
+
+
+def _find_errors(trials: Sequence[Trial]) -> list[PanfocusError]:
+    """Return the errors of one scene. Only two of its frames are in memory at a time."""
+    scene, group, conditions = trials[0].scene, trials[0].group, trials[0].conditions
+    found: list[PanfocusError] = []
+
+    @contextmanager
+    def collect() -> Iterator[None]:
+        try:
+            yield
+        except PanfocusError as error:
+            found.append(error)
+
+    first: NDArray[Any] | None = None
+    first_name = str(scene.sources[0])
+    for path in scene.sources:
+        with collect():
+            frame = read_single(path)
+            first = frame if first is None else first
+            _checks.check_like(frame, str(path), first, first_name)
+            check_value_range(frame, str(path), conditions.data_range)
+    if first is None or found:
+        return found
+    with collect():
+        _check_conditions(first, first_name, conditions)
+    if scene.reference:
+        with collect():
+            reference = read_single(scene.reference)
+            check_same_format(reference, str(scene.reference), first, first_name)
+            check_value_range(reference, str(scene.reference), conditions.data_range)
+    for trial in trials:
+        with collect():
+            trial.entry.check(group, scene, first, first_name, conditions.data_range)
+    return found
+
+
+def _check_conditions(frame: NDArray[Any], name: str, conditions: Conditions) -> None:
+    try:
+        check_crop(conditions.crop, frame)
+    except InputError as error:
+        raise UsageError(f"{name}: {error.message}", **error.facts, file=name) from error
+    if conditions.jpeg is not None and (reason := find_jpeg_problem(frame)):
+        raise UsageError(f"{name}: `jpeg` cannot be used: {reason}.", setting="jpeg", file=name)
+
+
+def _check_files(trials: Sequence[Trial]) -> None:
+    """Raise if a trial would overwrite an input or a file that no comparison has written."""
+    inputs = {path for trial in trials for path in (*trial.scene.sources, trial.scene.reference) if path}
+    inputs |= {
+        path for entry in {id(trial.entry): trial.entry for trial in trials}.values() for path in entry.files
+    }
     real_inputs = set(map(os.path.realpath, inputs))
-    times = Counter(path for job in jobs for path in job.files)
-    for job in jobs:
-        for path in job.files:
-            if times[path] > 1:  # the labels of a group, and the pictures of a group called labels in it
-                raise FileError(f"{path} would be written twice; rename the folder {job.group}")
+    counts = Counter(path for trial in trials for path in trial.files)
+    for trial in trials:
+        for path in trial.files:
+            if counts[path] > 1:  # the labels of a group, and the images of a group named labels inside it
+                raise FileError(
+                    f"{path}: Two results have this path. Rename the folder {trial.group}.", file=path
+                )
             if os.path.realpath(path) in real_inputs:
-                raise FileError(f"{path} is one of the inputs; write the report into another folder")
-        foreign = [path for path in job.files if path.exists()]
-        if foreign and not read_record(job.record):
+                raise FileError(
+                    f"{path}: The report would overwrite an input. Choose another output folder.", file=path
+                )
+        foreign = [path for path in trial.files if path.exists()]
+        if foreign and not read_record(trial.record):
             raise FileError(
-                f"{foreign[0]} is in the way: no record says that a comparison wrote it; "
-                "move it, or write the report into another folder"
+                f"{foreign[0]}: This file was not written by a comparison. Move it, or choose another output "
+                "folder.",
+                file=foreign[0],
             )
 
 
-def _performed(
-    tasks: Sequence[tuple[Job, Fingerprint]], workers: int, *, on_stop: Callable[[], None]
-) -> Generator[tuple[int, Outcome]]:
-    """Yield the index and the outcome of each job, as they finish."""
+def _run(
+    tasks: Sequence[tuple[Trial, Fingerprint]], workers: int, *, on_stop: Callable[[], None]
+) -> Generator[tuple[int, TrialResult]]:
+    """Yield the index and the result of each trial as it finishes; tasks are trials with fingerprints."""
     if workers <= 1:
-        yield from enumerate(_make(*task) for task in tasks)
+        yield from enumerate(_run_trial(*task) for task in tasks)
         return
-    threads = max(1, available_cores() // workers)
+    threads = max(1, available_cores() // workers)  # the processes share the cores
     shared = [(threads, *task) for task in tasks]
-    with closing(run_tasks(_make_by_threads, shared, processes=workers, on_stop=on_stop)) as finished:
-        for index, outcome in finished:
-            if isinstance(outcome, PanfocusError):
-                raise outcome
-            yield index, outcome
+    with closing(run_tasks(_run_with_threads, shared, processes=workers, on_stop=on_stop)) as finished:
+        for i, result in finished:
+            if isinstance(result, PanfocusError):
+                raise result
+            yield i, result
 
 
-def _make_by_threads(threads: int, job: Job, fingerprint: Fingerprint) -> Outcome:
+def _run_with_threads(threads: int, trial: Trial, fingerprint: Fingerprint) -> TrialResult:
     with limit_threads(threads):
-        return _make(job, fingerprint)
+        return _run_trial(trial, fingerprint)
 
 
-def _make(job: Job, fingerprint: Fingerprint) -> Outcome:
-    stack = read_stack(job.scene.sources)
-    result = job.entry.result(job.group, job.scene, stack)
-    image, path, data = _encoded(result.image, job, stack)
-    scores = score_pictures(
+def _run_trial(trial: Trial, fingerprint: Fingerprint) -> TrialResult:
+    stack = read_stack(trial.scene.sources)
+    fused = trial.entry.result(trial.group, trial.scene, stack)
+    image, path, data = _encode(fused.image, trial, stack)
+    scores = score_images(
         list(stack.frames[:]),
         image,
-        _read_reference(job.scene, stack),
-        keys=job.conditions.metrics,
-        crop=job.conditions.crop,
-        data_range=job.conditions.data_range,
+        _read_reference(trial.scene, stack),
+        keys=trial.conditions.metrics,
+        crop=trial.conditions.crop,
+        data_range=trial.conditions.data_range,
     )
     contents = {path: data}
     labels = None
-    if result.labels is not None:
-        labels = job.labels
-        contents[labels] = encode_labels(result.labels, len(stack.frames))
-    seconds = result.report.get("seconds")
+    if fused.labels is not None:
+        labels = trial.labels
+        contents[labels] = encode_labels(fused.labels, len(stack.frames))
+    seconds = fused.report.get("seconds")
     cost = None if seconds is None else seconds / (image.shape[0] * image.shape[1] / 1e6)
-    contents[job.record] = encode_record(
+    contents[trial.record] = encode_record(
         fingerprint,
         {
             "image": path.name,
             "labels": labels is not None,
-            # JSON has no word for infinity, the PSNR of equal pictures.
+            # JSON has no infinity, which is the PSNR of equal images.
             "scores": {key: value if math.isfinite(value) else None for key, value in scores.items()},
-            "scaled_from": result.report.get("scaled_from"),
+            "scaled_from": fused.report.get("scaled_from"),
             "seconds_per_megapixel": cost,
         },
     )
     for folder in {file.parent for file in contents}:
         make_folder(folder)
-    if not job.record.exists():
-        # Killed between the files below, the next run still knows them for ours.
-        write_files({job.record: encode_record(Fingerprint("", "", ""), {})})
-    # The record comes last: where it is complete, the pictures are.
+    if not trial.record.exists():
+        # If the run is killed while it writes the files below, the next run still may overwrite them.
+        write_files({trial.record: encode_record(Fingerprint("", "", ""), {})})
+    # The record is written last: if it is complete, so are the images.
     write_files(contents, force=True)
-    return Outcome(path, labels, scores, result.report.get("scaled_from"), cost)
+    return TrialResult(path, labels, scores, fused.report.get("scaled_from"), cost)
 
 
 def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
     if scene.reference is None:
         return None
     reference = read_single(scene.reference)
-    check_alike(reference, str(scene.reference), stack.frames[0], stack.names[0])
+    check_same_format(reference, str(scene.reference), stack.frames[0], stack.names[0])
     return reference
 
 
-def _encoded(image: NDArray[Any], job: Job, stack: Stack) -> tuple[NDArray[Any], Path, Content]:
-    """Return the picture as it is scored, the name of its file, and what that holds."""
-    like = stack if image.shape == stack.frames.shape[1:] else None  # grey has no use for a colour profile
-    path = job.folder / f"{job.scene.name}{'.tif' if image.dtype.kind == 'f' else '.png'}"
-    if job.conditions.jpeg is None:
+def _encode(image: NDArray[Any], trial: Trial, stack: Stack) -> tuple[NDArray[Any], Path, Content]:
+    """Return the image for the scores, the path of its file and the content of the file."""
+    like = (
+        stack if image.shape == stack.frames.shape[1:] else None
+    )  # a grey result cannot use the colour profile
+    path = trial.folder / f"{trial.scene.name}{'.tif' if image.dtype.kind == 'f' else '.png'}"
+    if trial.conditions.jpeg is None:
         return image, path, encode_image(path, image, like=like)
     path = path.with_suffix(".jpg")
     check_format(path, image)
-    data = encode_jpeg(image, like.icc_profile if like else None, quality=job.conditions.jpeg)
+    data = encode_jpeg(image, like.icc_profile if like else None, quality=trial.conditions.jpeg)
     return decode_jpeg(data).image, path, data
 
 
-def _recall(job: Job, fingerprint: Fingerprint) -> Outcome | None:
-    """Return the outcome of an earlier run; None if there is none, or it depends on something else."""
-    record = read_record(job.record)
+def _load_result(trial: Trial, fingerprint: Fingerprint) -> TrialResult | None:
+    """Return the result of an earlier run; None if there is none or it is out of date."""
+    record = read_record(trial.record)
     try:
         if not record or record.fingerprint != fingerprint:
             return None
         content = record.content
-        outcome = Outcome(
-            image=job.folder / content["image"],
-            labels=job.labels if content["labels"] else None,
+        result = TrialResult(
+            image=trial.folder / content["image"],
+            labels=trial.labels if content["labels"] else None,
             scores={key: math.inf if value is None else value for key, value in content["scores"].items()},
             scaled_from=content["scaled_from"],
             seconds_per_megapixel=content["seconds_per_megapixel"],
         )
     except (KeyError, TypeError, AttributeError):  # not a record of a comparison
         return None
-    files = [path for path in (outcome.image, outcome.labels) if path]
-    return outcome if record.is_finished(fingerprint, files) else None
+    files = [path for path in (result.image, result.labels) if path]
+    return result if record.is_finished(fingerprint, files) else None
 
 
-def _fingerprint(job: Job, digest_of: Callable[[Path], str]) -> Fingerprint:
-    """Return the fingerprint of everything that an outcome depends on."""
-    reference = job.scene.reference
+def _fingerprint(trial: Trial, digest_of: Callable[[Path], str]) -> Fingerprint:
+    """Return the fingerprint of everything that determines a result."""
+    reference = trial.scene.reference
     return Fingerprint.of(
         f"{version('panfocus')} {_code_digest()}",
         {
-            "entry": job.entry.identity(job.group, job.scene),
-            "metrics": job.conditions.metrics,
-            "crop": job.conditions.crop,
-            "jpeg": job.conditions.jpeg,
-            "data_range": job.conditions.data_range,
+            "entry": trial.entry.identity(trial.group, trial.scene),
+            "metrics": trial.conditions.metrics,
+            "crop": trial.conditions.crop,
+            "jpeg": trial.conditions.jpeg,
+            "data_range": trial.conditions.data_range,
         },
-        [[digest_of(path) for path in job.scene.sources], digest_of(reference) if reference else None],
+        [[digest_of(path) for path in trial.scene.sources], digest_of(reference) if reference else None],
     )
 
 
 @functools.cache
 def _code_digest() -> str:
-    """Digest the package itself: whoever changes a method must not be shown what it gave before."""
+    """Return a digest of the package, so that changed code invalidates earlier results."""
     with as_file(files("panfocus")) as package:
         parts = sorted(
             path

@@ -1,4 +1,4 @@
-"""The comparison as files: `scores.csv` and `scores.json` for programs, `index.html` for people."""
+"""The report of a comparison: `scores.csv` and `scores.json` for programs, `index.html` for people."""
 
 import base64
 import csv
@@ -18,9 +18,9 @@ import numpy as np
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.compare import pictures
-from panfocus.compare.comparison import Conditions, Job, Outcome
+from panfocus.compare.comparison import Conditions, Trial, TrialResult
 from panfocus.compare.entries import Entry
-from panfocus.compare.pictures import Picture, decision_map, error_map, photograph
+from panfocus.compare.pictures import Picture, encode_error_map, encode_label_map, encode_photo
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
@@ -34,17 +34,17 @@ from panfocus.show.document import fill, open_page, read_part
 
 PAGE, TABLE, DATA = "index.html", "scores.csv", "scores.json"
 _RESULTS = "results"
-TIME = "s/MP"  # beside the scores, on the page and in the JSON: it is another in every run
+TIME = "s/MP"  # shown on the page and in the JSON only, because it changes from run to run
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was compared, and what came of it."""
+    """Groups, entries and conditions of a comparison, and its results."""
 
     groups: Sequence[Group]
     entries: Sequence[Entry]
     conditions: Conditions
-    outcomes: dict[tuple[str, str, str], Outcome]  # by the names of group, scene and entry
+    results: dict[tuple[str, str, str], TrialResult]  # by group, scene and entry
 
     @classmethod
     def of(
@@ -52,45 +52,46 @@ class Comparison:
         groups: Sequence[Group],
         entries: Sequence[Entry],
         conditions: Conditions,
-        jobs: Sequence[Job],
-        outcomes: Sequence[Outcome],
+        trials: Sequence[Trial],
+        results: Sequence[TrialResult],
     ) -> "Comparison":
-        """Put outcomes beside what they belong to."""
-        keys = [(job.group, job.scene.name, job.entry.name) for job in jobs]
-        return cls(groups, entries, conditions, dict(zip(keys, outcomes, strict=True)))
+        """Combine the results with their trials."""
+        keys = [(trial.group, trial.scene.name, trial.entry.name) for trial in trials]
+        return cls(groups, entries, conditions, dict(zip(keys, results, strict=True)))
 
-    def outcome(self, group: Group, scene: Scene, entry: Entry) -> Outcome | None:
-        """Return what an entry came to on a scene; None where it has no result."""
-        return self.outcomes.get((group.name, scene.name, entry.name))
+    def result(self, group: Group, scene: Scene, entry: Entry) -> TrialResult | None:
+        """Return the result of an entry on a scene, or None."""
+        return self.results.get((group.name, scene.name, entry.name))
 
     def has(self, metric: str) -> bool:
-        """Tell whether there is any score by a metric."""
-        return any(metric in outcome.scores for outcome in self.outcomes.values())
+        """Return whether any result has a score by a metric."""
+        return any(metric in result.scores for result in self.results.values())
 
     @property
     def keys(self) -> list[str]:
-        """What the tables show: the metrics, and the time where a method of ours took it."""
-        timed = any(TIME in shown_values(outcome) for outcome in self.outcomes.values())
+        """Columns of the tables: the metrics, and the time if known."""
+        timed = any(TIME in list_values(result) for result in self.results.values())
         return [*self.conditions.metrics, *([TIME] if timed else [])]
 
-    def scaled_results(self) -> list[str]:
-        """Say in sentences which results were brought to the depth of the frames."""
+    def list_scaled_results(self) -> list[str]:
+        """Return a sentence for each entry whose results were converted to the depth of the frames."""
         scenes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        for (_, scene, entry), outcome in self.outcomes.items():
-            if outcome.scaled_from:
-                scenes[entry, outcome.scaled_from].append(scene)
+        for (_, scene, entry), result in self.results.items():
+            if result.scaled_from:
+                scenes[entry, result.scaled_from].append(scene)
         return [
-            f"{entry} is {dtype} on {', '.join(names)}, and was brought to the frames' depth (factor 257)."
+            f"Results of {entry} were converted from {dtype} to the depth of the frames (factor 257): "
+            f"{', '.join(names)}."
             for (entry, dtype), names in scenes.items()
         ]
 
     def scores(self, group: Group, metric: str) -> Scores:
-        """Return scores (scenes, entries), NaN where there is none."""
+        """Return scores (scenes, entries); NaN means no score."""
         return np.array(
             [
                 [
-                    shown_values(outcome).get(metric, np.nan)
-                    if (outcome := self.outcome(group, scene, entry))
+                    list_values(result).get(metric, np.nan)
+                    if (result := self.result(group, scene, entry))
                     else np.nan
                     for entry in self.entries
                 ]
@@ -99,24 +100,24 @@ class Comparison:
         )
 
 
-def shown_values(outcome: Outcome) -> dict[str, float]:
-    """Return the scores, and the time where it is known."""
-    cost = outcome.seconds_per_megapixel
-    return outcome.scores | ({} if cost is None else {TIME: cost})
+def list_values(result: TrialResult) -> dict[str, float]:
+    """Return the scores, and the time if known."""
+    cost = result.seconds_per_megapixel
+    return result.scores | ({} if cost is None else {TIME: cost})
 
 
 @contextmanager
 def report_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """Make the folder of a report one's own, or refuse it before any work; yields that of the results."""
+    """Lock the folder of a report and yield its folder for results; raise if it cannot be used."""
     make_folder(folder)
     with lock_folder(folder):
         for name in (PAGE, TABLE, DATA):
             check_destination(folder / name, force=force)
-        _remove_temporaries(folder)  # of a run that was killed
+        _remove_temporaries(folder)  # left by a killed run
         try:
             yield folder / _RESULTS
         finally:
-            _remove_temporaries(folder)  # of workers that were ended
+            _remove_temporaries(folder)  # left by terminated workers
 
 
 def _remove_temporaries(folder: Path) -> None:
@@ -127,7 +128,7 @@ def _remove_temporaries(folder: Path) -> None:
 def write_report(
     comparison: Comparison, folder: Path, *, force: bool = False, progress: Progress = silent
 ) -> None:
-    """Write table, data and page into a folder, all of them or none."""
+    """Write table, data and page into a folder, all or none."""
     data = _plain_data(comparison)
     write_files(
         {
@@ -140,12 +141,12 @@ def write_report(
 
 
 def _table(comparison: Comparison) -> bytes:
-    """One row per score, so that spreadsheets and data frames can turn it as they like."""
+    """Return a CSV table with one row per score."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("group", "scene", "method", "metric", "value"))
-    for (group, scene, entry), outcome in comparison.outcomes.items():
-        writer.writerows((group, scene, entry, metric, value) for metric, value in outcome.scores.items())
+    for (group, scene, entry), result in comparison.results.items():
+        writer.writerows((group, scene, entry, metric, value) for metric, value in result.scores.items())
     return text.getvalue().encode()
 
 
@@ -157,7 +158,7 @@ def _plain_data(comparison: Comparison) -> dict[str, Any]:
         "crop": conditions.crop,
         "jpeg": conditions.jpeg,
         "data_range": conditions.data_range,
-        "notices": comparison.scaled_results(),
+        "notices": comparison.list_scaled_results(),
         "methods": {entry.name: entry.about for entry in comparison.entries},
         "metrics": {key: _description(key) for key in comparison.keys},
         "significant": SIGNIFICANT,
@@ -171,7 +172,7 @@ def _description(key: str) -> dict[str, str]:
             "title": "Seconds per megapixel",
             "kind": "time",
             "better": "smaller",
-            "says": "time of the fusion alone, on this machine, beside the other work of the comparison",
+            "says": "time of the fusion on this machine, while other trials run",
         }
     metric = get_metric(key)
     return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.summary}
@@ -191,9 +192,9 @@ def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
                 "sources": [path.name for path in scene.sources],
                 "reference": scene.reference.name if scene.reference else None,
                 "scores": {
-                    entry.name: {key: _finite(value) for key, value in shown_values(outcome).items()}
+                    entry.name: {key: _finite_or_none(value) for key, value in list_values(result).items()}
                     for entry in comparison.entries
-                    if (outcome := comparison.outcome(group, scene, entry))
+                    if (result := comparison.result(group, scene, entry))
                 },
             }
             for scene in group.scenes
@@ -209,8 +210,8 @@ def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
     return {
         name: {
             "n": int(summary.n[i]),
-            "mean": _finite(summary.mean[i]),
-            "rank": _finite(summary.rank[i]),
+            "mean": _finite_or_none(summary.mean[i]),
+            "rank": _finite_or_none(summary.rank[i]),
             "rank_n": summary.rank_n,
             "best": bool(summary.best[i]),
             "proven": bool(summary.best[i] and summary.proven),
@@ -225,13 +226,13 @@ def _summary(comparison: Comparison, group: Group, key: str) -> dict[str, Any]:
     }
 
 
-def _finite(value: float) -> float | None:
-    """JSON has no word for infinity, the PSNR of equal pictures, nor for what is not defined."""
+def _finite_or_none(value: float) -> float | None:
+    """Return None for infinite and undefined values, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
 def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> Iterator[bytes]:
-    """Yield the page in pieces, so that only the pictures of a few scenes are in memory at once."""
+    """Yield the page in pieces, so that only the images of a few scenes are in memory."""
     script = read_part("panfocus.compare", "page.js")
     shown = data | {
         "method_colours": pictures.COLOURS,
@@ -239,7 +240,7 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
         "error_colours": pictures.ramp(9),
         "label_colours": {str(n): pictures.label_colours(n) for n in _frame_counts(comparison)},
     }
-    page = fill(open_page("panfocus.compare", script=script), script=script, data=_inert(shown))
+    page = fill(open_page("panfocus.compare", script=script), script=script, data=_encode_inline(shown))
     head, tail = page.split("{{ pictures }}")
     yield head.encode()
     scenes = [
@@ -251,7 +252,7 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
     def block(item: tuple[str, Group, Scene]) -> bytes:
         identity, group, scene = item
         shown = list(_scene_pictures(comparison, group, scene))
-        return f'<script type="application/json" id="{identity}">{_inert(shown)}</script>\n'.encode()
+        return f'<script type="application/json" id="{identity}">{_encode_inline(shown)}</script>\n'.encode()
 
     for done, piece in enumerate(map_blocks(block, scenes), start=1):
         yield piece
@@ -260,29 +261,29 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
 
 
 def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[dict[str, Any]]:
-    """Yield all that is shown of a scene."""
+    """Yield all images of a scene."""
     white, crop = comparison.conditions.data_range, comparison.conditions.crop
     for i, path in enumerate(scene.sources):
-        yield _embedded("source", source_letters(i), photograph(read_image(path), white))
+        yield _embed("source", source_letters(i), encode_photo(read_image(path), white))
     reference = read_image(scene.reference) if scene.reference else None
     if reference is not None:
-        yield _embedded("reference", "reference", photograph(reference, white))
+        yield _embed("reference", "reference", encode_photo(reference, white))
     for entry in comparison.entries:
-        outcome = comparison.outcome(group, scene, entry)
-        if outcome is None:
+        result = comparison.result(group, scene, entry)
+        if result is None:
             continue
-        image = read_image(outcome.image)
-        yield _embedded("result", entry.name, photograph(image, white))
-        if outcome.labels:
-            labels = read_image(outcome.labels)
-            yield _embedded("labels", entry.name, decision_map(labels, len(scene.sources)))
+        image = read_image(result.image)
+        yield _embed("result", entry.name, encode_photo(image, white))
+        if result.labels:
+            labels = read_image(result.labels)
+            yield _embed("labels", entry.name, encode_label_map(labels, len(scene.sources)))
         if reference is not None:
-            # What the crop leaves out, as shares of the picture: top and bottom, left and right.
+            # Cropped border as a share of the image: top and bottom, left and right.
             border = [crop / image.shape[0], crop / image.shape[1]]
-            yield _embedded("error", entry.name, error_map(image, reference, white)) | {"border": border}
+            yield _embed("error", entry.name, encode_error_map(image, reference, white)) | {"border": border}
 
 
-def _embedded(kind: str, title: str, picture: Picture) -> dict[str, Any]:
+def _embed(kind: str, title: str, picture: Picture) -> dict[str, Any]:
     address = f"data:image/webp;base64,{base64.b64encode(picture.webp).decode()}"
     return {
         "kind": kind,
@@ -298,6 +299,6 @@ def _frame_counts(comparison: Comparison) -> set[int]:
     return {len(scene.sources) for group in comparison.groups for scene in group.scenes}
 
 
-def _inert(data: object) -> str:
-    """Encode data so that nothing in it can end the script element that it stands in."""
+def _encode_inline(data: object) -> str:
+    """Encode data so that it cannot close the script element that contains it."""
     return json.dumps(data, allow_nan=False).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Pictures for the page: results, decision maps and error maps as 8-bit WebP, small enough to be embedded."""
+"""Images for the page: results, label maps and error maps as 8-bit WebP, small enough to embed."""
 
 import math
 from dataclasses import dataclass
@@ -8,61 +8,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray, IntArray
-from panfocus.compare.scoring import scale_of
+from panfocus.compare.scoring import intensity_scale
 from panfocus.io.jpeg_webp import encode_webp
 from panfocus.metrics import matlab_gray
 
 Pixels = NDArray[np.uint8]
 
-_QUALITY = 90  # of 100: no difference to be seen at the pictures' own size
-MAX_SIDE = 2048  # larger pictures are reduced; the exact files lie beside the page
-ERROR_LIMIT = 16 / 255  # of full scale: errors from here on have the map's last colour
+_QUALITY = 90  # of 100; no visible difference at full size
+MAX_SIDE = 2048  # pixels; larger images are reduced, the report folder has the exact files
+ERROR_LIMIT = 16 / 255  # share of full scale; larger errors have the last colour of the map
 
-# Okabe and Ito's colours, which people of every colour vision tell apart (the yellow darker, to be seen on
-# white), and four more.
+# Okabe and Ito's colours for every type of colour vision (the yellow darker, for white ground), and four
+# more.
 COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a800", "#888888",
     "#7a3fa0", "#8c5a2b", "#2f9e1f", "#d81b4e",
 )  # fmt: skip
-# Anchors of a ramp from dark to bright, evenly spaced.
+# Evenly spaced anchors of a ramp from dark to bright.
 _RAMP = ("#000004", "#420a68", "#932667", "#dd513a", "#fca50a", "#fcffa4")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An encoded picture, and the size it is shown at."""
+    """An encoded image and its displayed size."""
 
     webp: bytes
     width: int
     height: int
 
 
-def photograph(image: NDArray[Any], data_range: float | None = None) -> Picture:
-    """Encode a source, result or reference; deep values are brought to 8 bit, alpha is left out.
+def encode_photo(image: NDArray[Any], data_range: float | None = None) -> Picture:
+    """Encode a source, result or reference with 8 bits and without alpha.
 
-    `data_range`, here and below: the value of white, by default that of the type.
+    `data_range` is the value of white, by default the maximum of the type.
     """
     colours = image if image.ndim == 2 or image.shape[2] in (1, 3) else image[..., :-1]
-    return _encoded(_to_8_bit(_reduced(scale_of(image, data_range).to_unit(colours))), quality=_QUALITY)
+    return _encode(_to_8_bit(_reduce(intensity_scale(image, data_range).to_unit(colours))), quality=_QUALITY)
 
 
-def decision_map(labels: IntArray, n_frames: int) -> Picture:
-    """Encode which frame is sharpest at each pixel, in the colours of `label_colours`."""
+def encode_label_map(labels: IntArray, n_frames: int) -> Picture:
+    """Encode a label map in the colours of `label_colours`."""
     palette = np.array([_rgb(colour) for colour in label_colours(n_frames)], np.uint8)
-    step = _reduction(labels)
-    return _encoded(palette[labels[::step, ::step]])
+    step = _reduction_factor(labels)
+    return _encode(palette[labels[::step, ::step]])
 
 
-def error_map(image: NDArray[Any], reference: NDArray[Any], data_range: float | None = None) -> Picture:
-    """Encode the absolute difference in grey, from 0 to `ERROR_LIMIT`, in the colours of `ramp`."""
-    unit = scale_of(image, data_range).to_unit
+def encode_error_map(
+    image: NDArray[Any], reference: NDArray[Any], data_range: float | None = None
+) -> Picture:
+    """Encode the absolute grey difference, from 0 to `ERROR_LIMIT`, in the colours of `ramp`."""
+    unit = intensity_scale(image, data_range).to_unit
     error = np.abs(unit(matlab_gray(image)) - unit(matlab_gray(reference)))
-    level = _to_8_bit(_reduced(error) / ERROR_LIMIT)
-    return _encoded(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])
+    level = _to_8_bit(_reduce(error) / ERROR_LIMIT)
+    return _encode(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])
 
 
 def label_colours(n_frames: int) -> list[str]:
-    """Colours of the frames; those of a long stack run from dark to bright, in its order."""
+    """Return one colour per frame; for long stacks from dark to bright in order."""
     return list(COLOURS[:n_frames]) if n_frames <= len(COLOURS) else ramp(n_frames)
 
 
@@ -74,20 +76,20 @@ def ramp(n: int) -> list[str]:
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in np.rint(np.stack(channels, axis=1)).astype(int)]
 
 
-def _encoded(image: Pixels, *, quality: int | None = None) -> Picture:
+def _encode(image: Pixels, *, quality: int | None = None) -> Picture:
     plane = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     return Picture(encode_webp(plane, quality=quality), width=image.shape[1], height=image.shape[0])
 
 
-def _reduced(unit: FloatArray) -> FloatArray:
-    """Average blocks of a picture that is too large."""
-    step = _reduction(unit)
+def _reduce(unit: FloatArray) -> FloatArray:
+    """Average blocks of an image that is too large."""
+    step = _reduction_factor(unit)
     height, width = (side // step for side in unit.shape[:2])
     blocks = unit[: height * step, : width * step].reshape(height, step, width, step, *unit.shape[2:])
     return np.asarray(blocks.mean(axis=(1, 3)))
 
 
-def _reduction(image: NDArray[Any]) -> int:
+def _reduction_factor(image: NDArray[Any]) -> int:
     return math.ceil(max(len(image), len(image[0])) / MAX_SIDE)
 
 

@@ -1,4 +1,4 @@
-"""Scenes in folders: `NAME-A`, `NAME-B`, ... are the frames, `NAME-GT` or `NAME-ref` the reference.
+"""Scenes in folders: frames `NAME-A`, `NAME-B`, ... and the reference `NAME-GT` or `NAME-ref`.
 
 After `NAME-Z` come `NAME-AA`, `NAME-AB`, ..., as in a spreadsheet.
 """
@@ -20,7 +20,7 @@ _REFERENCES = ("GT", "ref")
 
 @dataclass(frozen=True)
 class Scene:
-    """Frames of one scene, and the picture that counts as right, if there is one."""
+    """Frames of one scene, and its reference if there is one."""
 
     name: str
     sources: tuple[Path, ...]
@@ -29,21 +29,21 @@ class Scene:
 
 @dataclass(frozen=True)
 class Group:
-    """The scenes of one folder: they are averaged together, and apart from other groups."""
+    """The scenes of one folder, which are averaged together."""
 
     name: str
     scenes: tuple[Scene, ...]
-    ignored: tuple[Path, ...] = ()  # images whose names are not those of a scene
+    ignored: tuple[Path, ...] = ()  # images that belong to no scene
 
 
 def find_groups(folders: Sequence[Path], *, warn: Callable[[str], None] | None = None) -> list[Group]:
-    """Find the scenes of every folder; groups are called after what tells the folders apart."""
+    """Find the scenes of every folder. A group is named by the part of its path that differs."""
     places = [folder.resolve() for folder in folders]
     if len(set(places)) < len(places):
-        raise InputError("a folder of scenes is given twice")
+        raise InputError("A folder of scenes is given twice.", setting="folders")
     for folder in folders:
         if not folder.is_dir():
-            raise FileError(f"{folder}: there is no such folder of scenes")
+            raise FileError(f"{folder}: No such folder.", file=folder)
     shared = os.path.commonpath([place.parent for place in places])
     return [
         _find_group(folder, place.relative_to(shared).as_posix(), warn)
@@ -60,40 +60,44 @@ def _find_group(folder: Path, name: str, warn: Callable[[str], None] | None) -> 
         else:
             ignored.append(path)
     for scene, parts in list(scenes.items()):
-        # Letters in a row are often a word: they name a frame only where single ones do not suffice.
+        # Several letters are often a word. They name a frame only after the single letters are used up.
         if "Z" not in parts:
             for part in [part for part in parts if len(part) > 1 and part not in _REFERENCES]:
                 ignored += parts.pop(part)
         if not parts:
             del scenes[scene]
     if not scenes:
-        raise FileError(f"{folder}: no scene in this folder; frames are named NAME-A, NAME-B, ...")
-    # A comparison that quietly leaves scenes out is another comparison: a mistake in a name ends it.
-    if mistakes := [f"{scene} {mistake}" for scene in scenes for mistake in _mistakes(scenes[scene])]:
-        raise FileError(f"{folder}: {'; '.join(mistakes)}; rename, add or remove files")
-    return Group(name, tuple(_scene(scene, parts) for scene, parts in scenes.items()), tuple(ignored))
+        raise FileError(
+            f"{folder}: No scene in this folder. Frames must be named NAME-A, NAME-B, and so on.", file=folder
+        )
+    # An incomplete scene is an error: leaving it out silently would change the comparison.
+    if mistakes := [
+        f"Scene {scene} {mistake}" for scene in scenes for mistake in _find_mistakes(scenes[scene])
+    ]:
+        raise FileError(f"{folder}: {'; '.join(mistakes)}.", file=folder, mistakes=tuple(mistakes))
+    return Group(name, tuple(_make_scene(scene, parts) for scene, parts in scenes.items()), tuple(ignored))
 
 
-def _mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
+def _find_mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
     for part, paths in parts.items():
         if len(paths) > 1:
             yield f"has {len(paths)} files for {part} ({', '.join(path.name for path in paths)})"
     if all(part in parts for part in _REFERENCES):
         yield f"has two references ({' and '.join(_REFERENCES)})"
-    letters = _letters(parts)
+    letters = _frame_letters(parts)
     expected = [source_letters(i) for i in range(max(2, len(letters)))]
     if missing := [letter for letter in expected if letter not in letters]:
         yield f"has no {' and no '.join(missing)}"
 
 
-def _scene(name: str, parts: Mapping[str, Sequence[Path]]) -> Scene:
+def _make_scene(name: str, parts: Mapping[str, Sequence[Path]]) -> Scene:
     references = [parts[part][0] for part in _REFERENCES if part in parts]
     return Scene(
         name,
-        sources=tuple(parts[letter][0] for letter in _letters(parts)),
+        sources=tuple(parts[letter][0] for letter in _frame_letters(parts)),
         reference=references[0] if references else None,
     )
 
 
-def _letters(parts: Mapping[str, Sequence[Path]]) -> list[str]:
+def _frame_letters(parts: Mapping[str, Sequence[Path]]) -> list[str]:
     return sorted((part for part in parts if part not in _REFERENCES), key=source_number)

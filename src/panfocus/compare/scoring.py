@@ -1,4 +1,4 @@
-"""From pictures as they were read to scores: mostly grey, without the border, on the scale of their type."""
+"""Scores of images as read from files: conversion to grey, crop and scale, with input checks."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -17,13 +17,14 @@ GREY = (
 )
 
 
-_STEP = np.uint16(257)  # from a level of 8 bit to the same in 16: 65535 / 255
+_STEP = np.uint16(257)  # 16-bit levels per 8-bit level: 65535 / 255
 
-# Filters overshoot at edges: a result may go beyond black and white, one on another scale goes further.
+# Filters overshoot at edges, so results may exceed black and white by this share of white. Images on another
+# scale exceed it by far more.
 RESULT_OVERSHOOT = 0.5
 
 
-def score_pictures(
+def score_images(
     sources: Sequence[NDArray[Any]],
     fused: NDArray[Any],
     reference: NDArray[Any] | None = None,
@@ -33,9 +34,9 @@ def score_pictures(
     data_range: float | None = None,
     complete: bool = False,
 ) -> dict[str, float]:
-    """Score a fused picture, grey or colour, without `crop` pixels on every side; see `metrics.score`.
+    """Score a fused image, grey or colour, without `crop` pixels on every side; see `metrics.score`.
 
-    `data_range` is the value of white; by default the largest of the type, and 1 for floats.
+    `data_range` is the value of white; by default the maximum of the type, and 1 for floats.
     """
     check_crop(crop, fused)
 
@@ -47,62 +48,75 @@ def score_pictures(
         matlab_gray(inner(fused)),
         reference=None if reference is None else matlab_gray(inner(reference)),
         colours=None if reference is None else (inner(reference), inner(fused)),
-        data_range=scale_of(fused, data_range).white,
+        data_range=intensity_scale(fused, data_range).white,
         keys=keys,
         complete=complete,
     )
 
 
-def scale_of(image: NDArray[Any], data_range: float | None) -> IntensityScale:
-    """Return the scale from black to white: of the type, or up to a value that the user knows."""
+def intensity_scale(image: NDArray[Any], data_range: float | None) -> IntensityScale:
+    """Return the scale from black to white, by default of the data type."""
     scale = IntensityScale.of(image.dtype)
     return scale if data_range is None else replace(scale, white=data_range)
 
 
-def check_range(image: NDArray[Any], name: str, data_range: float | None, *, overshoot: float = 0.0) -> None:
-    """Refuse values that are not from black to white: the scores would be those of another picture.
-
-    `overshoot`: how far beyond they may be, as a share of white.
-    """
-    white = scale_of(image, data_range).white
+def check_value_range(
+    image: NDArray[Any], name: str, data_range: float | None, *, overshoot: float = 0.0
+) -> None:
+    """Raise if values exceed the range from black to white by more than `overshoot`, a share of white."""
+    white = intensity_scale(image, data_range).white
     low, high = float(image.min()), float(image.max())
     if low < -overshoot * white or high > (1 + overshoot) * white:
         raise FileError(
-            f"{name} holds values from {low:g} to {high:g}, not from 0 to {white:g}; "
-            "give the value of white by --data-range"
+            f"{name}: Values range from {low:g} to {high:g} instead of 0 to {white:g}. "
+            "Set `data_range` to the value of white.",
+            file=name,
+            setting="data_range",
+            got=(low, high),
         )
 
 
 def check_crop(crop: int, image: NDArray[Any]) -> None:
-    """Refuse a crop that leaves nothing of an image."""
+    """Raise if a crop leaves nothing of an image."""
     height, width = image.shape[:2]
     if 2 * crop >= min(height, width):
-        raise InputError(f"a crop of {crop} pixels on every side leaves nothing of {width} x {height}")
+        raise InputError(
+            f"`crop` {crop} leaves nothing of an image of {width} x {height} pixels.",
+            setting="crop",
+            got=crop,
+        )
 
 
-def at_depth_of(frame: NDArray[Any], image: NDArray[Any], name: str) -> NDArray[Any]:
-    """Bring a picture of 8 or 16 bit to the depth of the frames, exactly; other types stay as they are."""
+def match_bit_depth(frame: NDArray[Any], image: NDArray[Any], name: str) -> NDArray[Any]:
+    """Convert an 8-bit or 16-bit image to the depth of the frames without loss; keep other types."""
     match image.dtype.name, frame.dtype.name:
         case "uint8", "uint16":
             return image.astype(np.uint16) * _STEP
         case "uint16", "uint8":
             if (image % _STEP).any():
                 raise FileError(
-                    f"{name} is uint16, and the frames' uint8 is too coarse for its values; convert it"
+                    f"{name}: The image is uint16, and its values do not fit the uint8 of the frames.",
+                    file=name,
+                    got="uint16",
+                    needed="uint8",
                 )
             return (image // _STEP).astype(np.uint8)
     return image
 
 
-def check_alike(image: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
-    """Refuse a picture that cannot be scored beside another, by their names; colour may differ."""
+def check_same_format(image: NDArray[Any], name: str, other: NDArray[Any], other_name: str) -> None:
+    """Raise if two images differ in size or data type; one may be colour and the other grey."""
     if image.shape[:2] != other.shape[:2] or image.dtype != other.dtype:
         raise FileError(
-            f"{name} is {_kind(image)}, {other_name} is {_kind(other)}; needed are one size and one type"
+            f"{name}: Size and data type must match: this image is {_format(image)}, {other_name} is "
+            f"{_format(other)}.",
+            file=name,
+            got=(image.shape[:2], image.dtype.name),
+            needed=(other.shape[:2], other.dtype.name),
         )
     if image.dtype.kind == "f" and not np.isfinite(image).all():
-        raise FileError(f"{name} holds NaN or infinite values; replace them first")
+        raise FileError(f"{name}: The image contains NaN or infinite values.", file=name)
 
 
-def _kind(image: NDArray[Any]) -> str:
-    return f"{image.shape[1]} x {image.shape[0]} pixels of {image.dtype.name}"
+def _format(image: NDArray[Any]) -> str:
+    return f"{image.shape[1]} x {image.shape[0]} {image.dtype.name}"

@@ -1,4 +1,4 @@
-"""What the scores of several methods on the same scenes say together."""
+"""Means, ranks and significance tests of several methods on the same scenes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,29 +14,29 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """One metric over the scenes of a group; an entry of the arrays for every method.
+    """Summary of one metric over the scenes of a group, with one array element per method.
 
     Attributes
     ----------
     n : ndarray of int (methods,)
-        Scenes that have a score.
+        Number of scenes with a score.
     mean : ndarray (methods,)
         Mean over these scenes.
     rank : ndarray (methods,)
-        Mean rank, 1 being the best, over the scenes on which all methods have a score; equal scores share. A
-        method without any score does not count.
+        Mean rank over the scenes on which all methods have a score; 1 is best, equal scores share a rank.
+        Methods without any score are ignored.
     rank_n : int
-        The number of these scenes.
+        Number of these scenes.
     p : ndarray (methods, methods)
-        How likely differences as large as those between two methods are by chance: Wilcoxon signed-rank test,
-        two-sided, over the scenes that both have, corrected after Holm for the number of pairs. Symmetric;
-        NaN where no scene is shared, and on the diagonal.
+        Two-sided p-values of Wilcoxon's signed-rank test between two methods, over the scenes that both
+        have, with Holm's correction for the number of pairs. Symmetric; NaN on the diagonal and for methods
+        without a common scene.
     ahead : ndarray of bool (methods, methods)
-        In the row of a method, which others the test sees ahead of it; means may say otherwise.
+        Element (i, j): whether the signed ranks favour method j over i. The means may disagree.
     best : ndarray of bool (methods,)
-        Which has the best mean, of those with the most scenes; equal means share.
+        Whether a method has the best mean among those with the most scenes; ties share.
     proven : bool
-        Whether one is the best alone, and significantly ahead of every other with as many scenes.
+        Whether a single method is best and significantly ahead of all others with as many scenes.
     """
 
     n: NDArray[np.intp]
@@ -50,7 +50,7 @@ class Summary:
 
 
 def summarise(scores: Scores, *, larger_is_better: bool) -> Summary:
-    """Sum up scores (scenes, methods), NaN where there is none."""
+    """Summarise scores (scenes, methods); NaN means no score."""
     gains = scores if larger_is_better else -scores
     present = ~np.isnan(scores)
     n = present.sum(axis=0)
@@ -76,7 +76,7 @@ def summarise(scores: Scores, *, larger_is_better: bool) -> Summary:
 
 
 def holm(p: Scores) -> Scores:
-    """Correct p-values of one family after Holm (1979); NaN is no member of it."""
+    """Correct the p-values of one family after Holm (1979); NaN values are ignored."""
     corrected = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     order = tested[np.argsort(p[tested], kind="stable")]
@@ -95,7 +95,7 @@ def _ranks(gains: Scores) -> tuple[Scores, int]:
 
 
 def _tests(gains: Scores) -> tuple[Scores, NDArray[np.bool_]]:
-    """Test all pairs, as one family, so that p does not depend on which method one looks from."""
+    """Test all pairs of methods as one family."""
     n = gains.shape[1]
     first, second = np.triu_indices(n, k=1)
     tests = [_paired_test(gains[:, a], gains[:, b]) for a, b in zip(first, second, strict=True)]
@@ -107,12 +107,12 @@ def _tests(gains: Scores) -> tuple[Scores, NDArray[np.bool_]]:
 
 
 def _paired_test(a: Scores, b: Scores) -> tuple[float, float]:
-    """Return p, and the sum of the signed ranks: positive where b is ahead."""
+    """Return p and the sum of the signed ranks, which is positive if b is ahead."""
     both = ~(np.isnan(a) | np.isnan(b))
     if not both.any():
         return np.nan, 0.0
     a, b = a[both], b[both]
-    # Equal pairs are left out, as Wilcoxon has it, and two infinite scores are equal.
+    # Equal pairs are left out, as in Wilcoxon's test; two infinite scores are equal.
     differences = b[a != b] - a[a != b]
     if not differences.size:
         return 1.0, 0.0

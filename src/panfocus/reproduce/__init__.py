@@ -1,12 +1,20 @@
-"""The paper's tables and figures, ours beside the paper's: one file per table or figure.
+"""Reproduction of the paper's tables and figures, with the paper's values for comparison.
 
-`paper` holds what is printed there, `sets` says where the pictures are, `run` does everything in order,
-`report` writes it. It uses the package as anyone could: public names only.
+`reproduction` runs everything and writes the report. `paper` has the printed values and `image_sets` the
+images. Each other module computes and shows one table or group of figures; `claims` judges the results.
 """
 
 from panfocus.reproduce.claims import Verdict
-from panfocus.reproduce.reproduction import Reproduction, reproduce
-from panfocus.reproduce.reproduction_report import check_report, cost, write_report
-from panfocus.reproduce.settings import PAPER, Plan
+from panfocus.reproduce.paper import PAPER, Experiment
+from panfocus.reproduce.reproduction import (
+    Reproduction,
+    check_report,
+    describe_cost,
+    reproduce,
+    write_report,
+)
 
-__all__ = ["PAPER", "Plan", "Reproduction", "Verdict", "check_report", "cost", "reproduce", "write_report"]
+__all__ = [
+    "PAPER", "Experiment", "Reproduction", "Verdict", "check_report", "describe_cost", "reproduce",
+    "write_report",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the paper claims, and what this run says to it. Verdicts are computed; none is written by hand."""
+"""The paper's claims and their verdicts, which are computed from the measurements of this run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,36 +6,32 @@ from itertools import combinations
 from typing import Literal
 
 from panfocus.refine import PAPER_STRENGTH
-from panfocus.reproduce.coding import READINGS
-from panfocus.reproduce.coupled_or_separate import gains
 from panfocus.reproduce.dictionaries import KINDS
 from panfocus.reproduce.draws import SEPARATE, Draws
-from panfocus.reproduce.elements import Section, paragraph, table, tag, text
+from panfocus.reproduce.elements import Section, escape, paragraph, table, tag
 from panfocus.reproduce.equations import SHARES, Findings
+from panfocus.reproduce.fused_images import Reconstructions
+from panfocus.reproduce.image_sets import GREY_SETS
 from panfocus.reproduce.masks import Masks
-from panfocus.reproduce.paper import MEASURES, best_three
-from panfocus.reproduce.parameters import BEST_EPS, BEST_W, Curve, Curves
-from panfocus.reproduce.reconstruction import Reconstructions
-from panfocus.reproduce.rivals import PROPOSED, RIVAL
-from panfocus.reproduce.sets import GREY_SETS
-from panfocus.reproduce.settings import Plan
-from panfocus.reproduce.sweep import Sweep
-from panfocus.reproduce.tables import DIGITS, SYMBOLS, Results, signed
+from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL, Experiment, rank_best_three
+from panfocus.reproduce.parameters import BEST_EPS, BEST_W, Curve, Curves, coupling_gains
+from panfocus.reproduce.sweep import READINGS, Sweep
+from panfocus.reproduce.tables import DIGITS, SYMBOLS, TableResults, format_signed
 from panfocus.reproduce.variants import Variant
 
-Verdict = Literal["confirmed", "refuted", "depends on the draw", "not told apart", "not testable here"]
+Verdict = Literal["confirmed", "refuted", "depends on the draw", "inconclusive", "not testable here"]
 
-TABLES_READING = READINGS[0]  # the claims are about the tables' method
-AS_A_RULE = 0.95  # share of the cases in which what "holds" must hold
+TABLES_READING = READINGS[0]  # the reading of the tables, which the claims are about
+AS_A_RULE = 0.95  # share of patches for which a claim must hold
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that was measured."""
+    """All measurements of a reproduction."""
 
-    plan: Plan
-    grey: Results
-    colour: Results
+    experiment: Experiment
+    grey: TableResults
+    colour: TableResults
     variants: list[Variant]
     draws: Draws
     sweep: Sweep
@@ -47,10 +43,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper and what became of it."""
+    """A statement of the paper and its verdict."""
 
     statement: str
-    tested: str  # what the verdict is about; empty where nothing could be tested
+    tested: str  # the criterion of the verdict; empty if nothing could be tested
     verdict: Verdict
     figures: str
 
@@ -58,12 +54,12 @@ class Claim:
 def judge(evidence: Evidence) -> list[Claim]:
     """Judge every claim."""
     return [
-        *_of_the_tables(evidence),
-        *_of_the_dictionaries(evidence),
-        *_of_the_parameters(evidence.curves, evidence.plan, evidence.draws),
-        *_of_the_equations(evidence.findings),
-        _of_the_reconstruction(evidence.reconstructions),
-        *_of_what_is_missing(evidence.grey),
+        *_judge_tables(evidence),
+        *_judge_dictionaries(evidence),
+        *_judge_parameters(evidence.curves, evidence.experiment, evidence.draws),
+        *_judge_equations(evidence.findings),
+        _judge_reconstruction(evidence.reconstructions),
+        *_list_untestable(evidence.grey),
     ]
 
 
@@ -75,9 +71,9 @@ def section(claims: list[Claim]) -> Section:
     rows = [
         tag(
             "tr",
-            tag("th", text(claim.statement), _tested(claim), scope="row"),
+            tag("th", escape(claim.statement), _tested(claim), scope="row"),
             tag("td", claim.verdict, class_=claim.verdict.split()[0]),
-            tag("td", text(claim.figures)),
+            tag("td", escape(claim.figures)),
         )
         for claim in claims
     ]
@@ -85,24 +81,23 @@ def section(claims: list[Claim]) -> Section:
         "claims",
         "The paper's claims",
         paragraph(
-            "Verdicts are computed from the figures below; under each claim stands what is tested. What is "
-            "learned depends on which training patches are drawn: where there are several draws, a claim "
-            "must hold in all of them; one that holds in some depends on the draw. A claim about every set "
-            "is refuted by a set on which it holds in no draw. Where there is one draw only, as for the "
-            "curves, what is smaller than the difference between draws is not told apart. A lead that is "
-            "zero in the digits shown is none. What is said to hold of patches is confirmed if it does for "
-            f"{AS_A_RULE:.0%} of them. “Significantly”, “slightly” and “to a high degree” have no measure in "
-            "the paper: the direction alone is tested, and no verdict says that a gain is large or small."
+            "Verdicts are computed from the figures below. The criterion is under each claim. Learning "
+            "depends on the draw of training patches. With several draws, a claim must hold in all of them; "
+            "if it holds in some, it depends on the draw. A claim about every set is refuted by a set on "
+            "which it holds in no draw. With one draw, as for the curves, differences smaller than the range "
+            "of the draws are inconclusive. A lead that rounds to zero does not count. A claim about "
+            f"patches is confirmed if it holds for {AS_A_RULE:.0%} of them. The paper does not define "
+            "“significantly”, “slightly” and “to a high degree”: only the direction is tested."
         )
         + tag("div", table([head], rows), class_="claims"),
     )
 
 
 def _tested(claim: Claim) -> str:
-    return tag("small", text(f"Tested: {claim.tested}.")) if claim.tested else ""
+    return tag("small", escape(f"Tested: {claim.tested}.")) if claim.tested else ""
 
 
-def _of_the_tables(evidence: Evidence) -> Iterator[Claim]:
+def _judge_tables(evidence: Evidence) -> Iterator[Claim]:
     draws = evidence.draws
     for measure in MEASURES:
         yield _ahead_everywhere(
@@ -115,29 +110,29 @@ def _of_the_tables(evidence: Evidence) -> Iterator[Claim]:
         best = {
             name: [_best_methods(evidence, seed, measure, name) for seed in draws.seeds]
             for name in evidence.grey.sets
-            if evidence.grey.values(measure, name)
+            if evidence.grey.by_method(measure, name)
         }
         leads = {name: [PROPOSED in methods for methods in several] for name, several in best.items()}
         yield Claim(
             f"The proposed method has the best {SYMBOLS[measure]} of all methods on every grey set",
-            f"no other method has a better value, on every set that has one, in {_counted(draws.seeds)}",
-            _of_all(map(_of_draws, leads.values())),
+            f"no other method has a better value, on every set that has one, in {_count_draws(draws.seeds)}",
+            _judge_sets(map(_judge_draws, leads.values())),
             f"{_cases(leads, 'best')}; in the table: "
             + ", ".join(f"{name} {' and '.join(methods)}" for name, (methods, *_) in best.items()),
         )
 
 
 def _best_methods(evidence: Evidence, seed: int, measure: str, image_set: str) -> list[str]:
-    """Return the methods of the best value, in the digits shown; those that are learned from a draw's."""
+    """Return the methods with the best rounded value; learned methods use this draw."""
     drawn = {method: evidence.draws.scores[seed, method, measure, image_set] for method in (PROPOSED, RIVAL)}
     values = {
         method: round(value, DIGITS)
-        for method, value in (evidence.grey.values(measure, image_set) | drawn).items()
+        for method, value in (evidence.grey.by_method(measure, image_set) | drawn).items()
     }
-    return [method for method, place in best_three(values, measure).items() if place == 1]
+    return [method for method, place in rank_best_three(values, measure).items() if place == 1]
 
 
-def _of_the_dictionaries(evidence: Evidence) -> Iterator[Claim]:
+def _judge_dictionaries(evidence: Evidence) -> Iterator[Claim]:
     for measure in MEASURES:
         claim = _ahead_everywhere(
             f"A coupled dictionary is ahead of separately learned ones in {SYMBOLS[measure]} on every grey "
@@ -147,33 +142,34 @@ def _of_the_dictionaries(evidence: Evidence) -> Iterator[Claim]:
             measure,
         )
         others = "; ".join(
-            f"contrast {reading}, first draw: {_list(gains(evidence.sweep, evidence.plan, reading, measure))}"
+            f"contrast {reading}, first draw: "
+            + _format_leads(coupling_gains(evidence.sweep, evidence.experiment, reading, measure))
             for reading in READINGS
             if reading != TABLES_READING
         )
         yield replace(claim, figures=f"{claim.figures}; {others}")
     masks = evidence.masks
-    ours, theirs = masks.of_draws(PROPOSED), masks.of_draws(RIVAL)
+    ours, theirs = masks.by_draw(PROPOSED), masks.by_draw(RIVAL)
     regions = ", ".join(
         f"{scene} {masks.regions[RIVAL, scene]:,} → {masks.regions[PROPOSED, scene]:,}"
         for scene in masks.scenes
     )
     yield Claim(
         f"Masks of the proposed method have the error of those of {RIVAL} reduced to a high degree",
-        "a larger share of the patches labelled by ground truth goes to the right frame, by however little, "
-        f"in {_counted(masks.seeds)}",
-        _of_draws(_is_more(100 * a, 100 * b, digits=2) for a, b in zip(ours, theirs, strict=True)),
+        "more of the patches labelled by ground truth are taken from the right frame, by any amount, "
+        f"in {_count_draws(masks.seeds)}",
+        _judge_draws(_is_larger(100 * a, 100 * b, digits=2) for a, b in zip(ours, theirs, strict=True)),
         f"right: {_percent(ours, digits=2)} against {_percent(theirs, digits=2)}; connected regions of the "
         f"masks shown: {regions}",
     )
 
 
-def _of_the_parameters(curves: Curves, plan: Plan, draws: Draws) -> Iterator[Claim]:
+def _judge_parameters(curves: Curves, experiment: Experiment, draws: Draws) -> Iterator[Claim]:
     for measure in MEASURES:
-        yield _best_within(curves.w, "w", BEST_W, measure, plan.w, draws)
-    yield _best_within(curves.eps, "eps", (BEST_EPS, BEST_EPS), "QABF", plan.eps, draws)
+        yield _best_within(curves.w, "w", BEST_W, measure, experiment.w, draws)
+    yield _best_within(curves.eps, "eps", (BEST_EPS, BEST_EPS), "QABF", experiment.eps, draws)
     claim = _grows(curves.eps, "NMI grows with eps", "NMI", draws)
-    yield replace(claim, figures=f"{claim.figures}; {_best_points(curves.eps, 'eps', 'NMI', plan.eps)}")
+    yield replace(claim, figures=f"{claim.figures}; {_best_points(curves.eps, 'eps', 'NMI', experiment.eps)}")
     for measure in MEASURES:
         claim = _grows(
             curves.patch_size, f"Larger patches give slightly better {SYMBOLS[measure]}", measure, draws
@@ -182,7 +178,7 @@ def _of_the_parameters(curves: Curves, plan: Plan, draws: Draws) -> Iterator[Cla
         sizes = zip(curves.patch_size.x, means, strict=True)
         yield replace(
             claim,
-            tested=f"{claim.tested}; not how much it gains",
+            tested=f"{claim.tested}; the size of the gain is not tested",
             figures=f"{claim.figures}; {', '.join(f'{size:g} px {mean:.4f}' for size, mean in sizes)}",
         )
 
@@ -190,7 +186,7 @@ def _of_the_parameters(curves: Curves, plan: Plan, draws: Draws) -> Iterator[Cla
 def _best_within(
     curve: Curve, name: str, band: tuple[float, float], measure: str, usual: float, draws: Draws
 ) -> Claim:
-    """Judge whether the best point of a curve lies in a band of its parameter."""
+    """Judge whether the best point of a curve lies in a range of its parameter."""
     low, high = band
     points = list(zip(curve.x, curve.means[TABLES_READING, measure], strict=True))
     within = [mean for x, mean in points if low <= x <= high]
@@ -199,38 +195,38 @@ def _best_within(
     where = f"{name} = {low:g}" if low == high else f"{name} between {low:g} and {high:g}"
     return Claim(
         f"{SYMBOLS[measure]} is best at {where}",
-        f"the largest mean over the grey sets is there, among {_values(curve)}, by more than draws of the "
-        "training patches differ in such a mean",
-        _told_apart(lead, draws.range_of_means(measure)),
-        f"there {signed(lead)} against the best elsewhere, {_draws_differ(draws, measure)}; "
+        f"the largest mean over the grey sets is there, among {_values(curve)}, by more than the range of "
+        "this mean over the draws",
+        _judge_lead(lead, draws.range_of_means(measure)),
+        f"there {format_signed(lead)} against the best elsewhere, {_draw_range(draws, measure)}; "
         f"{_best_points(curve, name, measure, usual)}",
     )
 
 
 def _grows(curve: Curve, statement: str, measure: str, draws: Draws) -> Claim:
-    """Judge whether a curve rises, and nowhere falls back."""
+    """Judge whether a curve rises and never falls."""
     means = curve.means[TABLES_READING, measure]
     rise = means[-1] - means[0]
     fall = max((before - after for before, after in combinations(means, 2)), default=0.0)
     difference = draws.range_of_means(measure)
     return Claim(
         statement,
-        f"over {_values(curve)}, the mean over the grey sets is larger at the end than at the beginning, and "
-        "nowhere smaller than before, by more than draws of the training patches differ in it",
-        "refuted" if fall > difference else _told_apart(rise, difference),
-        f"{signed(rise)} from first to last, largest fall {max(fall, 0):.4f}, "
-        f"{_draws_differ(draws, measure)}",
+        f"over {_values(curve)}, the mean over the grey sets is larger at the end than at the start and "
+        "never decreases, by more than its range over the draws",
+        "refuted" if fall > difference else _judge_lead(rise, difference),
+        f"{format_signed(rise)} from first to last, largest fall {max(fall, 0):.4f}, "
+        f"{_draw_range(draws, measure)}",
     )
 
 
-def _of_the_equations(findings: Findings) -> Iterator[Claim]:
-    draws = _counted(findings.seeds)
-    coupled, separate = ({label: findings.of_draws(kind, label) for label in SHARES} for kind in KINDS)
+def _judge_equations(findings: Findings) -> Iterator[Claim]:
+    draws = _count_draws(findings.seeds)
+    coupled, separate = ({label: findings.by_draw(kind, label) for label in SHARES} for kind in KINDS)
     yield Claim(
         "Over a coupled dictionary the best atom of a focused patch is a focused one, and that of its "
         "blurred partner a blurred one, (2) to (4)",
         f"it is for at least {AS_A_RULE:.0%} of the patches of either kind, in {draws}",
-        _of_draws(
+        _judge_draws(
             min(shares) >= AS_A_RULE for shares in zip(coupled["focused"], coupled["blurred"], strict=True)
         ),
         f"focused {_percent(coupled['focused'])}, blurred {_percent(coupled['blurred'])}, both of a pair "
@@ -238,10 +234,10 @@ def _of_the_equations(findings: Findings) -> Iterator[Claim]:
     )
     for label, words in SHARES.items():
         yield Claim(
-            f"Coupled learning makes this so more than separate learning does: {words}",
+            f"Coupled learning raises this share over separate learning: {words}",
             f"a larger share in {draws}",
-            _of_draws(
-                _is_more(100 * a, 100 * b, digits=1)
+            _judge_draws(
+                _is_larger(100 * a, 100 * b, digits=1)
                 for a, b in zip(coupled[label], separate[label], strict=True)
             ),
             f"{_percent(coupled[label])} against {_percent(separate[label])}",
@@ -256,9 +252,10 @@ def _of_the_equations(findings: Findings) -> Iterator[Claim]:
         "With separate learning, codes of blurred patches are sparser than those of focused ones, with "
         "larger entries",
         f"fewer atoms and larger non-zero entries, {by_both}",
-        _of_draws(
+        _judge_draws(
             all(
-                _is_more(b.atoms, a.atoms, digits=2) and _is_more(a.entry, b.entry, digits=3) for a, b in pair
+                _is_larger(b.atoms, a.atoms, digits=2) and _is_larger(a.entry, b.entry, digits=3)
+                for a, b in pair
             )
             for pair in pairs
         ),
@@ -273,7 +270,9 @@ def _of_the_equations(findings: Findings) -> Iterator[Claim]:
         "With separate learning, blurred patches correlate more with atoms of D_B than focused ones with "
         "atoms of D_F",
         f"a larger correlation with the best atom, {by_both}",
-        _of_draws(all(_is_more(a.correlation, b.correlation, digits=3) for a, b in pair) for pair in pairs),
+        _judge_draws(
+            all(_is_larger(a.correlation, b.correlation, digits=3) for a, b in pair) for pair in pairs
+        ),
         "first draw: "
         + "; ".join(
             f"{name}: blurred {a.correlation:.3f}, focused {b.correlation:.3f}"
@@ -282,18 +281,18 @@ def _of_the_equations(findings: Findings) -> Iterator[Claim]:
     )
 
 
-def _of_the_reconstruction(reconstructions: Reconstructions) -> Claim:
+def _judge_reconstruction(reconstructions: Reconstructions) -> Claim:
     steps = [
-        (reconstructions.made[name, 0.0], reconstructions.made[name, PAPER_STRENGTH])
+        (reconstructions.steps[name, 0.0], reconstructions.steps[name, PAPER_STRENGTH])
         for name in reconstructions.sets
     ]
     return Claim(
         "After global reconstruction contrast and details are significantly better",
-        "8-bit values change and the average gradient grows, on every grey set. It hardly can: the step "
-        "lowers the total variation, which is the average gradient but for rounding and the border",
-        _of_all(
+        "8-bit values change and the average gradient grows, on every grey set. This is unlikely: the step "
+        "lowers the total variation, which is nearly the average gradient",
+        _judge_sets(
             "confirmed"
-            if after.changed_share > 0 and _is_more(after.scores["AG"], before.scores["AG"])
+            if after.changed_share > 0 and _is_larger(after.scores["AG"], before.scores["AG"])
             else "refuted"
             for before, after in steps
         ),
@@ -302,7 +301,7 @@ def _of_the_reconstruction(reconstructions: Reconstructions) -> Claim:
     )
 
 
-def _of_what_is_missing(grey: Results) -> Iterator[Claim]:
+def _list_untestable(grey: TableResults) -> Iterator[Claim]:
     absent = [s.name for s in GREY_SETS if s.name not in grey.sets]
     if absent:
         yield Claim(
@@ -316,39 +315,42 @@ def _of_what_is_missing(grey: Results) -> Iterator[Claim]:
         "only",
         "",
         "not testable here",
-        "needs an eye, and the paper's rectangles: see the fused pictures",
+        "needs visual inspection and the paper's rectangles; see the fused images",
     )
 
 
 def _ahead_everywhere(statement: str, draws: Draws, other: str, measure: str) -> Claim:
     leads = {name: draws.leads(other, measure, name) for name in draws.sets_against(other)}
-    ahead = {name: [_is_more(lead, 0) for lead in several] for name, several in leads.items()}
-    ranges = (f"{name} {signed(min(several))} to {signed(max(several))}" for name, several in leads.items())
+    ahead = {name: [_is_larger(lead, 0) for lead in several] for name, several in leads.items()}
+    ranges = (
+        f"{name} {format_signed(min(several))} to {format_signed(max(several))}"
+        for name, several in leads.items()
+    )
     return Claim(
         statement,
-        f"a larger value on every set, by however little, in {_counted(draws.seeds)}",
-        _of_all(map(_of_draws, ahead.values())),
+        f"a larger value on every set, by any amount, in {_count_draws(draws.seeds)}",
+        _judge_sets(map(_judge_draws, ahead.values())),
         f"{_cases(ahead, 'ahead')}: {', '.join(ranges)}",
     )
 
 
 def _cases(held: Mapping[str, Sequence[bool]], word: str) -> str:
-    """Count the cases in which something holds, and the sets on which it always does."""
+    """Count the cases in which a claim holds, and the sets on which it holds with every draw."""
     flat = [case for several in held.values() for case in several]
     always = sum(map(all, held.values()))
     return f"{word} in {sum(flat)} of {len(flat)} cases, on {always} of {len(held)} sets with every draw"
 
 
-def _counted(seeds: Sequence[int]) -> str:
+def _count_draws(seeds: Sequence[int]) -> str:
     return f"each of {len(seeds)} draws of the training patches"
 
 
-def _draws_differ(draws: Draws, measure: str) -> str:
-    return f"draws differ by {draws.range_of_means(measure):.4f}"
+def _draw_range(draws: Draws, measure: str) -> str:
+    return f"range over the draws {draws.range_of_means(measure):.4f}"
 
 
-def _list(differences: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {signed(difference)}" for name, difference in differences.items())
+def _format_leads(differences: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {format_signed(difference)}" for name, difference in differences.items())
 
 
 def _percent(shares: Iterable[float], digits: int = 1) -> str:
@@ -370,20 +372,20 @@ def _best_points(curve: Curve, name: str, measure: str, usual: float) -> str:
     return "; ".join(points)
 
 
-def _is_more(a: float, b: float, digits: int = DIGITS) -> bool:
-    """Tell whether a is more than b in the digits that are shown."""
+def _is_larger(a: float, b: float, digits: int = DIGITS) -> bool:
+    """Return whether a - b is positive after rounding to the shown digits."""
     return round(a - b, digits) > 0
 
 
-def _told_apart(lead: float, difference: float) -> Verdict:
-    """Judge a lead by how much chance alone makes out."""
+def _judge_lead(lead: float, difference: float) -> Verdict:
+    """Judge a lead by the difference that chance alone explains."""
     if lead > difference:
         return "confirmed"
-    return "refuted" if lead < -difference else "not told apart"
+    return "refuted" if lead < -difference else "inconclusive"
 
 
-def _of_draws(held: Iterable[bool]) -> Verdict:
-    """Judge what holds, or does not, in each draw."""
+def _judge_draws(held: Iterable[bool]) -> Verdict:
+    """Judge a claim by whether it holds in each draw."""
     cases = list(held)
     if not cases:
         return "not testable here"
@@ -392,8 +394,8 @@ def _of_draws(held: Iterable[bool]) -> Verdict:
     return "depends on the draw" if any(cases) else "refuted"
 
 
-def _of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Judge a claim about every set: by the set that is most against it; without a set nothing is known."""
-    found = set(verdicts)
+def _judge_sets(verdicts: Iterable[Verdict]) -> Verdict:
+    """Judge a claim about every set by the verdict of the worst set."""
+    verdicts = set(verdicts)
     order: tuple[Verdict, ...] = ("refuted", "depends on the draw", "confirmed")
-    return next((verdict for verdict in order if verdict in found), "not testable here")
+    return next((verdict for verdict in order if verdict in verdicts), "not testable here")

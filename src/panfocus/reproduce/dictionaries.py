@@ -1,4 +1,4 @@
-"""The dictionaries of all experiments, learned as in the paper, and Fig. 5: coupled beside separate ones."""
+"""The learned dictionaries, Fig. 5, and the methods that use them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from panfocus._progress import Progress
 from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary, atoms_picture
+from panfocus.methods import FusionMethod, get_method
 from panfocus.methods.sr_fm import SrFm
-from panfocus.reproduce.elements import Section, figure, gallery, paragraph, plain_table, shown
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.settings import Plan
+from panfocus.reproduce.elements import Number, Section, embed_image, figure, gallery, paragraph, plain_table
+from panfocus.reproduce.paper import PROPOSED, RIVAL, Experiment
 
 PART = "dictionaries"
 STAGE = "learn dictionaries"
@@ -22,65 +22,70 @@ KINDS = ("coupled", "separate")  # separate: each half by K-SVD alone
 
 @dataclass(frozen=True, eq=False)
 class Dictionaries:
-    """All that is learned, once."""
+    """All learned dictionaries."""
 
-    draws: dict[int, dict[str, CoupledDictionary]]  # by seed, the first being that of the tables, and kind
+    draws: dict[int, dict[str, CoupledDictionary]]  # by seed (the first is used in the tables) and kind
     focus_maps: CoupledDictionary  # for SR-FM
-    by_patch_size: dict[int, CoupledDictionary]  # coupled, 4 atoms a pixel and half
+    by_patch_size: dict[int, CoupledDictionary]  # coupled, 4 atoms per pixel in each half
 
     @property
     def kinds(self) -> dict[str, CoupledDictionary]:
-        """Both kinds, from the draw of the tables."""
+        """Both kinds from the draw of the tables."""
         return next(iter(self.draws.values()))
 
     @property
     def coupled(self) -> CoupledDictionary:
-        """The one of the tables."""
+        """The coupled dictionary of the tables."""
         return self.kinds["coupled"]
 
     @property
     def separate(self) -> CoupledDictionary:
-        """The one of the tables."""
+        """The separately learned dictionary of the tables."""
         return self.kinds["separate"]
 
 
 def learn_dictionaries(
-    focused: Sequence[NDArray[Any]], blurred: Sequence[NDArray[Any]], plan: Plan, progress: Progress
+    focused: Sequence[NDArray[Any]],
+    blurred: Sequence[NDArray[Any]],
+    experiment: Experiment,
+    progress: Progress,
 ) -> Dictionaries:
-    """Learn from the training pairs."""
+    """Learn all dictionaries from the training pairs."""
     pairs = [[to_gray(image) for image in images] for images in (focused, blurred)]
-    seeds = (plan.seed, *plan.more_seeds)
-    sizes = [size for size in plan.patch_sizes if size != plan.patch_size]
+    seeds = (experiment.seed, *experiment.more_seeds)
+    sizes = [size for size in experiment.patch_sizes if size != experiment.patch_size]
     steps = len(seeds) + len(sizes) + 1
     draws = {}
     for i, seed in enumerate(seeds):
         progress(STAGE, i / steps)
-        options = _options(plan, plan.patch_size, seed)
+        options = _options(experiment, experiment.patch_size, seed)
         draws[seed] = {
             kind: CoupledDictionary.learn(*pairs, separate=kind == "separate", **options) for kind in KINDS
         }
-    by_patch_size = {plan.patch_size: draws[plan.seed]["coupled"]}
+    by_patch_size = {experiment.patch_size: draws[experiment.seed]["coupled"]}
     for i, size in enumerate(sizes, start=len(seeds)):
         progress(STAGE, i / steps)
-        by_patch_size[size] = CoupledDictionary.learn(*pairs, **_options(plan, size, plan.seed))
+        by_patch_size[size] = CoupledDictionary.learn(*pairs, **_options(experiment, size, experiment.seed))
     progress(STAGE, (steps - 1) / steps)
-    focus_maps = SrFm.learn_dictionary([*pairs[0], *pairs[1]], **_options(plan, plan.patch_size, plan.seed))
+    focus_maps = SrFm.learn_dictionary(
+        [*pairs[0], *pairs[1]], **_options(experiment, experiment.patch_size, experiment.seed)
+    )
     progress(STAGE, 1.0)
     return Dictionaries(draws, focus_maps, by_patch_size)
 
 
-def _options(plan: Plan, patch_size: int, seed: int) -> dict[str, Any]:
+def _options(experiment: Experiment, patch_size: int, seed: int) -> dict[str, Any]:
     return {
         "patch_size": patch_size,
         "n_atoms": 4 * patch_size**2,
-        "n_samples": plan.n_samples,
-        "rounds": plan.rounds,
+        "n_samples": experiment.n_samples,
+        "rounds": experiment.rounds,
         "rng": seed,
     }
 
 
-def section(dictionaries: Dictionaries, plan: Plan) -> Section:
-    """Show the atoms of both kinds of learning, and how far those of a pair belong together."""
+def section(dictionaries: Dictionaries, experiment: Experiment) -> Section:
+    """Show the atoms of both kinds, and the correlation within pairs of atoms."""
     correlations = {
         kind: float(np.abs(learned.pair_correlations()).mean())
         for kind, learned in dictionaries.kinds.items()
@@ -89,15 +94,16 @@ def section(dictionaries: Dictionaries, plan: Plan) -> Section:
         PART,
         "Fig. 5: coupled and separately learned dictionaries",
         paragraph(
-            f"Learned from {plan.n_samples:,} pairs of patches of the training crops, {plan.rounds} rounds "
-            f"of coding and update, seed {plan.seed}. Separate learning is K-SVD for each half. Above, the "
-            "focused and the blurred half, as in the paper; below, atom by atom, focused left and blurred "
-            "right."
+            f"Learned from {experiment.n_samples:,} pairs of patches of the training crops, "
+            f"{experiment.rounds} rounds of coding and update, seed {experiment.seed}. Separate learning "
+            "is K-SVD for each half. Above, the focused and the blurred half, as in the paper; below, "
+            "pairs of atoms, focused on the left, blurred on the right."
         )
         + gallery(
             *(
                 figure(
-                    shown(atoms_picture(learned), f"atoms, {kind}"), f"{kind}: {learned.n_atoms} atoms a half"
+                    embed_image(atoms_picture(learned), f"atoms, {kind}"),
+                    f"{kind}: {learned.n_atoms} atoms per half",
                 )
                 for kind, learned in dictionaries.kinds.items()
             ),
@@ -109,3 +115,21 @@ def section(dictionaries: Dictionaries, plan: Plan) -> Section:
         ),
         tuple(Number(PART, kind, "", "pair correlation", value) for kind, value in correlations.items()),
     )
+
+
+def build_methods(dictionaries: Dictionaries, experiment: Experiment) -> dict[str, FusionMethod]:
+    """Return the seven methods of the tables, by their names in the paper.
+
+    Settings that the paper does not state have their defaults; `variants` tries others.
+    """
+    return {
+        "DWT": get_method("dwt"),
+        "PCA": get_method("pca"),
+        "DSIFT": get_method("dsift", refinement="none"),  # "without applying any post-processing"
+        "SR-FM": get_method("sr-fm", dictionary=dictionaries.focus_maps, eps=experiment.eps),
+        "SR-CM": get_method("sr-cm", patch_size=experiment.patch_size, eps=experiment.eps),
+        RIVAL: get_method(
+            "sr-ksvd", dictionary=dictionaries.separate, eps=experiment.eps
+        ),  # uses its focused half
+        PROPOSED: get_method("coupled", dictionary=dictionaries.coupled, eps=experiment.eps, w=experiment.w),
+    }

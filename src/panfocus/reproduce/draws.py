@@ -1,4 +1,4 @@
-"""How much of a lead is chance: the sets of both tables again, with other draws of training patches."""
+"""Influence of the draw of training patches: the sets of both tables with dictionaries from other draws."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,11 +11,9 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
 from panfocus.reproduce.dictionaries import Dictionaries
-from panfocus.reproduce.elements import Section, paragraph, plain_table
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.paper import MEASURES, TABLE_1, axes
-from panfocus.reproduce.rivals import PROPOSED, RIVAL
-from panfocus.reproduce.tables import SYMBOLS, Results, signed
+from panfocus.reproduce.elements import Number, Section, paragraph, plain_table
+from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL, TABLE_1, table_axes
+from panfocus.reproduce.tables import SYMBOLS, TableResults, format_signed
 
 PART = "draws"
 SEPARATE = f"{PROPOSED} over separate dictionaries"
@@ -27,33 +25,33 @@ class Draws:
 
     seeds: tuple[int, ...]
     grey: tuple[str, ...]
-    colour: tuple[str, ...]  # sets on which nothing is compared with separate dictionaries
+    colour: tuple[str, ...]  # not compared with separate dictionaries
     scores: dict[tuple[int, str, str, str], float]
 
     def leads(self, other: str, measure: str, image_set: str) -> list[float]:
-        """Return by how much the proposed method is ahead of another variant, for each draw."""
+        """Return the lead of the proposed method over another variant, for each draw."""
         return [
             self.scores[seed, PROPOSED, measure, image_set] - self.scores[seed, other, measure, image_set]
             for seed in self.seeds
         ]
 
     def sets_against(self, other: str) -> tuple[str, ...]:
-        """Return the sets on which the proposed method is held against another variant."""
+        """Return the sets on which the proposed method is compared with another variant."""
         return self.grey if other == SEPARATE else (*self.grey, *self.colour)
 
     def range_of_means(self, measure: str) -> float:
-        """Return how far draws are apart in the proposed method's mean over the grey sets."""
+        """Return the range over the draws of the proposed method's mean over the grey sets."""
         means = [
             np.mean([self.scores[seed, PROPOSED, measure, name] for name in self.grey]) for seed in self.seeds
         ]
         return float(np.ptp(means))
 
 
-def methods_of_draw(
+def build_draw_methods(
     methods: Mapping[str, FusionMethod], kinds: Mapping[str, CoupledDictionary]
 ) -> dict[str, FusionMethod]:
-    """Return what depends on the draw, with the dictionaries of one."""
-    proposed: Any = methods[PROPOSED]  # dataclasses, as all methods are
+    """Return the methods that depend on the draw, with the dictionaries of one draw."""
+    proposed: Any = methods[PROPOSED]  # dataclasses
     rival: Any = methods[RIVAL]
     return {
         PROPOSED: replace(proposed, dictionary=kinds["coupled"]),
@@ -63,32 +61,32 @@ def methods_of_draw(
 
 
 def run_draws(
-    grey: Results,
-    colour: Results,
+    grey: TableResults,
+    colour: TableResults,
     learned: Dictionaries,
     methods: Mapping[str, FusionMethod],
     progress: Progress,
 ) -> Draws:
-    """Fuse the sets by the dictionaries of every draw; what the tables hold is known."""
-    _, measures, _ = axes(TABLE_1)
+    """Fuse the sets with the dictionaries of every draw. Results of the tables are reused."""
+    _, measures, _ = table_axes(TABLE_1)
     draws = Draws(tuple(learned.draws), tuple(grey.sets), tuple(colour.sets), {})
     progress(PART, 0.0)
     for i, (seed, kinds) in enumerate(learned.draws.items()):
-        for name, method in methods_of_draw(methods, kinds).items():
+        for name, method in build_draw_methods(methods, kinds).items():
             for image_set in draws.sets_against(name):
                 results = grey if image_set in grey.sets else colour
                 if i == 0 and name in methods:
-                    found = results.of(name, image_set)
+                    scores = results.by_measure(name, image_set)
                 else:
-                    pictures = results.sets[image_set]
-                    found = pictures.score(fuse(pictures.frames, method).image, measures)
-                draws.scores.update({(seed, name, key, image_set): value for key, value in found.items()})
+                    scene = results.sets[image_set]
+                    scores = scene.score(fuse(scene.frames, method).image, measures)
+                draws.scores.update({(seed, name, key, image_set): value for key, value in scores.items()})
         progress(PART, (i + 1) / len(learned.draws))
     return draws
 
 
 def section(draws: Draws) -> Section:
-    """Show the least and the largest lead over all draws."""
+    """Show the smallest and the largest lead over all draws."""
     columns = [(other, measure) for other in (RIVAL, SEPARATE) for measure in MEASURES]
     rows = [
         (
@@ -100,18 +98,18 @@ def section(draws: Draws) -> Section:
         )
         for name in draws.sets_against(RIVAL)
     ]
-    moves = " and ".join(f"{SYMBOLS[m]} by up to {draws.range_of_means(m):.4f}" for m in MEASURES)
+    changes = " and ".join(f"{SYMBOLS[m]} by up to {draws.range_of_means(m):.4f}" for m in MEASURES)
     return Section(
         PART,
-        "How much the draw of the training patches matters",
+        "Influence of the draw of training patches",
         paragraph(
-            f"The lead of the proposed method, least and largest of {len(draws.seeds)} draws (seeds "
-            f"{', '.join(map(str, draws.seeds))}); the tables are made with the first. A lead whose sign "
-            "changes from draw to draw is chance. Between draws the proposed method's mean over the grey "
-            f"sets changes in {moves}."
+            f"The lead of the proposed method, smallest and largest of {len(draws.seeds)} draws (seeds "
+            f"{', '.join(map(str, draws.seeds))}); the tables use the first. A lead whose sign changes "
+            "between draws is chance. The proposed method's mean over the grey sets changes between draws: "
+            f"{changes}."
         )
         + plain_table(
-            ["set", *(f"{SYMBOLS[measure]}, ahead of {other}" for other, measure in columns)], rows
+            ["set", *(f"{SYMBOLS[measure]}, lead over {other}" for other, measure in columns)], rows
         ),
         tuple(
             Number(PART, name, f"{variant}, seed {seed}", measure, value)
@@ -121,4 +119,4 @@ def section(draws: Draws) -> Section:
 
 
 def _range(leads: list[float]) -> str:
-    return f"{signed(min(leads))} to {signed(max(leads))}"
+    return f"{format_signed(min(leads))} to {format_signed(max(leads))}"

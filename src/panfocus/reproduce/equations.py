@@ -1,7 +1,7 @@
-"""What equations (2) to (4) assert, and what the paper says of separately learned codes, on held-out scenes.
+"""Tests of equations (2) to (4) and of statements on separately learned codes, on held-out scenes.
 
-Patches are labelled by ground truth: where one frame's patch is close to the reference's and the other
-frame's clearly is not, the first is focused and the second blurred. Nothing here trains anything.
+Ground truth labels the patches. Where a patch of one frame is close to the reference and the patch of the
+other frame is not, the first is focused and the second blurred. Nothing is trained here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,17 @@ from panfocus.decide.patches import extract_patches, patch_origins
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.reproduce.dictionaries import KINDS, Dictionaries
-from panfocus.reproduce.elements import Section, paragraph, plain_table
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.sets import Pictures
-from panfocus.reproduce.settings import Plan
-from panfocus.reproduce.tables import signed
+from panfocus.reproduce.elements import Number, Section, paragraph, plain_table
+from panfocus.reproduce.image_sets import SceneImages
+from panfocus.reproduce.paper import Experiment
+from panfocus.reproduce.tables import format_signed
 from panfocus.sparse import Pursuit
 
 PART = "equations 2 to 4"
 # Root mean square difference from the reference, in grey levels of 255.
-CLOSE, CLEARLY_NOT = 2.0, 6.0
-LEAST_CONTRAST = 1.0  # standard deviation of a patch in either frame, in levels: less is flat
-SHARES = {  # as they are called below
+CLOSE, FAR = 2.0, 6.0
+MIN_CONTRAST = 1.0  # smallest standard deviation of a patch in either frame, in levels
+SHARES = {
     "focused": "focused patches, best atom in D_F",
     "blurred": "blurred patches, best atom in D_B",
     "both": "both patches of a pair, (2)",
@@ -36,73 +35,75 @@ SHARES = {  # as they are called below
 
 @dataclass(frozen=True, eq=False)
 class LabelledPatches:
-    """The same places, focused and blurred: patches as columns."""
+    """Focused and blurred patches of the same positions, as columns."""
 
-    focused: FloatArray  # mean-free, of norm one
+    focused: FloatArray  # mean 0, norm 1
     blurred: FloatArray
-    grey: tuple[FloatArray, FloatArray]  # both as they are in the frames, in unit range
+    grey: tuple[FloatArray, FloatArray]  # both as in the frames, in unit range
     n_scenes: int
 
 
 @dataclass(frozen=True)
 class AtomShares:
-    """How often the best atom, the first choice of OMP, is of a patch's own kind."""
+    """Shares of patches whose best atom, the first choice of OMP, is of the same kind."""
 
-    focused: float  # of the focused patches: best atom in D_F
-    blurred: float  # of the blurred patches: best atom in D_B
-    both: float  # of the pairs: both, which is Eq. (2)
+    focused: float  # focused patches with the best atom in D_F
+    blurred: float  # blurred patches with the best atom in D_B
+    both: float  # pairs with both, Eq. (2)
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How large codes are, summed up over patches."""
+class CodeSizes:
+    """Size of codes, averaged over patches."""
 
-    atoms: float  # in a code
-    l1: float  # norm of a code
-    entry: float  # magnitude of a non-zero entry, over the entries of all codes
+    atoms: float  # number of atoms in a code
+    l1: float  # l1 norm of a code
+    entry: float  # magnitude of the non-zero entries
     correlation: float  # the largest |d^T x|
 
 
 @dataclass(frozen=True)
-class Codes:
-    """Codes of patches over the half of their own kind alone."""
+class CodeSummary:
+    """Codes of patches over the half of the same kind."""
 
-    mean: Sizes
-    median: Sizes  # a few patches have very large norms
+    mean: CodeSizes
+    median: CodeSizes  # a few patches have very large norms
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that was measured."""
+    """Measurements on the labelled patches."""
 
     n_pairs: int
     n_scenes: int
     shares: dict[tuple[int, str], AtomShares]  # by seed of the draw and kind of dictionary
-    codes: dict[tuple[int, str, str], Codes]  # by seed, kind of dictionary and of patches
+    codes: dict[tuple[int, str, str], CodeSummary]  # by seed, kind of dictionary and of patches
 
     @property
     def seeds(self) -> list[int]:
-        """The draws of training patches, in their order."""
+        """Seeds of the draws of training patches, in order."""
         return list(dict.fromkeys(seed for seed, _ in self.shares))
 
-    def of_draws(self, kind: str, label: str) -> list[float]:
-        """Return a share, by its name in AtomShares, over a kind of dictionary from every draw."""
+    def by_draw(self, kind: str, label: str) -> list[float]:
+        """Return a field of AtomShares for every draw, for one kind of dictionary."""
         return [getattr(self.shares[seed, kind], label) for seed in self.seeds]
 
 
-def examine(patches: LabelledPatches, dictionaries: Dictionaries, plan: Plan, progress: Progress) -> Findings:
-    """Look at the best atoms and the codes of labelled patches."""
+def examine(
+    patches: LabelledPatches, dictionaries: Dictionaries, experiment: Experiment, progress: Progress
+) -> Findings:
+    """Measure the best atoms and the codes of labelled patches."""
     progress(PART, 0.0)
     findings = Findings(
         patches.focused.shape[1],
         patches.n_scenes,
         {
-            (seed, kind): atom_shares(patches, dictionary)
+            (seed, kind): measure_atom_shares(patches, dictionary)
             for seed, kinds in dictionaries.draws.items()
             for kind, dictionary in kinds.items()
         },
         {
-            (seed, kind, label): describe_codes(X, D, eps=plan.eps)
+            (seed, kind, label): describe_codes(X, D, eps=experiment.eps)
             for seed, kinds in dictionaries.draws.items()
             for kind, dictionary in kinds.items()
             for label, X, D in zip(
@@ -114,29 +115,33 @@ def examine(patches: LabelledPatches, dictionaries: Dictionaries, plan: Plan, pr
     return findings
 
 
-def label_patches(scenes: Sequence[Pictures], *, size: int, stride: int) -> LabelledPatches:
-    """Take pairs of patches from scenes of two frames and a reference."""
+def label_patches(scenes: Sequence[SceneImages], *, size: int, stride: int) -> LabelledPatches:
+    """Return pairs of patches from scenes of two frames and a reference."""
     focused, blurred = [], []
     for scene in scenes:
         if len(scene.frames) != 2 or scene.reference is None:
-            raise InputError(f"{scene.name}: patches are labelled in two frames by a reference")
+            raise InputError(
+                f"{scene.name}: two frames and a reference are needed.", got=len(scene.frames), needed=2
+            )
         planes = [255 * to_gray(image) for image in (*scene.frames, scene.reference)]
         rows, cols = (patch_origins(length, size, stride) for length in planes[0].shape)
         a, b, truth = (extract_patches(plane, rows, cols, size) for plane in planes)
         errors = [np.sqrt(np.square(x - truth).mean(axis=0)) for x in (a, b)]
-        rich = (a.std(axis=0) > LEAST_CONTRAST) & (b.std(axis=0) > LEAST_CONTRAST)
+        rich = (a.std(axis=0) > MIN_CONTRAST) & (b.std(axis=0) > MIN_CONTRAST)
         for sharp, soft, error, other in ((a, b, *errors), (b, a, *errors[::-1])):
-            labelled = rich & (error <= CLOSE) & (other >= CLEARLY_NOT)
+            labelled = rich & (error <= CLOSE) & (other >= FAR)
             focused.append(sharp[:, labelled])
             blurred.append(soft[:, labelled])
     if not any(patches.size for patches in focused):
-        raise InputError("no patch of the scenes with ground truth can be labelled focused or blurred")
+        raise InputError(
+            "No patch of the scenes with ground truth is clearly focused or blurred.", needed=1, got=0
+        )
     sharp, soft = (np.concatenate(patches, axis=1) for patches in (focused, blurred))
     return LabelledPatches(_unit(sharp), _unit(soft), (sharp / 255, soft / 255), len(scenes))
 
 
-def atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> AtomShares:
-    """Find the best atom of every patch among both halves, Eq. (3)."""
+def measure_atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> AtomShares:
+    """Return how often the best atom of a patch is of the same kind, Eq. (3)."""
     first_choice = Pursuit(dictionary.matrix, max_atoms=1)
     sharp_in_focused, soft_in_focused = (
         first_choice.codes(X).atoms[0] < dictionary.n_atoms for X in (patches.focused, patches.blurred)
@@ -148,8 +153,8 @@ def atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> Atom
     )
 
 
-def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> Codes:
-    """Code patches over one half."""
+def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> CodeSummary:
+    """Return the sizes of the codes of patches over one half."""
     codes = Pursuit(D, max_atoms=len(D), max_sq_error=eps).codes(X)
     entries = np.abs(codes.coefficients)
     sizes = {
@@ -158,14 +163,14 @@ def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> Codes:
         "entry": entries[codes.atoms >= 0],
         "correlation": np.abs(Pursuit(D, max_atoms=1).codes(X).coefficients[0]),
     }
-    return Codes(
-        mean=Sizes(**{name: float(values.mean(dtype=np.float64)) for name, values in sizes.items()}),
-        median=Sizes(**{name: float(np.median(values)) for name, values in sizes.items()}),
+    return CodeSummary(
+        mean=CodeSizes(**{name: float(values.mean(dtype=np.float64)) for name, values in sizes.items()}),
+        median=CodeSizes(**{name: float(np.median(values)) for name, values in sizes.items()}),
     )
 
 
 def section(findings: Findings) -> Section:
-    """Show both measurements."""
+    """Show the shares and the code sizes."""
     numbers = [
         Number(PART, f"{kind} dictionary, seed {seed}", label, "share", value)
         for (seed, kind), shares in findings.shares.items()
@@ -178,23 +183,24 @@ def section(findings: Findings) -> Section:
     ]
     return Section(
         PART,
-        "Equations (2) to (4): does the best atom tell focus?",
+        "Equations (2) to (4): does the best atom indicate focus?",
         paragraph(
             f"{findings.n_pairs:,} pairs of patches of {findings.n_scenes} held-out scenes with ground "
-            f"truth. A patch is focused where it is within {CLOSE:g} levels of 255 (root mean square) of "
-            f"the reference's, and its partner in the other frame blurred where that is {CLEARLY_NOT:g} "
-            f"levels away or more; both vary by more than {LEAST_CONTRAST:g} level. By (2) the best atom "
-            "of either should be of its own half; guessing gives 50 %, and 25 % for both of a pair. "
-            f"Dictionaries are learned from {len(findings.seeds)} draws of the training patches."
+            "truth. A patch is focused if its root mean square difference from the reference is at most "
+            f"{CLOSE:g} of 255 levels. The patch of the other frame is blurred if it differs by {FAR:g} "
+            f"levels or more. Both have a standard deviation above {MIN_CONTRAST:g} level. By (2) the best "
+            "atom of a patch should be in the half of the same kind; guessing gives 50 %, and 25 % for "
+            f"both of a pair. Dictionaries are learned from {len(findings.seeds)} draws of the training "
+            "patches."
         )
         + plain_table(
             ["share of the patches", *(f"seed {seed}" for seed in findings.seeds)],
             _share_rows(findings),
         )
         + paragraph(
-            "Codes of the same patches, each scaled to norm one, over the half of their own kind; those of "
-            f"seed {findings.seeds[0]}, the others are in the files. The paper says of separate learning "
-            "that blurred codes are sparser, with larger entries and larger correlations. The l1 norm has a "
+            "Codes of the same patches, scaled to norm one, over the half of the same kind, for seed "
+            f"{findings.seeds[0]}; the files contain the others. According to the paper, separate learning "
+            "makes blurred codes sparser, with larger entries and larger correlations. The l1 norm has a "
             "heavy tail, hence the medians."
         )
         + plain_table(
@@ -225,12 +231,12 @@ def section(findings: Findings) -> Section:
 
 def _share_rows(findings: Findings) -> Iterator[tuple[str, ...]]:
     for label, words in SHARES.items():
-        shares = {kind: findings.of_draws(kind, label) for kind in KINDS}
+        shares = {kind: findings.by_draw(kind, label) for kind in KINDS}
         for kind, values in shares.items():
             yield (f"{words}: {kind}", *(f"{value:.1%}" for value in values))
         yield (
             "coupled − separate, in points",
-            *(signed(100 * (a - b), digits=1) for a, b in zip(*shares.values(), strict=True)),
+            *(format_signed(100 * (a - b), digits=1) for a, b in zip(*shares.values(), strict=True)),
         )
 
 

@@ -1,7 +1,7 @@
-"""Fig. 7: decision masks over a single and over the coupled dictionary, and how often they are right.
+"""Fig. 7: decision masks with a single and with the coupled dictionary, and their accuracy.
 
-A mask's error needs the truth: patches are labelled on held-out scenes, as for equations (2) to (4). The
-regions of the masks that are shown are an illustration.
+The accuracy needs ground truth. It is measured on labelled patches of held-out scenes, as in `equations`. The
+regions of the masks are an illustration.
 """
 
 import math
@@ -15,16 +15,15 @@ from scipy.ndimage import label
 
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._progress import Progress
-from panfocus.compare.pictures import decision_map
+from panfocus.compare.pictures import encode_label_map
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
 from panfocus.reproduce.dictionaries import Dictionaries
-from panfocus.reproduce.draws import methods_of_draw
-from panfocus.reproduce.elements import Section, figure, gallery, paragraph, plain_table, shown
+from panfocus.reproduce.draws import build_draw_methods
+from panfocus.reproduce.elements import Number, Section, embed_image, figure, gallery, paragraph, plain_table
 from panfocus.reproduce.equations import LabelledPatches
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.rivals import PROPOSED, RIVAL
-from panfocus.reproduce.sets import Pictures
+from panfocus.reproduce.image_sets import SceneImages
+from panfocus.reproduce.paper import PROPOSED, RIVAL
 
 PART = "masks"
 METHODS = (RIVAL, PROPOSED)
@@ -32,57 +31,57 @@ METHODS = (RIVAL, PROPOSED)
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """Labels by method and scene, their regions, and how often labelled patches are decided right."""
+    """Label maps by method and scene, their number of regions, and the accuracy on labelled patches."""
 
-    scenes: dict[str, Pictures]
+    scenes: dict[str, SceneImages]
     labels: dict[tuple[str, str], IntArray]
     regions: dict[tuple[str, str], int]
-    right: dict[tuple[int, str], float]  # share of the labelled patches, by seed of the draw and method
+    accuracy: dict[tuple[int, str], float]  # share of patches decided right, by seed and method
 
     @property
     def seeds(self) -> list[int]:
-        """The draws of training patches, in their order."""
-        return list(dict.fromkeys(seed for seed, _ in self.right))
+        """Seeds of the draws of training patches, in order."""
+        return list(dict.fromkeys(seed for seed, _ in self.accuracy))
 
-    def of_draws(self, method: str) -> list[float]:
-        """Return the share that a method decides right with every draw."""
-        return [self.right[seed, method] for seed in self.seeds]
+    def by_draw(self, method: str) -> list[float]:
+        """Return the accuracy of a method for every draw."""
+        return [self.accuracy[seed, method] for seed in self.seeds]
 
 
 def make_masks(
-    scenes: Sequence[Pictures],
+    scenes: Sequence[SceneImages],
     patches: LabelledPatches,
     learned: Dictionaries,
     methods: Mapping[str, FusionMethod],
     progress: Progress,
 ) -> Masks:
-    """Fuse Lytro pairs and keep which frame each pixel is from; let labelled patches be decided."""
-    masks = Masks({pictures.name: pictures for pictures in scenes}, {}, {}, {})
+    """Return the label maps of Lytro pairs, and the accuracy on labelled patches."""
+    masks = Masks({scene.name: scene for scene in scenes}, {}, {}, {})
     progress(PART, 0.0)
-    for pictures in scenes:
+    for scene in scenes:
         for method in METHODS:
-            labels = _labels(pictures.frames, methods[method])
-            masks.labels[method, pictures.name] = labels
-            masks.regions[method, pictures.name] = count_regions(labels)
+            labels = _labels(scene.frames, methods[method])
+            masks.labels[method, scene.name] = labels
+            masks.regions[method, scene.name] = count_regions(labels)
             progress(PART, len(masks.labels) / ((len(scenes) + 1) * len(METHODS)))
     for seed, kinds in learned.draws.items():
-        drawn = methods_of_draw(methods, kinds)
+        drawn = build_draw_methods(methods, kinds)
         for method in METHODS:
-            masks.right[seed, method] = share_decided_right(patches, drawn[method])
+            masks.accuracy[seed, method] = measure_accuracy(patches, drawn[method])
     progress(PART, 1.0)
     return masks
 
 
-def share_decided_right(patches: LabelledPatches, method: FusionMethod) -> float:
-    """Return the share of the pairs of patches in which a method takes the focused one; ties count as wrong.
+def measure_accuracy(patches: LabelledPatches, method: FusionMethod) -> float:
+    """Return the share of pairs of patches for which a method chooses the focused one; ties are wrong.
 
-    The patches are fused as a picture in which they lie side by side, none over another.
+    The patches are fused as one image, side by side and without overlap.
     """
     focused, blurred = map(_side_by_side, patches.grey)
     size = len(focused)
-    apart: Any = method  # a dataclass, as all methods are
-    labels = _labels(np.stack([blurred, focused]), replace(apart, stride=size))
-    return float(np.mean(labels[0, ::size] == 1))  # of frames that tie, the first is the label
+    dataclass_method: Any = method
+    labels = _labels(np.stack([blurred, focused]), replace(dataclass_method, stride=size))
+    return float(np.mean(labels[0, ::size] == 1))  # the first frame wins ties
 
 
 def _side_by_side(patches: FloatArray) -> FloatArray:
@@ -101,18 +100,18 @@ def count_regions(labels: IntArray) -> int:
     return sum(int(label(labels == frame)[1]) for frame in np.unique(labels))
 
 
-def section(masks: Masks, trained_on: Collection[str]) -> Section:
-    """Show frames and masks side by side, and how often each method is right."""
+def section(masks: Masks, training_scenes: Collection[str]) -> Section:
+    """Show frames and masks, and the accuracy of each method."""
     rows = ""
-    for name, pictures in masks.scenes.items():
+    for name, scene in masks.scenes.items():
         frames = [
-            figure(shown(frame, f"{name}, frame {letter}"), f"{name}, frame {letter}")
-            for letter, frame in zip("AB", pictures.frames, strict=True)
+            figure(embed_image(frame, f"{name}, frame {letter}"), f"{name}, frame {letter}")
+            for letter, frame in zip("AB", scene.frames, strict=True)
         ]
         decided = [
             figure(
-                shown(
-                    decision_map(masks.labels[method, name], len(pictures.frames)),
+                embed_image(
+                    encode_label_map(masks.labels[method, name], len(scene.frames)),
                     f"mask of {method} on {name}",
                 ),
                 f"{method}: {masks.regions[method, name]:,} regions",
@@ -124,9 +123,9 @@ def section(masks: Masks, trained_on: Collection[str]) -> Section:
         PART,
         "Fig. 7: decision masks",
         paragraph(
-            "Which frame most of each pixel is from: blue frame A, orange frame B. The paper does not "
-            f"name its scene. {_also_trained_on(masks.scenes, trained_on)} Scattered decisions show as many "
-            "connected regions, which can be counted, but not every region is an error."
+            "The frame with the largest share in each pixel: blue frame A, orange frame B. The paper does "
+            f"not name its scene. {_training_overlap(masks.scenes, training_scenes)} Scattered decisions "
+            "give many connected regions, but not every region is an error."
         )
         + rows
         + plain_table(
@@ -134,23 +133,27 @@ def section(masks: Masks, trained_on: Collection[str]) -> Section:
             [(name, *(f"{masks.regions[method, name]:,}" for method in METHODS)) for name in masks.scenes],
         )
         + paragraph(
-            "How often they are right: the share of the labelled patches of the held-out scenes (see "
-            "equations (2) to (4)) that are given to the frame that is in focus there."
+            "Accuracy: the share of the labelled patches of the held-out scenes (see equations (2) to (4)) "
+            "that are taken from the frame in focus."
         )
         + plain_table(
             ["decided right", *(f"seed {seed}" for seed in masks.seeds)],
-            [(method, *(f"{share:.2%}" for share in masks.of_draws(method))) for method in METHODS],
+            [(method, *(f"{share:.2%}" for share in masks.by_draw(method))) for method in METHODS],
         ),
         (
             *(Number(PART, name, method, "regions", n) for (method, name), n in masks.regions.items()),
             *(
                 Number(PART, "labelled patches", f"{method}, seed {seed}", "share decided right", share)
-                for (seed, method), share in masks.right.items()
+                for (seed, method), share in masks.accuracy.items()
             ),
         ),
     )
 
 
-def _also_trained_on(scenes: Collection[str], trained_on: Collection[str]) -> str:
-    both = [name for name in scenes if name in trained_on]
-    return f"Training crops were cut from {' and '.join(both)}." if both else "None of these is trained on."
+def _training_overlap(scenes: Collection[str], training_scenes: Collection[str]) -> str:
+    both = [name for name in scenes if name in training_scenes]
+    return (
+        f"Training crops were cut from {' and '.join(both)}."
+        if both
+        else "No training crop comes from these scenes."
+    )

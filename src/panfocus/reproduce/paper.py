@@ -1,4 +1,4 @@
-"""What the paper prints: its two tables, with their colours.
+"""The paper's printed tables, its methods' names and its settings.
 
 F. G. Veshki and S. A. Vorobyov, "Multi-Focus Image Fusion using Sparse Representation and Coupled Dictionary
 Learning", Tables 1 and 2.
@@ -11,13 +11,14 @@ from typing import TypeVar
 from panfocus.metrics import get_metric
 
 T = TypeVar("T")
-MEASURES = ("NMI", "QABF")  # which need no reference: those of Table 2 and of the figures
+MEASURES = ("NMI", "QABF")  # need no reference; used in Table 2 and the figures
+RIVAL, PROPOSED = "SR-KSVD", "Proposed"  # the two methods of Table 2
 Cell = tuple[str, str, str]  # method, measure, set
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A value of the paper, and its place among the methods if the paper marks it: 1, 2 or 3."""
+    """A printed value and its rank 1, 2 or 3 if the paper marks it."""
 
     value: float
     place: int | None = None
@@ -82,19 +83,19 @@ TABLE_1 = _parse(_TABLE_1)
 TABLE_2 = _parse(_TABLE_2)
 
 
-def axes(table: Mapping[Cell, object]) -> tuple[list[str], list[str], list[str]]:
-    """Return the methods, measures and sets of a table, each in its order of appearance."""
+def table_axes(table: Mapping[Cell, object]) -> tuple[list[str], list[str], list[str]]:
+    """Return the methods, measures and sets of a table in order of appearance."""
     methods, measures, sets = (list(dict.fromkeys(names)) for names in zip(*table, strict=True))
     return methods, measures, sets
 
 
-def column(table: Mapping[Cell, T], measure: str, image_set: str) -> dict[str, T]:
-    """Return the entries of a measure and set by method."""
+def table_column(table: Mapping[Cell, T], measure: str, image_set: str) -> dict[str, T]:
+    """Return the entries of a measure and a set, by method."""
     return {method: entry for (method, *rest), entry in table.items() if rest == [measure, image_set]}
 
 
-def best_three(values: Mapping[str, float], measure: str) -> dict[str, int]:
-    """Return the places 1, 2 and 3 by method; equal values share a place."""
+def rank_best_three(values: Mapping[str, float], measure: str) -> dict[str, int]:
+    """Return the ranks 1, 2 and 3 by method; equal values share a rank."""
     sign = 1 if get_metric(measure).better == "larger" else -1
     places = {
         method: 1 + sum(sign * other > sign * value for other in values.values())
@@ -103,15 +104,56 @@ def best_three(values: Mapping[str, float], measure: str) -> dict[str, int]:
     return {method: place for method, place in places.items() if place <= 3}
 
 
-def miscoloured(table: Mapping[Cell, Printed]) -> dict[tuple[str, str], dict[str, int]]:
-    """Return the columns, by measure and set, whose marks are not the ranks of their values; and those."""
-    _, measures, sets = axes(table)
+def find_wrong_marks(table: Mapping[Cell, Printed]) -> dict[tuple[str, str], dict[str, int]]:
+    """Return the true ranks of the columns, by measure and set, whose marks contradict their values."""
+    _, measures, sets = table_axes(table)
     wrong = {}
     for measure in measures:
         for image_set in sets:
-            printed = column(table, measure, image_set)
+            printed = table_column(table, measure, image_set)
             marks = {method: entry.place for method, entry in printed.items() if entry.place}
-            places = best_three({method: entry.value for method, entry in printed.items()}, measure)
+            places = rank_best_three({method: entry.value for method, entry in printed.items()}, measure)
             if any(places.get(method) != place for method, place in marks.items()):
                 wrong[measure, image_set] = places
     return wrong
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Sizes and parameter values of a reproduction. The defaults are the paper's, as far as it states them.
+
+    Attributes
+    ----------
+    n_samples, rounds : int
+        Training pairs, and rounds of coding and update, per dictionary.
+    patch_size : int
+        Default side of the patches. A dictionary has 4 atoms per pixel in each half.
+    w, eps : float
+        Default settings. For w the paper only states the best range, 0.54 to 0.56.
+    seed : int
+        Seed of the draw of training patches.
+    more_seeds : tuple
+        Other draws, to measure the influence of the draw.
+    w_values, eps_values, patch_sizes : tuple
+        Parameter values of the curves.
+    label_stride : int
+        Distance in pixels between patches labelled by ground truth.
+    """
+
+    n_samples: int = 30_000
+    rounds: int = 10
+    patch_size: int = 8
+    w: float = 0.55
+    eps: float = 0.1
+    seed: int = 0
+    more_seeds: tuple[int, ...] = (1, 2)
+    w_values: tuple[float, ...] = (
+        0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58, 0.60,
+        0.62, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95, 0.99,
+    )  # fmt: skip
+    eps_values: tuple[float, ...] = (0.01, 0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.4, 0.5)
+    patch_sizes: tuple[int, ...] = (4, 6, 8, 10, 12)
+    label_stride: int = 4
+
+
+PAPER = Experiment()

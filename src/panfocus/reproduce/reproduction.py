@@ -1,70 +1,86 @@
-"""Everything in order: read, learn, fuse, judge."""
+"""Run the whole reproduction and write its report.
+
+The report has `index.html` for people, `numbers.csv` and `numbers.json` for programs.
+"""
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from panfocus._progress import Progress, silent
+from panfocus.io.atomic_files import check_destination, make_folder, trial_folder, write_files
+from panfocus.io.encode import encode_json
 from panfocus.reproduce import (
     claims,
-    coupled_or_separate,
-    diagram,
     dictionaries,
     draws,
     equations,
-    fused,
+    fused_images,
     masks,
     parameters,
-    reconstruction,
+    plots,
     tables,
     training,
     variants,
 )
 from panfocus.reproduce.claims import Claim, Evidence
-from panfocus.reproduce.elements import Section
-from panfocus.reproduce.paper import TABLE_1, TABLE_2
-from panfocus.reproduce.plots import check_matplotlib
-from panfocus.reproduce.rivals import methods_of_the_paper
-from panfocus.reproduce.sets import read_inputs
-from panfocus.reproduce.settings import PAPER, Plan
+from panfocus.reproduce.dictionaries import build_methods
+from panfocus.reproduce.elements import Section, encode_csv, escape, paragraph, tag
+from panfocus.reproduce.image_sets import read_inputs
+from panfocus.reproduce.paper import PAPER, TABLE_1, TABLE_2, Experiment
 from panfocus.reproduce.sweep import run_sweep
+from panfocus.show.document import fill, open_page
+
+PAGE, TABLE, DATA = "index.html", "numbers.csv", "numbers.json"
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was measured, how it is shown and judged, and what it cost."""
+    """Measurements, sections of the page, judged claims, and cost."""
 
     evidence: Evidence
     sections: list[Section]
     claims: list[Claim]
     seconds: float
-    peak_memory: int | None  # bytes of this process; None where the system does not tell
+    peak_memory: int | None  # bytes of this process; None if unknown
 
 
-def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) -> Reproduction:
+def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress = silent) -> Reproduction:
     """Compute all tables and figures of the paper from the image sets in a folder."""
-    began = time.perf_counter()
-    check_matplotlib()  # whatever is missing, data or library, is said at once
+    start = time.perf_counter()
+    plots.check_matplotlib()
     inputs = read_inputs(data)
-    patches = equations.label_patches(inputs.held_out, size=plan.patch_size, stride=plan.label_stride)
+    patches = equations.label_patches(
+        inputs.held_out, size=experiment.patch_size, stride=experiment.label_stride
+    )
 
     pairs = training.find_training_pairs(inputs.training, [*inputs.lytro, *inputs.grey, *inputs.colour])
 
-    learned = dictionaries.learn_dictionaries(*inputs.crops, plan, progress)
-    methods = methods_of_the_paper(learned, plan)
+    learned = dictionaries.learn_dictionaries(*inputs.crops, experiment, progress)
+    methods = build_methods(learned, experiment)
 
     grey = tables.fuse_all(inputs.grey, methods, TABLE_1, "table 1", progress)
     colour = tables.fuse_all(inputs.colour, methods, TABLE_2, "table 2", progress)
-    tried = variants.run_variants(grey, methods, progress)
-    made_masks = masks.make_masks(inputs.masks, patches, learned, methods, progress)
-    reconstructions = reconstruction.reconstruct(grey, progress)
-    sweep = run_sweep(inputs.grey, learned, plan, progress)
-    drawn = draws.run_draws(grey, colour, learned, methods, progress)
-    curves = parameters.draw_curves(sweep, plan)
-    findings = equations.examine(patches, learned, plan, progress)
+    variant_results = variants.run_variants(grey, methods, progress)
+    mask_results = masks.make_masks(inputs.masks, patches, learned, methods, progress)
+    reconstructions = fused_images.reconstruct(grey, progress)
+    sweep = run_sweep(inputs.grey, learned, experiment, progress)
+    draw_results = draws.run_draws(grey, colour, learned, methods, progress)
+    curves = parameters.compute_curves(sweep, experiment)
+    findings = equations.examine(patches, learned, experiment, progress)
     evidence = Evidence(
-        plan, grey, colour, tried, drawn, sweep, curves, made_masks, reconstructions, findings
+        experiment,
+        grey,
+        colour,
+        variant_results,
+        draw_results,
+        sweep,
+        curves,
+        mask_results,
+        reconstructions,
+        findings,
     )
     judged = claims.judge(evidence)
 
@@ -73,27 +89,88 @@ def reproduce(data: Path, *, plan: Plan = PAPER, progress: Progress = silent) ->
         claims.section(judged),
         tables.section_1(grey),
         tables.section_2(colour),
-        variants.section(tried),
-        diagram.section(),
+        variants.section(variant_results),
+        plots.diagram_section(),
         training.section(pairs, [*grey.sets, *colour.sets]),
-        dictionaries.section(learned, plan),
-        coupled_or_separate.section(sweep, plan),
-        draws.section(drawn),
-        masks.section(made_masks, training.trained_on(pairs)),
-        fused.section(grey, colour, reconstructions),
-        reconstruction.section(reconstructions),
-        parameters.section(curves, sweep),
+        dictionaries.section(learned, experiment),
+        parameters.coupling_section(sweep, experiment),
+        draws.section(draw_results),
+        masks.section(mask_results, training.training_scenes(pairs)),
+        fused_images.fused_section(grey, colour, reconstructions),
+        fused_images.reconstruction_section(reconstructions),
+        parameters.curve_section(curves, sweep),
         equations.section(findings),
     ]
     progress("figures", 1.0)
-    return Reproduction(evidence, sections, judged, time.perf_counter() - began, peak_memory())
+    return Reproduction(evidence, sections, judged, time.perf_counter() - start, _peak_memory())
 
 
-def peak_memory() -> int | None:
-    """Return the most memory that this process has held, in bytes."""
+def _peak_memory() -> int | None:
+    """Return the peak memory of this process in bytes."""
     try:
         import resource
     except ImportError:  # Windows
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def check_report(folder: Path, *, force: bool = False) -> None:
+    """Raise if a folder cannot be written or contains a report, unless `force` is set."""
+    with trial_folder(folder):
+        for name in (PAGE, TABLE, DATA):
+            check_destination(folder / name, force=force)
+
+
+def write_report(reproduction: Reproduction, folder: Path, *, force: bool = False) -> None:
+    """Write page and numbers into a folder, all or none. The folder is created if needed."""
+    make_folder(folder)
+    numbers = [number for section in reproduction.sections for number in section.numbers]
+    write_files(
+        {
+            folder / TABLE: encode_csv(numbers),
+            folder / DATA: encode_json(
+                {
+                    "panfocus": version("panfocus"),
+                    "settings": asdict(reproduction.evidence.experiment),
+                    "seconds": round(reproduction.seconds, 1),
+                    "peak_memory": reproduction.peak_memory,
+                    "claims": [asdict(claim) for claim in reproduction.claims],
+                    "numbers": [asdict(number) for number in numbers],
+                }
+            ),
+            folder / PAGE: _page(reproduction).encode(),
+        },
+        force=force,
+    )
+
+
+def describe_cost(reproduction: Reproduction) -> str:
+    """Return a text with the time and the peak memory."""
+    minutes, seconds = divmod(round(reproduction.seconds), 60)
+    memory = reproduction.peak_memory
+    return f"{minutes} min {seconds} s" + (f", at most {memory / 1e6:,.0f} MB of memory" if memory else "")
+
+
+def _page(reproduction: Reproduction) -> str:
+    verdicts = [claim.verdict for claim in reproduction.claims]
+    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    return fill(
+        open_page("panfocus.reproduce"),
+        summary=paragraph(
+            f"Of {len(verdicts)} claims: {counted}. Made by panfocus {version('panfocus')} in "
+            f"{describe_cost(reproduction)}."
+        ),
+        contents="".join(
+            tag("a", escape(section.title), href=f"#{_anchor(section.identity)}")
+            for section in reproduction.sections
+        ),
+        sections="\n".join(
+            tag("section", tag("h2", escape(section.title)), section.body, id=_anchor(section.identity))
+            for section in reproduction.sections
+        ),
+    )
+
+
+def _anchor(identity: str) -> str:
+    return identity.replace(" ", "-")

@@ -1,4 +1,4 @@
-"""Tables 1 and 2: every method on every set, ours beside the paper's."""
+"""Tables 1 and 2: every method on every set, with the paper's values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,31 +7,39 @@ from panfocus._progress import Progress
 from panfocus.methods import FusionMethod
 from panfocus.metrics import get_metric
 from panfocus.pipeline import fuse
-from panfocus.reproduce.elements import Section, paragraph, table, tag, text
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.paper import TABLE_1, TABLE_2, Cell, Printed, axes, best_three, column, miscoloured
-from panfocus.reproduce.sets import EXACT_SETS, NO_REFERENCE, NO_SOURCE, Pictures
+from panfocus.reproduce.elements import Number, Section, escape, paragraph, table, tag
+from panfocus.reproduce.image_sets import EXACT_SETS, NO_REFERENCE, NO_SOURCE, SceneImages
+from panfocus.reproduce.paper import (
+    TABLE_1,
+    TABLE_2,
+    Cell,
+    Printed,
+    find_wrong_marks,
+    rank_best_three,
+    table_axes,
+    table_column,
+)
 from panfocus.result import FusionResult
 
 SYMBOLS = {"NMI": "NMI", "QABF": "Q_AB/F", "SSIM": "SSIM", "MSE": "MSE"}
-DIGITS = 4  # of every value in the paper's tables
-SAME = 0.002  # differences from the paper, of MSE as a share, that rounding and programs explain
+DIGITS = 4  # decimals of the values in the paper's tables
+SAME = 0.002  # largest difference that rounding and other programs explain; for MSE relative
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """What the methods made of the sets that are there."""
+class TableResults:
+    """Results and scores of the methods on the available sets."""
 
-    sets: dict[str, Pictures]
+    sets: dict[str, SceneImages]
     fused: dict[tuple[str, str], FusionResult]  # by method and set
     scores: dict[Cell, float]
 
-    def values(self, measure: str, image_set: str) -> dict[str, float]:
-        """Return the scores of a set by method."""
-        return column(self.scores, measure, image_set)
+    def by_method(self, measure: str, image_set: str) -> dict[str, float]:
+        """Return the scores of a set, by method."""
+        return table_column(self.scores, measure, image_set)
 
-    def of(self, method: str, image_set: str) -> dict[str, float]:
-        """Return the scores of a method on a set by measure."""
+    def by_measure(self, method: str, image_set: str) -> dict[str, float]:
+        """Return the scores of a method on a set, by measure."""
         return {
             key: value for (name, key, of), value in self.scores.items() if (name, of) == (method, image_set)
         }
@@ -39,7 +47,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Note:
-    """What is known about cells that come out worse; an empty list of names means all."""
+    """Explanation of cells that are worse than in the paper. No names means all names."""
 
     words: str
     methods: tuple[str, ...] = ()
@@ -47,7 +55,7 @@ class Note:
     sets: tuple[str, ...] = ()
 
     def is_about(self, cell: Cell) -> bool:
-        """Tell whether it concerns a cell."""
+        """Return whether the note concerns a cell."""
         return all(
             not names or name in names
             for name, names in zip(cell, (self.methods, self.measures, self.sets), strict=True)
@@ -58,45 +66,45 @@ NOTES = (
     Note("Clocks: the public file is not the paper's.", sets=("Clocks",)),
     Note("Pepsi: derived by a 2 x 2 mean from the public file of 512 pixels.", sets=("Pepsi",)),
     Note(
-        "DWT: the paper does not say its rule. This is the classical one; others are held against the paper "
-        "in “What the paper leaves open”.",
+        "DWT: the paper does not state its rule. This is the classical one; “What the paper leaves open” "
+        "compares others with the paper.",
         methods=("DWT",),
     ),
     Note(
-        "Learned dictionaries: the paper says neither which patches were drawn, nor what learning begins "
-        "with, nor how many atoms a training patch may use, nor, for its own method, the w of its tables.",
+        "Learned dictionaries: the paper does not state which patches were drawn, the initial dictionary, "
+        "the number of atoms per training patch, or the w of its tables.",
         methods=("SR-FM", "SR-KSVD", "Proposed"),
     ),
     Note(
-        "References: the public ones are composites of the frames, and may not be those of the authors.",
+        "References: the public references are composites of the frames and may differ from the authors'.",
         measures=("SSIM", "MSE"),
     ),
 )
 
 
 def fuse_all(
-    sets: Sequence[Pictures],
+    sets: Sequence[SceneImages],
     methods: Mapping[str, FusionMethod],
     printed: Mapping[Cell, Printed],
     stage: str,
     progress: Progress,
-) -> Results:
-    """Run the methods of a table on its sets, and score what comes out."""
-    rows, measures, _ = axes(printed)
-    results = Results({pictures.name: pictures for pictures in sets}, {}, {})
+) -> TableResults:
+    """Run the methods of a table on its sets and score the results."""
+    rows, measures, _ = table_axes(printed)
+    results = TableResults({scene.name: scene for scene in sets}, {}, {})
     progress(stage, 0.0)
-    for pictures in sets:
+    for scene in sets:
         for name in rows:
-            result = fuse(pictures.frames, methods[name])
-            results.fused[name, pictures.name] = result
-            for key, value in pictures.score(result.image, measures).items():
-                results.scores[name, key, pictures.name] = value
+            result = fuse(scene.frames, methods[name])
+            results.fused[name, scene.name] = result
+            for key, value in scene.score(result.image, measures).items():
+                results.scores[name, key, scene.name] = value
             progress(stage, len(results.fused) / (len(sets) * len(rows)))
     return results
 
 
-def section_1(results: Results) -> Section:
-    """Table 1: grey pairs."""
+def section_1(results: TableResults) -> Section:
+    """Show Table 1: grey pairs."""
     return _section(
         "table 1",
         "Table 1: grey pairs",
@@ -106,38 +114,38 @@ def section_1(results: Results) -> Section:
     )
 
 
-def section_2(results: Results) -> Section:
-    """Table 2: colour triples."""
+def section_2(results: TableResults) -> Section:
+    """Show Table 2: colour triples."""
     return _section(
         "table 2",
         "Table 2: colour triples",
-        "NMI is the sum over the three frames. Scores are those of the grey pictures.",
+        "NMI is the sum over the three frames. Scores are computed on grey images.",
         results,
         TABLE_2,
     )
 
 
 def is_worse(measure: str, ours: float, papers: float) -> bool:
-    """Tell whether ours is worse than the paper's value, in the paper's digits."""
+    """Return whether our value is worse than the paper's, rounded like the paper's."""
     sign = 1 if get_metric(measure).better == "larger" else -1
     return sign * round(ours, DIGITS) < sign * papers
 
 
 def _section(
-    part: str, title: str, introduction: str, results: Results, printed: Mapping[Cell, Printed]
+    part: str, title: str, introduction: str, results: TableResults, printed: Mapping[Cell, Printed]
 ) -> Section:
     worse = [cell for cell, ours in results.scores.items() if is_worse(cell[1], ours, printed[cell].value)]
-    notes = [note for note in (*NOTES, *_of_pca(results)) if any(map(note.is_about, worse))]
+    notes = [note for note in (*NOTES, *_note_on_pca(results)) if any(map(note.is_about, worse))]
     body = (
         paragraph(
             f"{introduction} Best, second and third of a column are red, blue and green with the numbers "
-            "1, 2, 3; in the paper's columns as the paper prints them. ▼ marks what comes out worse than "
-            f"in the paper: {len(worse)} of {len(results.scores)} cells; the letters are explained below "
-            "the table."
+            "1, 2, 3; the paper's columns have the paper's colours. ▼ marks values that are worse than in "
+            f"the paper: {len(worse)} of {len(results.scores)} cells. The letters are explained below the "
+            "table."
         )
         + _table(results, printed, worse, notes)
-        + tag("ol", *(tag("li", text(note.words)) for note in notes), type="a", class_="notes")
-        + "".join(map(paragraph, _miscoloured(printed)))
+        + tag("ol", *(tag("li", escape(note.words)) for note in notes), type="a", class_="notes")
+        + "".join(map(paragraph, _describe_wrong_marks(printed)))
     )
     numbers = [
         Number(part, name, method, measure, ours, printed[method, measure, name].value)
@@ -146,51 +154,52 @@ def _section(
     return Section(part, title, body, tuple(numbers))
 
 
-def _of_pca(results: Results) -> Iterator[Note]:
-    """Say what the one method in which nothing is open tells about files and measures."""
+def _note_on_pca(results: TableResults) -> Iterator[Note]:
+    """Yield a note that judges files and measures by PCA, the only fully specified method."""
     sets = tuple(name for name in EXACT_SETS if ("PCA", "MSE", name) in results.scores)
     if not sets:
         return
     differences = {
         (measure, name): value - TABLE_1["PCA", measure, name].value
         for name in sets
-        for measure, value in results.of("PCA", name).items()
+        for measure, value in results.by_measure("PCA", name).items()
     }
     largest = max(abs(difference) for (measure, _), difference in differences.items() if measure != "MSE")
     errors = {name: differences["MSE", name] / TABLE_1["PCA", "MSE", name].value for name in sets}
     alike, errors_alike = largest <= SAME, max(map(abs, errors.values())) <= SAME
-    of_mse = ", ".join(f"{signed(100 * error, digits=1)} % on {name}" for name, error in errors.items())
+    of_mse = ", ".join(
+        f"{format_signed(100 * error, digits=1)} % on {name}" for name, error in errors.items()
+    )
     yield Note(
-        f"PCA: nothing is open in the method. NMI, Q_AB/F and SSIM differ from the paper's by {largest:.4f} "
-        f"at most: frames and measures {'are' if alike else 'are not all'} the paper's. MSE differs by "
-        f"{of_mse}"
-        + ("." if errors_alike else ": the reference, or how the error is taken, is not the paper's."),
+        f"PCA: the method is fully specified. NMI, Q_AB/F and SSIM differ from the paper by at most "
+        f"{largest:.4f}: frames and measures {'are' if alike else 'are not all'} the paper's. MSE differs by "
+        f"{of_mse}" + ("." if errors_alike else ": the reference or the error measure is not the paper's."),
         methods=("PCA",),
         sets=sets,
     )
 
 
-def _miscoloured(printed: Mapping[Cell, Printed]) -> Iterator[str]:
-    for (measure, image_set), places in miscoloured(printed).items():
+def _describe_wrong_marks(printed: Mapping[Cell, Printed]) -> Iterator[str]:
+    for (measure, image_set), places in find_wrong_marks(printed).items():
         ranked = ", ".join(
             f"{place} {method}" for method, place in sorted(places.items(), key=lambda entry: entry[1])
         )
         yield (
-            f"The paper's colours of {SYMBOLS[measure]} on {image_set} are not the ranks of its own values, "
-            f"which are {ranked}."
+            f"The paper's colours of {SYMBOLS[measure]} on {image_set} contradict its values. Their ranks "
+            f"are {ranked}."
         )
 
 
 def _table(
-    results: Results, printed: Mapping[Cell, Printed], worse: Sequence[Cell], notes: Sequence[Note]
+    results: TableResults, printed: Mapping[Cell, Printed], worse: Sequence[Cell], notes: Sequence[Note]
 ) -> str:
-    methods, measures, sets = axes(printed)
-    there = {name: name in results.sets for name in sets}
+    methods, measures, sets = table_axes(printed)
+    available = {name: name in results.sets for name in sets}
     rows = []
     for measure in measures:
-        places = {name: best_three(results.values(measure, name), measure) for name in sets}
+        places = {name: rank_best_three(results.by_method(measure, name), measure) for name in sets}
         for i, method in enumerate(methods):
-            cells = [tag("th", text(method), scope="row")]
+            cells = [tag("th", escape(method), scope="row")]
             if i == 0:
                 arrow = "↑" if get_metric(measure).better == "larger" else "↓"
                 heading = f"{SYMBOLS[measure]} {arrow}"
@@ -200,27 +209,27 @@ def _table(
                 cells.append(_value(printed[cell].value, printed[cell].place, "begins"))
                 if cell in results.scores:
                     cells.append(_value(results.scores[cell], places[name].get(method)))
-                    difference = signed(results.scores[cell] - printed[cell].value)
+                    difference = format_signed(results.scores[cell] - printed[cell].value)
                     if cell in worse:
                         letters = (chr(ord("a") + n) for n, note in enumerate(notes) if note.is_about(cell))
                         cells.append(tag("td", difference, "▼", tag("sup", *letters), class_="worse"))
                     else:
                         cells.append(tag("td", difference, class_="difference"))
-                elif i == 0:  # one cell for all methods
-                    reason, width = (NO_REFERENCE, 2) if there[name] else (NO_SOURCE, 1)
+                elif i == 0:  # one cell spans all methods
+                    reason, width = (NO_REFERENCE, 2) if available[name] else (NO_SOURCE, 1)
                     cells.append(tag("td", reason, rowspan=len(methods), colspan=width, class_="none"))
             rows.append(tag("tr", *cells, class_="first" if i == 0 else None))
-    return tag("div", table(_head(there), rows), class_="compared")
+    return tag("div", table(_head(available), rows), class_="compared")
 
 
-def _head(there: Mapping[str, bool]) -> list[str]:
-    """Return two rows of headings, for sets that are there or not."""
+def _head(available: Mapping[str, bool]) -> list[str]:
+    """Return two rows of headings, for available and missing sets."""
     sets = [
-        tag("th", text(name), colspan=3 if full else 2, scope="colgroup", class_="begins")
-        for name, full in there.items()
+        tag("th", escape(name), colspan=3 if full else 2, scope="colgroup", class_="begins")
+        for name, full in available.items()
     ]
     below = []
-    for full in there.values():
+    for full in available.values():
         below.append(tag("th", "paper", scope="col", class_="begins"))
         below.append(tag("th", "ours", scope="col"))
         if full:
@@ -235,6 +244,6 @@ def _value(value: float, place: int | None, more: str = "") -> str:
     return tag("td", f"{value:.{DIGITS}f}", mark, class_=classes or None)
 
 
-def signed(difference: float, digits: int = DIGITS) -> str:
-    """Write a difference with its sign."""
+def format_signed(difference: float, digits: int = DIGITS) -> str:
+    """Format a difference with its sign."""
     return f"{difference:+.{digits}f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Fig. 2: where in the Lytro pairs the training patches come from."""
+"""Fig. 2: origin of the training patches in the Lytro pairs."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.metrics import matlab_gray
-from panfocus.reproduce.drawing import BLURRED, FOCUSED, Box, outlined
-from panfocus.reproduce.elements import Section, figure, gallery, paragraph, plain_table, shown
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.sets import Pictures
+from panfocus.reproduce.elements import (
+    BLURRED,
+    FOCUSED,
+    Box,
+    Number,
+    Section,
+    draw_boxes,
+    embed_image,
+    figure,
+    gallery,
+    paragraph,
+    plain_table,
+)
+from panfocus.reproduce.image_sets import SceneImages
 
 PART = "training data"
-LETTERS = "ABC"  # of the frames of a scene
+LETTERS = "ABC"  # names of the frames of a scene
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a crop was cut out."""
+    """Origin of a crop."""
 
     scene: str
     frame: int
@@ -28,16 +38,16 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPair:
-    """A crop in both states, and its origins; None where no frame holds it."""
+    """Origins of a focused and a blurred crop; None if no frame contains the crop."""
 
     name: str
     focused: Origin | None
     blurred: Origin | None
-    frames: tuple[NDArray[Any], ...] = ()  # of the scene of the focused one
+    frames: tuple[NDArray[Any], ...] = ()  # frames of the focused crop's scene
 
 
-def find_training_pairs(crops: Iterable[Pictures], scenes: Sequence[Pictures]) -> list[TrainingPair]:
-    """Search all frames of all scenes for the crops, focused and blurred, by equal grey values."""
+def find_training_pairs(crops: Iterable[SceneImages], scenes: Sequence[SceneImages]) -> list[TrainingPair]:
+    """Search all frames of all scenes for the crops, by equal grey values."""
     planes = [
         (scene.name, k, matlab_gray(frame) if frame.ndim == 3 else frame)
         for scene in scenes
@@ -52,18 +62,18 @@ def find_training_pairs(crops: Iterable[Pictures], scenes: Sequence[Pictures]) -
 
 
 def _origin(crop: NDArray[Any], planes: Iterable[tuple[str, int, NDArray[Any]]]) -> Origin | None:
-    found = (Origin(scene, k, box) for scene, k, gray in planes if (box := locate(crop, gray)))
+    found = (Origin(scene, k, box) for scene, k, gray in planes if (box := find_crop(crop, gray)))
     return next(found, None)
 
 
-def locate(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
-    """Return the first place where an image holds a crop, value for value."""
+def find_crop(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
+    """Return the first position where an image contains a crop exactly; None if there is none."""
     height, width = crop.shape
     room = image[: len(image) - height + 1, : image.shape[1] - width + 1]
     if 0 in room.shape:
         return None
     rows, cols = np.nonzero(room == crop[0, 0])
-    # A few scattered pixels leave hardly a place to look at in full.
+    # A few scattered pixels exclude nearly all candidates before the full comparison.
     for i, j in zip(
         np.linspace(0, height - 1, 9).astype(int), np.linspace(width - 1, 0, 9).astype(int), strict=True
     ):
@@ -75,14 +85,14 @@ def locate(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
     return None
 
 
-def trained_on(pairs: Iterable[TrainingPair]) -> list[str]:
-    """Return the scenes that hold a crop."""
+def training_scenes(pairs: Iterable[TrainingPair]) -> list[str]:
+    """Return the scenes that contain a crop."""
     origins = (origin for pair in pairs for origin in (pair.focused, pair.blurred) if origin)
     return list(dict.fromkeys(origin.scene for origin in origins))
 
 
-def section(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> Section:
-    """Draw the rectangles on the frames: focused green, blurred red, as in the paper."""
+def section(pairs: Sequence[TrainingPair], table_sets: Collection[str]) -> Section:
+    """Show the crops as rectangles on the frames: focused green, blurred red, as in the paper."""
     figures = []
     for pair in pairs:
         for k, frame in enumerate(pair.frames):
@@ -92,13 +102,14 @@ def section(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> Se
                 if origin and pair.focused and (origin.scene, origin.frame) == (pair.focused.scene, k)
             }
             name = f"{pair.focused.scene if pair.focused else ''}, frame {LETTERS[k]}"
-            figures.append(figure(shown(outlined(frame, boxes), name), f"{pair.name}: {name}"))
+            figures.append(figure(embed_image(draw_boxes(frame, boxes), name), f"{pair.name}: {name}"))
     return Section(
         PART,
         "Fig. 2: training data",
         paragraph(
-            f"{_found(pairs)}, by comparing values (grey by MATLAB's rgb2gray) with all Lytro pairs and the "
-            f"pictures of the tables. Green: focused, red: blurred. {_tested_on(pairs, of_the_tables)}"
+            f"{_summarise(pairs)} All Lytro pairs and the images of the tables were searched for equal "
+            "values (grey by MATLAB's rgb2gray). Green: focused, red: blurred. "
+            f"{_table_overlap(pairs, table_sets)}"
         )
         + gallery(*figures)
         + plain_table(
@@ -117,24 +128,24 @@ def section(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> Se
     )
 
 
-def _found(pairs: Sequence[TrainingPair]) -> str:
+def _summarise(pairs: Sequence[TrainingPair]) -> str:
     crops = [origin for pair in pairs for origin in (pair.focused, pair.blurred)]
-    n_found = sum(origin is not None for origin in crops)
-    if n_found == len(crops):
-        return f"All {len(crops)} training crops were found as exact cut-outs of frames"
-    return f"{n_found} of {len(crops)} training crops were found as exact cut-outs of frames"
+    n_matched = sum(origin is not None for origin in crops)
+    if n_matched == len(crops):
+        return f"All {len(crops)} training crops are exact cut-outs of frames."
+    return f"{n_matched} of {len(crops)} training crops are exact cut-outs of frames."
 
 
-def _tested_on(pairs: Sequence[TrainingPair], of_the_tables: Collection[str]) -> str:
-    both = [name for name in trained_on(pairs) if name in of_the_tables]
+def _table_overlap(pairs: Sequence[TrainingPair], table_sets: Collection[str]) -> str:
+    both = [name for name in training_scenes(pairs) if name in table_sets]
     if both:
-        return f"Crops of {' and '.join(both)} are trained on: that part of the tables is not a test."
-    return "No picture of the tables holds one."
+        return f"Crops come from {' and '.join(both)}: this part of the tables is not an independent test."
+    return "No image of the tables contains a crop."
 
 
 def _place(origin: Origin | None) -> str:
     if origin is None:
-        return "found in no frame"
+        return "in no frame"
     box = origin.box
     return (
         f"{origin.scene}, frame {LETTERS[origin.frame]}: rows {box.top} to {box.top + box.height - 1}, "

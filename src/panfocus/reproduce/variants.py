@@ -1,6 +1,6 @@
-"""What the paper leaves open of its methods: some choices, and which comes nearest to its row of Table 1.
+"""Choices that the paper leaves open, and which comes closest to its rows of Table 1.
 
-Measured on the sets whose files are the paper's own: a difference elsewhere may be one of the files.
+Measured on the sets whose public files are the paper's, so that differences do not come from the files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,16 @@ import numpy as np
 from panfocus._progress import Progress
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
-from panfocus.reproduce.elements import Section, paragraph, table, tag, text
-from panfocus.reproduce.numbers import Number
-from panfocus.reproduce.paper import MEASURES, TABLE_1, axes
-from panfocus.reproduce.sets import EXACT_SETS
-from panfocus.reproduce.tables import SYMBOLS, Results, signed
+from panfocus.reproduce.elements import Number, Section, escape, paragraph, table, tag
+from panfocus.reproduce.image_sets import EXACT_SETS
+from panfocus.reproduce.paper import MEASURES, TABLE_1, table_axes
+from panfocus.reproduce.tables import SYMBOLS, TableResults, format_signed
 
 PART = "variants"
 
 _DWT_RULES = ("choose-max", "mean", "window")
 
-# By row of Table 1; the first is the one in the table.
+# Choices by row of Table 1; the first is used in the table.
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "DWT": tuple(
         {"details": details, "approximation": approximation}
@@ -45,7 +44,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 
 @dataclass(frozen=True)
 class Variant:
-    """A choice, and how far it is from the paper: ours - paper by measure and set."""
+    """A choice and its differences from the paper (ours - paper), by measure and set."""
 
     row: str
     settings: str
@@ -53,37 +52,39 @@ class Variant:
 
     @property
     def distance(self) -> float:
-        """Mean size of the differences in NMI and Q_AB/F, which need no reference."""
+        """Mean absolute difference in NMI and Q_AB/F, which need no reference."""
         return float(np.mean([abs(d) for (key, _), d in self.differences.items() if key in MEASURES]))
 
 
-def run_variants(results: Results, methods: Mapping[str, FusionMethod], progress: Progress) -> list[Variant]:
-    """Fuse the sets that are exactly the paper's by every variant of the table's methods."""
-    _, measures, _ = axes(TABLE_1)
+def run_variants(
+    results: TableResults, methods: Mapping[str, FusionMethod], progress: Progress
+) -> list[Variant]:
+    """Fuse the sets whose files are the paper's with every variant of the table's methods."""
+    _, measures, _ = table_axes(TABLE_1)
     exact = [results.sets[name] for name in EXACT_SETS if name in results.sets]
     choices = [(row, settings) for row, several in VARIANTS.items() for settings in several]
     found: list[Variant] = []
     progress(PART, 0.0)
     for row, settings in choices:
-        made: Any = methods[row]  # a dataclass, as all methods are
-        is_known = all(getattr(made, name) == value for name, value in settings.items())
+        method: Any = methods[row]  # a dataclass
+        is_known = all(getattr(method, name) == value for name, value in settings.items())
         differences = {}
-        for pictures in exact:
+        for scene in exact:
             scores = (
-                results.of(row, pictures.name)
+                results.by_measure(row, scene.name)
                 if is_known
-                else pictures.score(fuse(pictures.frames, replace(made, **settings)).image, measures)
+                else scene.score(fuse(scene.frames, replace(method, **settings)).image, measures)
             )
             for key, value in scores.items():
-                differences[key, pictures.name] = value - TABLE_1[row, key, pictures.name].value
+                differences[key, scene.name] = value - TABLE_1[row, key, scene.name].value
         words = ", ".join(f"{setting}={value}" for setting, value in settings.items())
         found.append(Variant(row, words, differences))
         progress(PART, len(found) / len(choices))
     return found
 
 
-def nearest(variants: Sequence[Variant]) -> dict[str, Variant]:
-    """Return the variant of each row that comes nearest to the paper's."""
+def find_closest(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """Return the variant of each row that is closest to the paper."""
     rows = dict.fromkeys(variant.row for variant in variants)
     return {
         row: min((v for v in variants if v.row == row), key=lambda variant: variant.distance) for row in rows
@@ -91,20 +92,20 @@ def nearest(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 
 def section(variants: Sequence[Variant]) -> Section:
-    """Show how far every choice is from the paper."""
+    """Show the difference of every choice from the paper."""
     columns = sorted(variants[0].differences, key=lambda column: list(SYMBOLS).index(column[0]))
-    best = nearest(variants)
+    best = find_closest(variants)
     headings = [tag("th", heading, scope="col", class_="word") for heading in ("Row", "Choice")]
     headings += [tag("th", f"{SYMBOLS[key]}, {name}", scope="col") for key, name in columns]
-    headings.append(tag("th", "mean size, NMI and Q_AB/F", scope="col"))
+    headings.append(tag("th", "mean absolute, NMI and Q_AB/F", scope="col"))
     body = []
     for i, variant in enumerate(variants):
         first = not i or variants[i - 1].row != variant.row
         body.append(
             tag(
                 "tr",
-                tag("th", text(variant.row if first else ""), scope="row"),
-                tag("th", text(variant.settings), scope="row"),
+                tag("th", escape(variant.row if first else ""), scope="row"),
+                tag("th", escape(variant.settings), scope="row"),
                 *(tag("td", _difference(variant, *column)) for column in columns),
                 tag(
                     "td",
@@ -118,9 +119,9 @@ def section(variants: Sequence[Variant]) -> Section:
         PART,
         "What the paper leaves open",
         paragraph(
-            f"Ours less the paper's value on {' and '.join(EXACT_SETS)}, whose public files are the "
-            "paper's; of MSE in percent. The first choice of a row is the one in Table 1; the one that "
-            "comes nearest to the paper in NMI and Q_AB/F is bold."
+            f"Our value minus the paper's on {' and '.join(EXACT_SETS)}, whose public files are the "
+            "paper's; MSE in percent. The first choice of a row is used in Table 1; the choice closest to "
+            "the paper in NMI and Q_AB/F is bold."
         )
         + table([tag("tr", *headings)], body),
         tuple(
@@ -134,5 +135,7 @@ def section(variants: Sequence[Variant]) -> Section:
 def _difference(variant: Variant, measure: str, image_set: str) -> str:
     difference = variant.differences[measure, image_set]
     if measure == "MSE":
-        return f"{signed(100 * difference / TABLE_1[variant.row, measure, image_set].value, digits=0)} %"
-    return signed(difference)
+        return (
+            f"{format_signed(100 * difference / TABLE_1[variant.row, measure, image_set].value, digits=0)} %"
+        )
+    return format_signed(difference)

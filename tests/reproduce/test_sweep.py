@@ -3,7 +3,7 @@ import pytest
 
 from panfocus.dictionary import CoupledDictionary
 from panfocus.pipeline import fuse
-from panfocus.reproduce.coding import READINGS, CodedScene
+from panfocus.reproduce.sweep import READINGS, CodedScene
 
 
 @pytest.fixture(scope="module")
@@ -16,20 +16,20 @@ def dictionary():
 @pytest.mark.parametrize("shape", [(2, 31, 26), (3, 26, 31, 3)])
 @pytest.mark.parametrize("contrast", READINGS)
 @pytest.mark.parametrize("w", [0.5, 0.55, 0.9])
-def test_a_coded_scene_is_decided_as_by_the_method_bit_for_bit(rng, dictionary, shape, contrast, w):
+def test_a_coded_scene_gives_the_bits_of_the_method(rng, dictionary, shape, contrast, w):
     frames = rng.integers(0, 256, shape, dtype=np.uint8)
     frames[0, 3:12, 3:12] = 90  # flat patches, which have no direction
-    fused = CodedScene.of(frames, dictionary, eps=0.2).fuse(w=w, contrast=contrast)
+    fused = CodedScene.encode(frames, dictionary, eps=0.2).fuse(w=w, contrast=contrast)
     expected = fuse(frames, "coupled", dictionary=dictionary, eps=0.2, w=w, contrast=contrast).image
     assert np.array_equal(fused, expected)
 
 
-def test_the_readings_and_weights_tell_apart(rng, dictionary):
+def test_readings_and_weights_differ(rng, dictionary):
     frames = rng.integers(0, 256, (2, 31, 26), dtype=np.uint8)
-    frames[1] //= 2  # half the contrast: only one reading minds
-    coded = CodedScene.of(frames, dictionary, eps=0.2)
-    pictures = [
+    frames[1] //= 2  # half the contrast, which only one reading uses
+    coded = CodedScene.encode(frames, dictionary, eps=0.2)
+    images = [
         coded.fuse(w=w, contrast=contrast).tobytes()
         for w, contrast in ((0.5, "restored"), (0.5, "normalised"), (0.9, "normalised"))
     ]
-    assert len(set(pictures)) == 3
+    assert len(set(images)) == 3
