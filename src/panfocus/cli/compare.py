@@ -127,7 +127,9 @@ def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
             for scene in scenes
         ]
         if all(reasons):
-            raise InputError(f"{reasons[0]} No scene qualifies.", setting="metrics", got=key)
+            raise InputError(
+                f"`metrics`: {reasons[0]} This holds for every scene.", setting="metrics", got=key
+            )
 
 
 def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:
