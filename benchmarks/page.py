@@ -61,8 +61,8 @@ def measured(folder: Path) -> dict[str, object]:
         began = time.perf_counter()
         page.evaluate(
             """(folder) => panfocus.api.post("/api/stacks", { folder }).then((stack) => {
-                panfocus.accept({ kind: "stack", stack });
-                panfocus.decide(stack.id);
+                panfocus.applyMessage({ kind: "stack", stack });
+                panfocus.select(stack.id);
             })""",
             str(folder),
         )

@@ -17,7 +17,7 @@ DROP = """([files, target]) => {
 }"""
 MOUNTED = "[...document.querySelectorAll('[role=tabpanel]')].every((panel) => panel.childElementCount)"
 SETTLED = f"""() => panfocus.viewer?.job() && {MOUNTED} && Object.values(panfocus.viewer.panes)
-    .every((pane) => pane.element.hidden || (pane.loaded && !pane.osd.isAnimating()))"""
+    .every((pane) => pane.element.hidden || (pane.isLoaded && !pane.osd.isAnimating()))"""
 PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
 LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
 
@@ -48,10 +48,10 @@ def states(visit, frames):
         yield "folded"
         visit.fold()
     visit.choose("Compare with", "frame-0")
-    visit.choose("Map over it", "depth")
+    visit.choose("Overlay", "depth")
     visit.settle()
     yield "compared"
-    visit.choose("Map over it", "")
+    visit.choose("Overlay", "")
     visit.settle()
     visit.look_at(*visit.part(0.66, 0.43))
     page.locator(".crops li").nth(len(frames)).wait_for()
@@ -77,13 +77,13 @@ def states(visit, frames):
     visit.drag(visit.part(0.04, 0.03), visit.part(0.3, 0.18))
     visit.drag(visit.part(0.56, 0.38), visit.part(0.84, 0.58))
     page.get_by_label("Focused in").nth(1).wait_for()
-    visit.open_part("Settings of learning")
+    visit.open_part("Learning settings")
     visit.fill_in({"Atoms": 64, "Rounds": 5, "Samples": 2000})
-    visit.open_part("Settings of learning")
+    visit.open_part("Learning settings")
     others = page.evaluate("panfocus.state.get().dictionaries.length")
     page.get_by_label("Name", exact=True).fill(f"learned {others + 1}")
     page.get_by_role("button", name="Learn a dictionary").click()
-    page.get_by_role("button", name="Use it").wait_for(timeout=JOB_TIMEOUT)
+    page.get_by_role("button", name="Use dictionary").wait_for(timeout=JOB_TIMEOUT)
     page.locator(".atoms").scroll_into_view_if_needed()
     page.wait_for_function(PICTURES_SEEN)
     yield "learn"

@@ -54,7 +54,7 @@ def test_a_server_that_is_killed_while_files_come_gets_the_others_when_it_is_bac
         first.process.kill()
         first.process.wait()
     expect(page.locator("#offline")).to_be_visible()
-    expect(page.locator(".upload")).to_contain_text("1 of 4 files sent")
+    expect(page.locator(".upload")).to_contain_text("1 of 4 files")
     with running_server(work, tmp_path, "--port", port):
         expect(page.locator(".frame")).to_have_count(N, timeout=60_000)
         expect(page.locator("#fuse")).to_be_enabled()
@@ -97,7 +97,7 @@ def test_a_page_that_is_closed_leaves_a_stack_that_tells_what_is_missing(visit, 
     visit.drop(paths[come:3], target="#frames")
     expect(page.locator(".frame")).to_have_count(3)
     expect(unsent).to_contain_text("Not sent: frame-4.png.")
-    page.get_by_role("button", name="Leave them out").press("Enter")
+    page.get_by_role("button", name="Skip them").press("Enter")
     expect(unsent).to_be_hidden()
     expect(page.locator("#stack-title")).to_be_focused()
     assert serves.stack(stack)["unsent"] == []

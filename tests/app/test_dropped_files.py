@@ -59,9 +59,9 @@ def test_what_was_left_out_of_a_folder_is_told_apart(visit):
     page = visit.page
     page.evaluate(
         """async () => {
-            const { sendFiles } = await import("/static/js/intake.js");
+            const { uploadFiles } = await import("/static/js/upload.js");
             const files = ["a.txt", "b.txt"].map((name) => new File([], name));
-            await sendFiles(panfocus, { name: "all", files, folders: ["deeper/"] });
+            await uploadFiles(panfocus, { name: "all", files, folders: ["deeper/"] });
         }"""
     )
     expect(page.locator(".notice p")).to_have_text(
@@ -84,7 +84,7 @@ def test_the_pages_of_a_file_count_as_frames_on_the_start_page(visit, tmp_path):
 @pytest.mark.parametrize("width", [1280, 320])
 def test_the_button_of_a_long_notice_is_one_line(visit, width):
     visit.page.set_viewport_size({"width": width, "height": 700})
-    visit.page.evaluate("() => panfocus.complain('/a/long/path'.repeat(30))")
+    visit.page.evaluate("() => panfocus.showNotice('/a/long/path'.repeat(30))")
     lines = """() => {
         const range = document.createRange();
         range.selectNodeContents(document.querySelector(".notice button"));

@@ -66,7 +66,7 @@ def test_an_unticked_frame_is_the_one_that_was_seen_though_others_came_before_it
     send(serves, visit.stack, "a.png", tmp_path / "frame-2.png")
     change.continue_()
     expect(visit.page.locator(".frame")).to_have_count(4)
-    expect(visit.page.locator(".frame.out .frame-name")).to_have_text(["2. frame-1.png"])
+    expect(visit.page.locator(".frame.excluded .frame-name")).to_have_text(["2. frame-1.png"])
     assert [f["name"] for f in serves.stack(visit.stack)["frames"] if f["excluded"]] == ["frame-1.png"]
 
 
@@ -105,7 +105,7 @@ def test_a_fusion_that_is_run_again_waits_for_changes_too(visit, serves):
     job = {"id": "old", "stack": visit.stack, "kind": "fuse", "name": "1. pca", "state": "cancelled"}
     job |= {"error": "", "stage": "", "done": 0, "live": 0, "result": None, "retouch": None, "said": []}
     job |= {"warnings": [], "options": {}, "command": "", "created": 1, "started": 1, "ended": 2}
-    page.evaluate("(job) => panfocus.accept({ kind: 'job', job })", job)
+    page.evaluate("(job) => panfocus.applyMessage({ kind: 'job', job })", job)
     asked = []
     page.route("**/api/jobs/old/again", lambda route: (asked.append(route.request), route.fulfill(json=job)))
     untick(visit, "frame-1")
@@ -137,13 +137,13 @@ def test_the_browser_asks_before_a_change_is_lost(visit):
     change = next_held(visit)
     assert asked_before_leaving(visit.page)
     change.continue_()
-    expect(visit.page.locator(".frame.out")).to_have_count(1)
+    expect(visit.page.locator(".frame.excluded")).to_have_count(1)
 
 
 def test_the_browser_asks_before_files_are_lost_that_are_being_sent(visit, tmp_path):
     held = []
     visit.page.route("**/files/*", lambda route: held.extend([route]))
     visit.drop(small_stacks.write(tmp_path / "more", n=2), "#welcome")
-    visit.page.get_by_text("0 of 2 files sent").wait_for()
+    visit.page.get_by_text("0 of 2 files").wait_for()
     assert asked_before_leaving(visit.page)
-    expect(visit.page.get_by_text("0 of 2 files sent")).to_be_visible()
+    expect(visit.page.get_by_text("0 of 2 files")).to_be_visible()

@@ -44,7 +44,7 @@ def wait_for_the_larger_one(page):
 
 def test_a_frame_is_looked_at_large_and_arrow_keys_go_on(visit, large):
     page = visit.page
-    small = page.get_by_role("button", name="Look at frame-1.tif")
+    small = page.get_by_role("button", name="Enlarge frame-1.tif")
     small.click()
     title = page.get_by_role("dialog").get_by_role("heading")
     expect(title).to_have_text("1. frame-1.tif")
@@ -68,9 +68,9 @@ def test_a_frame_is_looked_at_large_and_arrow_keys_go_on(visit, large):
 
 def test_a_frame_is_left_out_while_it_is_looked_at(visit):
     page = visit.page
-    page.get_by_role("button", name="Look at frame-2.tif").press("Enter")
+    page.get_by_role("button", name="Enlarge frame-2.tif").press("Enter")
     page.get_by_role("checkbox", name="Use this frame").uncheck()
-    expect(page.locator(".frame.out")).to_have_count(1)
+    expect(page.locator(".frame.excluded")).to_have_count(1)
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("checkbox", name="Use this frame")).to_be_checked()
     expect(page.get_by_role("button", name="Close")).to_be_focused()  # there is no next one
@@ -82,7 +82,7 @@ def test_where_there_is_no_larger_picture_the_small_one_stays_and_it_is_said_why
     page = visit.page
     refused = {"status": 400, "json": {"error": "frame-3.tif: damaged"}}
     page.route("**/pictures/*", lambda route: route.fulfill(**refused))
-    page.get_by_role("button", name="Look at frame-3.tif").click()
+    page.get_by_role("button", name="Enlarge frame-3.tif").click()
     expect(page.get_by_role("dialog")).to_contain_text("frame-3.tif: damaged")
     expect(page.locator(".frame-view img")).not_to_have_js_property("naturalWidth", 0)
     visit.complaints.clear()  # the browser tells of the answer
@@ -116,14 +116,14 @@ def test_a_frame_that_was_replaced_has_another_picture(serves):
 def test_all_frames_none_and_the_others(visit):
     page = visit.page
     page.get_by_role("button", name="None", exact=True).click()
-    expect(page.locator(".frame.out")).to_have_count(3)
+    expect(page.locator(".frame.excluded")).to_have_count(3)
     expect(page.locator("#fuse")).to_be_disabled()
     page.get_by_role("checkbox", name="Use frame-2.tif").check()
     page.get_by_role("button", name="Invert", exact=True).click()
     expect(page.get_by_role("checkbox", name="Use frame-1.tif")).to_be_checked()
     expect(page.get_by_role("checkbox", name="Use frame-2.tif")).not_to_be_checked()
     page.get_by_role("button", name="All", exact=True).click()
-    expect(page.locator(".frame.out")).to_have_count(0)
+    expect(page.locator(".frame.excluded")).to_have_count(0)
     expect(page.locator("#fuse")).to_be_enabled()
 
 

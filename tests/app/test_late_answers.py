@@ -77,6 +77,6 @@ def test_a_fusion_that_begins_late_does_not_take_the_user_back_to_its_stack(visi
     answer_late(page, "**/api/jobs", lambda: page.locator("#stack-select").select_option(other))
     with page.expect_response("**/api/jobs"):
         visit.click("button", "Fuse")
-    expect(page.locator("#announcer")).to_have_text("The fusion is on its way.")
+    expect(page.locator("#announcer")).to_have_text("The fusion has started.")
     expect(page.locator("#stack-title")).to_have_text("looked at")
     serves.client.delete(f"/api/stacks/{other}").raise_for_status()

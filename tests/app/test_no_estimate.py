@@ -28,7 +28,7 @@ def page(chromium, serves, stacks):
     answer = ANSWER | {"warnings": ["too dark"], "command": "panfocus fuse first"}
     visit.page.route(f"**/{stacks[0]}/estimate", lambda route: route.fulfill(json=answer))
     visit.page.route(f"**/{stacks[1]}/estimate", lambda route: None)
-    visit.page.evaluate("(stack) => panfocus.loaded.then(() => panfocus.decide(stack))", stacks[0])
+    visit.page.evaluate("(stack) => panfocus.loaded.then(() => panfocus.select(stack))", stacks[0])
     visit.open_part("Command line")
     expect_estimate(visit.page, there=True)
     yield visit.page
@@ -53,8 +53,8 @@ def test_without_frames_to_fuse_command_and_warnings_are_gone(page):
 
 
 def test_while_another_stack_is_estimated_the_command_of_the_first_is_gone(page, stacks):
-    page.evaluate("(stack) => panfocus.decide(stack)", stacks[1])
+    page.evaluate("(stack) => panfocus.select(stack)", stacks[1])
     expect(page.locator("#estimate")).to_have_text("Estimating …")
     expect_estimate(page, there=False)
-    page.evaluate("(stack) => panfocus.decide(stack)", stacks[0])
+    page.evaluate("(stack) => panfocus.select(stack)", stacks[0])
     expect_estimate(page, there=True)

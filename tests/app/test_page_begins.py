@@ -56,7 +56,7 @@ def test_a_stack_opens_with_its_result_and_not_with_what_was_cancelled_after_it(
     expect(page.locator("#results [aria-current=true]")).to_contain_text("1. pca")
     expect(page.locator("#method")).to_have_value("pca")
     page.locator("#results button", has_text="2. dwt").first.click()
-    expect(page.get_by_text("the frames as they are now")).to_be_visible()
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
     for width, height in [(390, 844), (320, 256)]:  # a phone; 1280 x 1024 at 400 %
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -85,9 +85,9 @@ def test_a_stack_opens_with_its_picture_in_sight_though_the_start_page_was_scrol
     expect(page.locator(".earlier li").first).to_be_visible()
     page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
     assert page.evaluate("scrollY") > 0
-    page.evaluate("(stack) => panfocus.decide(stack)", stack)
+    page.evaluate("(stack) => panfocus.select(stack)", stack)
     expect(page.locator("#viewer")).to_be_visible()
-    page.wait_for_function("() => panfocus.viewer?.panes.main.loaded")
+    page.wait_for_function("() => panfocus.viewer?.panes.main.isLoaded")
     assert page.evaluate("scrollY") == 0
 
 
@@ -96,7 +96,7 @@ def test_keys_skip_to_the_picture_where_there_is_one(page, serves, stack):
     expect(skip).to_have_count(0)
     page.goto(f"{serves.url}/#stack={stack}")
     expect(page.locator("#viewer")).to_be_visible()
-    page.wait_for_function("() => panfocus.viewer?.panes.main.loaded")
+    page.wait_for_function("() => panfocus.viewer?.panes.main.isLoaded")
     page.locator("#skip-to-stack").focus()
     page.keyboard.press("Tab")
     expect(skip).to_be_focused()

@@ -18,7 +18,7 @@ WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.
 WITH_A_JOB = """() => {
     const stack = panfocus.stack().id;
     const job = { id: "waiting", stack, kind: "fuse", name: "1", state: "queued", options: {} };
-    panfocus.accept({ kind: "job", job: { ...job, warnings: [], said: [] } });
+    panfocus.applyMessage({ kind: "job", job: { ...job, warnings: [], said: [] } });
 }"""
 
 
@@ -47,7 +47,7 @@ def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
     page = visit.page
     fuse = page.locator("#fuse")
     expect(page.locator("#stack-head .warnings")).to_contain_text(re.compile(r"And \d+ more"))
-    expect(page.locator("#estimate")).to_have_class("estimate fault")
+    expect(page.locator("#estimate")).to_have_class("estimate error")
     expect(page.locator("#stack-head .warnings")).to_contain_text(
         "all frames need one size: untick “Use” of those that differ, or crop them."
     )
@@ -55,14 +55,14 @@ def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
         "These frames cannot be fused together: the warning above says why."
     )
     expect(fuse).to_be_disabled()
-    expect(page.get_by_text("Press Fuse when")).to_be_hidden()
+    expect(page.locator(".hint")).to_be_hidden()
     box = fuse.bounding_box()
     assert box["y"] + box["height"] < 800
     long, room = page.evaluate(LENGTH)
     assert long <= room
     page.get_by_role("checkbox", name="Use a.png").uncheck()
     expect(fuse).to_be_enabled()
-    expect(page.get_by_text("Press Fuse when")).to_be_visible()
+    expect(page.locator(".hint")).to_be_visible()
 
 
 def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):

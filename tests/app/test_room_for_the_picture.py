@@ -64,7 +64,7 @@ def test_what_is_beside_the_picture_is_folded_by_buttons_and_keys_and_stays_so(v
 
 def test_letters_elsewhere_than_on_the_picture_fold_nothing(visit):
     page = visit.page
-    page.get_by_role("tab", name="Look").focus()
+    page.get_by_role("tab", name="Inspect").focus()
     page.keyboard.press("s")
     page.keyboard.press("t")
     expect(page.locator("#side")).to_be_visible()
@@ -78,7 +78,7 @@ def test_what_is_needed_is_unfolded(visit, serves):
     expect(page.locator("#side")).to_be_visible()
     page.get_by_role("button", name="Frames and settings").click()
     # Another stack has no picture yet: whatever is folded, there is the button that makes one.
-    page.evaluate("(id) => panfocus.decide(id)", _another(serves))
+    page.evaluate("(id) => panfocus.select(id)", _another(serves))
     expect(page.locator("#fuse")).to_be_visible()
     expect(page.locator(".fold").locator("visible=true")).to_have_count(0)
 
@@ -92,7 +92,7 @@ def test_the_relief_stays_when_the_tools_are_folded(visit):
     page = visit.page
     visit.click("tab", "Relief")
     expect(page.locator("#fold-tools")).to_be_hidden()
-    visit.click("tab", "Look")
+    visit.click("tab", "Inspect")
     page.locator("#fold-tools").click()
     page.evaluate("() => panfocus.openTool('relief')")
     expect(page.locator("#panel-relief")).to_be_visible()

@@ -24,8 +24,8 @@ def tell(chromium, serves):
         fresh = {"error": None, "stage": "", "done": 0, "live": 0, "result": None, "retouch": None}
         fresh |= {"said": [], "warnings": [], "options": {}, "command": "", "created": 1, "ended": None}
         fresh |= {"id": "told", "stack": made["id"], "kind": "fuse", "name": "1. panfocus", "started": 1}
-        page.evaluate("(job) => panfocus.accept({ kind: 'job', job })", fresh | job)
-        page.evaluate("([stack, job]) => panfocus.decide(stack, job)", [made["id"], "told"])
+        page.evaluate("(job) => panfocus.applyMessage({ kind: 'job', job })", fresh | job)
+        page.evaluate("([stack, job]) => panfocus.select(stack, job)", [made["id"], "told"])
         return page
 
     yield told
@@ -67,10 +67,10 @@ def test_a_job_that_the_user_stopped_says_so_and_is_no_fault(tell):
     page = tell(state="cancelled", error="you stopped it; nothing of it is kept")
     line = page.locator("#progress p", has_text="you stopped it")
     expect(line).to_be_visible()
-    expect(line).not_to_have_class(re.compile("fault"))
+    expect(line).not_to_have_class(re.compile("error"))
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
     page = tell(state="failed", error="panfocus app was ended while this ran")
-    expect(page.locator("#progress .fault", has_text="panfocus app was ended")).to_be_visible()
+    expect(page.locator("#progress .error", has_text="panfocus app was ended")).to_be_visible()
 
 
 def test_the_estimate_tells_of_compiling(tell, serves):
@@ -125,8 +125,8 @@ def test_a_frame_that_is_told_of_alone_changes_what_is_shown_of_all(tell):
         """() => {
             const { id, frames } = panfocus.stack();
             const best = Math.max(...frames.map((frame) => frame.sharpness));
-            panfocus.accept({ kind: "frames", stack: id, frames: [{ ...frames[1], sharpness: 2 * best }] });
-            panfocus.accept({ kind: "frames", stack: "another", frames: [] });
+            panfocus.applyMessage({ kind: "frames", stack: id, frames: [{ ...frames[1], sharpness: 2 * best }] });
+            panfocus.applyMessage({ kind: "frames", stack: "another", frames: [] });
         }"""
     )
     assert page.evaluate(scores) == pytest.approx([first / 2, 1, third / 2])

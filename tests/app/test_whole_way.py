@@ -123,7 +123,7 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serv
     page.locator("#fuse").click()
     expect(page.locator(".results > li")).to_have_count(2)
     stage = page.locator(".stage-name")
-    expect(stage).to_contain_text(re.compile("Deciding what is sharp"), timeout=JOB_TIMEOUT)
+    expect(stage).to_contain_text(re.compile("Fusing the frames"), timeout=JOB_TIMEOUT)
     maps = page.locator(".live-map")
     expect(maps).to_have_attribute("src", re.compile("live.png"))
     job = page.url.partition("job=")[2]
@@ -172,7 +172,7 @@ def test_a_fusion_is_cancelled_and_can_be_run_again(visit, fused, serves, expect
     page.locator("#fuse").click()
     expect(page.locator("#cancel")).to_be_visible()
     page.locator("#cancel").click()
-    expect(page.get_by_role("heading", name="The fusion was cancelled")).to_be_visible()
+    expect(page.get_by_role("heading", name="Fusion cancelled")).to_be_visible()
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
     job = page.url.partition("job=")[2]
     assert job_of(serves, job, "cancelled")["result"] is None
@@ -200,7 +200,7 @@ def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
     page.mouse.up()
     assert float(divider.get_attribute("aria-valuenow")) < before
 
-    visit.choose("Map over it", "labels")
+    visit.choose("Overlay", "labels")
     visit.settle()
     assert any("/tiles/labels/" in url for url in visit.responses)
 
@@ -208,8 +208,8 @@ def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
 def test_a_place_is_inspected_in_all_frames(visit, fused, expect):
     page = opened(visit, fused[0])
     visit.look_at(260, 310)  # the middle band, sharp in the second frame
-    panel = page.locator("#panel-look")
-    expect(panel).to_contain_text("row 260, column 310")
+    panel = page.locator("#panel-inspect")
+    expect(panel).to_contain_text("x 310, y 260")
     expect(panel.locator(".crops li")).to_have_count(4)
     expect(panel.locator(".crops .chosen")).to_contain_text("frame-2.png")
     for cut in panel.locator(".crops img").all():
@@ -253,8 +253,8 @@ def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
 
     visit.click("tab", "Export")
     page.get_by_label("Format").select_option("TIFF")
-    page.get_by_label("Depth", exact=True).check()
-    page.get_by_role("checkbox", name="Labels").check()
+    page.get_by_label("Depth map", exact=True).check()
+    page.get_by_role("checkbox", name="Source frames").check()
     files = visit.save(tmp_path, n=4)
     command = page.locator("#panel-export .command").inner_text()
     again = tmp_path / "again"
@@ -273,7 +273,7 @@ def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused,
     expect(page.get_by_label("Focused in")).to_have_value("0")
     visit.drag((100, 240), (400, 380))
     expect(page.get_by_label("Focused in").nth(1)).to_have_value("1")
-    visit.open_part("Settings of learning")
+    visit.open_part("Learning settings")
     visit.fill_in({"Atoms": 16, "Rounds": 3, "Samples": 400})
     page.get_by_label("Name", exact=True).fill("of bands")
     page.get_by_role("button", name="Learn a dictionary").click()
@@ -281,7 +281,7 @@ def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused,
     expect(panel).to_contain_text(re.compile("Round 3 of 3: objective"), timeout=JOB_TIMEOUT)
     expect(panel.locator(".plot circle")).to_have_count(3)
     expect(panel.locator(".atoms")).not_to_have_js_property("naturalWidth", 0)
-    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Use dictionary").click()
     expect(page.get_by_label("Dictionary", exact=True)).to_have_value("of bands")
     expect(page.get_by_label("Method", exact=True)).to_have_value("coupled")
 

@@ -25,7 +25,7 @@ def test_the_cut_of_the_result_shows_what_was_painted_and_taken_back(page, serve
         set_brush(page, frame=2, size=41, hardness=1)
         drag(page, (30, 20), (30, 20 + 10 * n))
         wait_saved(page, n)
-        open_tool(page, "Look")
+        open_tool(page, "Inspect")
         expect(result).to_have_text("Result, retouched")
         expect(result.locator("img")).not_to_have_attribute("src", address)
         address = result.locator("img").get_attribute("src")

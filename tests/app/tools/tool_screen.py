@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 HEIGHT, WIDTH, N = 90, 120, 3
 # The tools come one by one, after the picture's viewer.
-LOADED = f"() => window.panfocus?.viewer?.job() && panfocus.viewer.panes.main.loaded && {MOUNTED}"
+LOADED = f"() => window.panfocus?.viewer?.job() && panfocus.viewer.panes.main.isLoaded && {MOUNTED}"
 
 
 def show(page, serves, job):

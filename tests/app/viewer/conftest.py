@@ -13,7 +13,7 @@ RESET = """() => {
     app.state.get().jobs = app.jobs;
     app.changed();
     viewer.setTool(null);
-    viewer.cursor.show(false);
+    viewer.cursor.setVisible(false);
     viewer.show(null);
     viewer.compare(null, 0.5);
     viewer.overlay(null, 0.5);

@@ -26,12 +26,12 @@ def test_of_a_hundred_frames_only_the_cuts_in_sight_are_fetched(page, server):
     page.wait_for_load_state("networkidle")
     assert page.locator(".crops li").count() == n + 1
     assert 0 < len(server.cut) < n / 2
-    chooser(page, "Frames").select_option("weight")
+    chooser(page, "Order").select_option("weight")
     assert (
         page.locator(".crops .chosen").evaluate("(item) => [...item.parentElement.children].indexOf(item)")
         == 1
     )
-    chooser(page, "Frames").select_option("order")
+    chooser(page, "Order").select_option("order")
 
 
 def test_without_a_mouse_a_place_is_found_and_looked_at(page):
@@ -43,10 +43,10 @@ def test_without_a_mouse_a_place_is_found_and_looked_at(page):
     row, col = HEIGHT // 2 + big, WIDTH // 2 + step
     facts = page.locator("#inspect dl")
     facts.wait_for()
-    assert f"row {row}, column {col}" in page.locator("#inspect dd").first.inner_text()
+    assert f"x {col}, y {row}" in page.locator("#inspect dd").first.inner_text()
     assert "Frame 2: middle.tif" in facts.inner_text()
-    page.wait_for_function("() => app.said?.startsWith('Place: row')")
-    assert page.get_by_role("button", name="Cursor").get_attribute("aria-pressed") == "true"
+    page.wait_for_function("() => app.said?.startsWith('Position: x')")
+    assert page.get_by_role("button", name="Keyboard cursor").get_attribute("aria-pressed") == "true"
 
 
 def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
@@ -57,10 +57,10 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     cuts.first.wait_for()
     names = ["Result", "Frame 1: near.tif", "Frame 2: middle.tif", "Frame 3: far.tif"]
     assert [button.text_content() for button in cuts.get_by_role("button").all()] == names
-    chooser(page, "Frames").select_option("weight")
+    chooser(page, "Order").select_option("weight")
     assert cuts.nth(1).get_by_role("button").text_content() == names[2]
     assert cuts.nth(1).locator("meter").first.evaluate("meter => meter.value") == 0.75
-    assert "Share in the decision 75\N{NO-BREAK SPACE}%" in cuts.nth(1).inner_text()
+    assert "Weight 75\N{NO-BREAK SPACE}%" in cuts.nth(1).inner_text()
     assert cuts.nth(1).get_attribute("class") == "chosen"
     cuts.nth(3).get_by_role("button").click()
     row, col, layer = seen(page, *within(page, 0.5, 0.5))
@@ -72,8 +72,8 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     ("scale", "told"),
     [
         ({"step": 1.0, "unit": "frames"}, "frame 2.25"),
-        ({"step": 5.0, "unit": "um"}, "frame 2.25, 6.25 µm from the first"),
-        ({"step": 0.1, "unit": "mm"}, "frame 2.25, 0.125 mm from the first"),
+        ({"step": 5.0, "unit": "um"}, "frame 2.25, 6.25 µm from frame 1"),
+        ({"step": 0.1, "unit": "mm"}, "frame 2.25, 0.125 mm from frame 1"),
     ],
     ids=["frames", "um", "mm"],
 )

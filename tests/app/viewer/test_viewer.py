@@ -113,8 +113,8 @@ def test_what_is_chosen_above_the_picture_can_be_read(page, width):
     """600 pixels is what the picture has of a window of 1280."""
     page.set_viewport_size({"width": width, "height": 800})
     chooser(page, "Compare with").select_option("frame-0")
-    chooser(page, "Map over it").select_option("depth")
+    chooser(page, "Overlay").select_option("depth")
     settle(page)
-    for name in ("Show", "Compare with", "As", "Map over it"):
+    for name in ("Show", "Compare with", "Mode", "Overlay"):
         assert chooser(page, name).bounding_box()["width"] >= 130, name
     assert page.evaluate("document.documentElement.scrollWidth") <= width

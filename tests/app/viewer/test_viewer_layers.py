@@ -7,7 +7,7 @@ from viewer_screen import COL_STEP, LAYERS, chooser, screen, seen, settle, view,
 
 def test_the_slider_divides_two_layers_by_mouse_and_keys(page):
     chooser(page, "Compare with").select_option("frame-1")
-    divider = page.get_by_role("slider", name="Where the compared picture begins")
+    divider = page.get_by_role("slider", name="Divider of the comparison")
     y = within(page, 0.5, 0.8)[1]
 
     def layers(*parts: float) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_result_of_another_size_is_listed_with_why_it_cannot_be_compared(page)
 
 def test_side_by_side_shows_the_same_place_twice(page):
     chooser(page, "Compare with").select_option("frame-2")
-    chooser(page, "As").select_option("beside")
+    chooser(page, "Mode").select_option("beside")
     settle(page)
     page.locator(".stage").focus()
     page.keyboard.press("1")
@@ -88,12 +88,12 @@ def test_side_by_side_shows_the_same_place_twice(page):
 
 def test_a_map_lies_over_the_picture_with_the_strength_chosen(page):
     x, y = within(page, 0.4, 0.4)
-    chooser(page, "Map over it").select_option("labels")
+    chooser(page, "Overlay").select_option("labels")
     for strength in (50, 100):
-        page.get_by_label("Strength").fill(str(strength))
+        page.get_by_label("Opacity", exact=True).fill(str(strength))
         blue = screen(page)[y, x, 2]
         assert blue == pytest.approx(BLUE["labels"] * strength / 100, abs=3)
-    chooser(page, "Map over it").select_option("")
+    chooser(page, "Overlay").select_option("")
     assert screen(page)[y, x, 2] == BLUE["fused"]
 
 

@@ -1,10 +1,10 @@
-// Requests to the server. All give the JSON answer, or throw an ApiError whose message is for the user.
+// Requests to the server. They return the JSON response, or throw an ApiError whose message users can read.
 
 export class ApiError extends Error {
-  /** `answer` is what else the server told, as text. */
-  constructor(message, status, answer = "") {
+  /** `status` is 0 if the server does not respond; `body` is the text of the response. */
+  constructor(message, status, body = "") {
     super(message);
-    Object.assign(this, { status, answer });
+    Object.assign(this, { status, body });
   }
 }
 
@@ -19,18 +19,18 @@ async function request(method, path, body, signal) {
     response = await fetch(path, init);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("The server does not answer.", 0);
+    throw new ApiError("The server does not respond.", 0);
   }
   const text = await response.text();
-  if (!response.ok) throw new ApiError(messageIn(text, response.status), response.status, text);
+  if (!response.ok) throw new ApiError(errorMessage(text, response.status), response.status, text);
   return text === "" ? null : JSON.parse(text);
 }
 
-function messageIn(text, status) {
+function errorMessage(text, status) {
   try {
-    return JSON.parse(text).error ?? `The server answered ${status}.`;
+    return JSON.parse(text).error ?? `The server returned status ${status}.`;
   } catch {
-    return text.length > 0 && text.length < 300 ? text.trim() : `The server answered ${status}.`;
+    return text.length > 0 && text.length < 300 ? text.trim() : `The server returned status ${status}.`;
   }
 }
 
@@ -40,20 +40,20 @@ export const put = (path, body) => request("PUT", path, body);
 export const patch = (path, body) => request("PATCH", path, body);
 export const remove = (path) => request("DELETE", path);
 
-/** Send one file to a stack; `sent(bytes)` is called as it goes, which fetch could not tell. */
-export function upload(stackId, file, sent, signal) {
+/** Upload a file to a stack. `onProgress(bytes)` is called meanwhile: the reason for not using fetch. */
+export function upload(stackId, file, onProgress, signal) {
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted(); // it may have been before there was anything to abort
+    signal?.throwIfAborted(); // the event below comes only once
     const xhr = new XMLHttpRequest();
     xhr.open("PUT", `/api/stacks/${stackId}/files/${encodeURIComponent(file.name)}`);
-    xhr.upload.onprogress = (event) => sent(event.loaded);
+    xhr.upload.onprogress = (event) => onProgress(event.loaded);
     xhr.onload = () => {
       if (xhr.status < 300) resolve(JSON.parse(xhr.responseText));
-      else reject(new ApiError(messageIn(xhr.responseText, xhr.status), xhr.status));
+      else reject(new ApiError(errorMessage(xhr.responseText, xhr.status), xhr.status));
     };
     xhr.onerror = () =>
-      reject(new ApiError(`${file.name} could not be sent: the server does not answer.`, 0));
-    xhr.onabort = () => reject(new DOMException("stopped", "AbortError"));
+      reject(new ApiError(`Cannot upload ${file.name}: the server does not respond.`, 0));
+    xhr.onabort = () => reject(new DOMException("The upload was stopped.", "AbortError"));
     signal?.addEventListener("abort", () => xhr.abort());
     xhr.send(file);
   });

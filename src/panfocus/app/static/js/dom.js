@@ -1,8 +1,8 @@
-// Small helpers to make and change elements.
+// Helpers to create and update elements, and to format sizes and times.
 
 /**
- * An element with properties and children. Names with a dash, and `role`, become attributes, `on` + a name a
- * listener (`onclick`), `class` the class, `data` the data set. Children that are null or false are left out.
+ * Create an element. Names with a dash, `role` and `for` become attributes, `onclick` and the like listeners,
+ * `data` the data set, others properties. Children that are null, undefined or false are skipped.
  */
 export function element(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -18,45 +18,45 @@ export function element(tag, props = {}, ...children) {
   return node;
 }
 
-/** Set the text of a node only if it differs: a screen reader and the layout are left alone otherwise. */
+/** Set the text of a node if it differs, so that screen readers and the layout are not disturbed. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-const MOST_LINES = 4;
+const MAX_LINES = 4; // shown without unfolding
 
-/** Make a list show these lines, those beyond some folded; hidden where there are none. */
+/** Show lines in a list, most of a long list folded; hide it if there are none. */
 export function setLines(list, lines) {
-  const known = JSON.stringify(lines);
+  const wanted = JSON.stringify(lines);
   list.hidden = lines.length === 0;
-  if (list.dataset.shown === known) return;
-  list.dataset.shown = known;
+  if (list.dataset.shown === wanted) return;
+  list.dataset.shown = wanted;
   const items = lines.map((line) => element("li", {}, line));
-  const rest = items.length > MOST_LINES + 1 ? items.splice(MOST_LINES) : [];
+  const rest = items.length > MAX_LINES + 1 ? items.splice(MAX_LINES) : [];
   list.replaceChildren(...items);
   if (rest.length === 0) return;
-  const summary = element("summary", {}, `And ${rest.length} more`);
-  // It scrolls, by keys too: a hundred lines shall not push away what comes below them.
+  const summary = element("summary", {}, `${rest.length} more`);
+  // Scrollable, also by keyboard: a hundred lines must not push away the rest of the page.
   const more = element("ul", { class: "more-lines", tabIndex: 0, "aria-label": "More lines" }, ...rest);
   list.append(element("li", {}, element("details", {}, summary, more)));
 }
 
 /**
- * Change a part of the page. If the focus was there, on what is seen no more, `next()` gets it: else keys would begin
- * anew at the top of the page.
+ * Change a part of the page. If this hides the focused element, focus the one that `next()` returns: otherwise
+ * keyboard users would restart at the top of the page.
  */
 export function keepFocus(part, change, next) {
-  const held = document.activeElement;
-  const inside = part.contains(held);
+  const focused = document.activeElement;
+  const isInside = part.contains(focused);
   change();
-  if (inside && !held.checkVisibility()) next()?.focus();
+  if (isInside && !focused.checkVisibility()) next()?.focus();
 }
 
 /**
- * Make a list show these items in their order. Those that stay are not touched; if the focus was in one that goes, the
- * one in its place gets it, where all are gone `rest`.
+ * Show these items in a list. Items that stay are not touched. If the focused item is removed, its successor gets the
+ * focus, or `fallback` if the list is empty.
  */
-export function setItems(list, items, rest) {
+export function setItems(list, items, fallback) {
   const at = [...list.children].findIndex((item) => item.contains(document.activeElement));
   const wanted = new Set(items);
   const change = () => {
@@ -65,10 +65,10 @@ export function setItems(list, items, rest) {
       if (list.children[i] !== item) list.insertBefore(item, list.children[i] ?? null);
   };
   const first = "button, a, input, [tabindex]";
-  keepFocus(list, change, () => items[Math.min(at, items.length - 1)]?.querySelector(first) ?? rest);
+  keepFocus(list, change, () => items[Math.min(at, items.length - 1)]?.querySelector(first) ?? fallback);
 }
 
-/** Call `fn` once, `wait` ms after the last request. */
+/** Return a function that calls `fn` once, `wait` ms after its last call. */
 export function debounced(fn, wait) {
   let timer = 0;
   return (...args) => {
@@ -77,7 +77,7 @@ export function debounced(fn, wait) {
   };
 }
 
-/** A button that copies the text that `text()` gives, and says so. */
+/** Create a button that copies the text that `text()` returns. */
 export function copyButton(text, app, label = "Copy") {
   return element(
     "button",
@@ -89,7 +89,7 @@ export function copyButton(text, app, label = "Copy") {
           await navigator.clipboard.writeText(text());
           app.announce("Copied.");
         } catch {
-          app.announce("The browser does not allow copying here: select the text and copy it.");
+          app.announce("The browser does not allow copying. Select the text and copy it.");
         }
       },
     },
@@ -97,38 +97,52 @@ export function copyButton(text, app, label = "Copy") {
   );
 }
 
-/** Listen to keys wherever the focus is, but not in a dialog: what is behind it shall not change unseen. */
+/** Download a file under a name. */
+export function downloadFile(url, name) {
+  const link = element("a", { href: url, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** Listen to keys anywhere on the page, except while a dialog is open. */
 export function onPageKey(listener) {
   document.addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && !document.querySelector("dialog[open]")) listener(event);
   });
 }
 
-/** A control in its label. */
+/** Create a label with its control inside. */
 export function labelled(text, control) {
   return element("label", {}, element("span", {}, text), control);
 }
 
-/** A control, which has an id, below its label; `more` stands below both. */
-export function fieldOf(text, control, ...more) {
+/** Create a field: a label, its control (which needs an id), and `more` below. */
+export function createField(text, control, ...more) {
   return element("div", { class: "field" }, element("label", { for: control.id }, text), control, ...more);
 }
 
-/** A tick box in its label: {input, label}. */
-export function tickBox(text, props) {
+/** Create a checkbox in its label: {input, label}. */
+export function createCheckbox(text, props) {
   const input = element("input", { type: "checkbox", ...props });
   return { input, label: element("label", { class: "check" }, input, text) };
 }
 
-/** A button that is on, and off when it is pressed again; `changed()` is called after each press. */
-export function toggleButton(text, title, changed) {
+/** Create a toggle button, which is on at first; `onChange()` is called after each press. */
+export function createToggle(text, title, onChange) {
   const isOn = () => button.getAttribute("aria-pressed") === "true";
   const onclick = () => {
     button.setAttribute("aria-pressed", String(!isOn()));
-    changed();
+    onChange();
   };
   const button = element("button", { type: "button", title, "aria-pressed": "true", onclick }, text);
   return { button, isOn };
+}
+
+/** Create a select; `options` are [value, text]. */
+export function createSelect(options, props = {}) {
+  return element("select", props, ...options.map(([value, text]) => element("option", { value }, text)));
 }
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];

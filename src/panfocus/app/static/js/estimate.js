@@ -1,15 +1,15 @@
-// What a fusion would take, what speaks against it, and the command that does the same: asked of the server.
+// The estimate of a fusion by the server: time, memory, warnings, and the equivalent command.
 import { copyButton, debounced, element, secondsText, setLines, setText, sizeText } from "./dom.js";
-import { framesSaved } from "./frame_changes.js";
+import { waitForFrameChanges } from "./frame_changes.js";
 
-const WAIT = 250; // ms after the last change of a setting
-const TOLD_ABOVE = "These frames cannot be fused together: the warning above says why.";
+const DELAY = 250; // ms after the last change of a setting
+const SEE_WARNING = "These frames cannot be fused together. See the warning above.";
 
 /**
- * `wanted()` gives the options to be estimated, or null where nothing can be fused; `judged(refused)` is told of
- * each answer whether such a fusion must fail.
+ * `getOptions()` returns the options to estimate, or null if the stack cannot be fused; `onEstimate(isRefused)` is
+ * called with each estimate.
  */
-export function createEstimate(app, wanted, judged) {
+export function createEstimate(app, getOptions, onEstimate) {
   const line = element("p", { class: "estimate", id: "estimate", "aria-live": "polite" });
   const warnings = element("ul", {
     class: "warnings",
@@ -21,75 +21,75 @@ export function createEstimate(app, wanted, judged) {
     "details",
     { class: "more", hidden: true },
     element("summary", {}, "Command line"),
-    element("p", { class: "help" }, "The same fusion, to run in a terminal:"),
+    element("p", { class: "help" }, "The same fusion on the command line:"),
     command,
     copyButton(() => command.textContent, app),
   );
-  let asking = null;
-  let answer = null; // the one that is shown
+  let pending = null;
+  let shown = null; // the estimate
 
-  const ask = debounced(async () => {
-    asking?.abort();
-    asking = new AbortController();
-    const { signal } = asking;
-    await framesSaved(); // what was unticked a moment ago does not count
+  const request = debounced(async () => {
+    pending?.abort();
+    pending = new AbortController();
+    const { signal } = pending;
+    await waitForFrameChanges();
     const stack = app.stack();
-    const options = wanted();
+    const options = getOptions();
     if (signal.aborted || !stack || !options) return;
-    answer = null;
+    shown = null;
     setText(line, "Estimating …");
     try {
-      const told = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
-      if (!signal.aborted) show(told);
+      const estimate = await app.api.post(`/api/stacks/${stack.id}/estimate`, options, signal);
+      if (!signal.aborted) show(estimate);
     } catch (error) {
-      if (!signal.aborted) show({ error: error.message }, error.status === 400); // a server that is away refuses nothing
+      if (!signal.aborted) show({ error: error.message }, error.status === 400); // not if the server is offline
     }
-  }, WAIT);
+  }, DELAY);
 
-  function show(told, refused = Boolean(told.error)) {
-    judged(refused);
-    answer = told;
+  function show(estimate, isRefused = Boolean(estimate.error)) {
+    onEstimate(isRefused);
+    shown = estimate;
     draw();
   }
 
   function draw() {
-    const { error, warnings: said = [], command: text = "" } = answer;
+    const { error, warnings: lines = [], command: text = "" } = shown;
     const above = app.stack()?.warnings ?? [];
-    const toldAbove = error && above.some((warning) => remedyOf(warning) === remedyOf(error));
-    line.classList.toggle("fault", Boolean(error));
-    setText(line, toldAbove ? TOLD_ABOVE : (error ?? textOf(answer)));
-    showMore(text, said.filter((warning) => !above.includes(warning)));
+    const isAbove = error && above.some((warning) => getRemedy(warning) === getRemedy(error));
+    line.classList.toggle("error", Boolean(error));
+    setText(line, isAbove ? SEE_WARNING : (error ?? estimateText(shown)));
+    showDetails(text, lines.filter((warning) => !above.includes(warning)));
   }
 
-  // The warnings of a stack may come after the answer.
-  app.state.on((now, before) => now.stacks !== before.stacks && answer && draw());
+  // The warnings of a stack may come after the estimate.
+  app.state.on((now, before) => now.stacks !== before.stacks && shown && draw());
 
-  /** Say why there is nothing to estimate. */
-  function say(text) {
-    asking?.abort();
-    answer = null;
-    judged(false);
-    line.classList.remove("fault");
+  /** Show why there is no estimate. */
+  function showText(text) {
+    pending?.abort();
+    shown = null;
+    onEstimate(false);
+    line.classList.remove("error");
     setText(line, text);
-    showMore("", []); // those of another stack, or of other frames
+    showDetails("", []);
   }
 
-  function showMore(text, lines) {
+  function showDetails(text, lines) {
     setText(command, text);
     commandLine.hidden = text === "";
     setLines(warnings, lines);
   }
 
-  return { line, warnings, commandLine, ask, say };
+  return { line, warnings, commandLine, request, showText };
 }
 
-/** What a line says at its end, where the remedy is: lines that end alike tell of one fault. */
-function remedyOf(text) {
+/** Return the end of a message, where the remedy is: messages with the same end are about the same problem. */
+function getRemedy(text) {
   return text.slice(text.lastIndexOf(";") + 1).replace(/\.$/, "");
 }
 
-function textOf({ seconds, compiling, memory, n_frames: n, width, height }) {
+function estimateText({ seconds, compiling, memory, n_frames: n, width, height }) {
   const about = seconds < 5 ? "A few seconds" : `About ${secondsText(seconds)}`;
-  const first = compiling ? ` (${secondsText(compiling)} of it for compiling, once after installing)` : "";
+  const first = compiling ? ` (including ${secondsText(compiling)} for compilation, once after installation)` : "";
   return `${seconds === null ? "" : `${about}${first}, `}${sizeText(memory)} of memory. ${n} frames of ${width} × ${height}.`;
 }

@@ -1,58 +1,58 @@
-// Inputs for fields that the server describes: {name, kind, default, help, choices?, min?, max?}.
+// Form fields for settings that the server describes: {name, kind, default, help, choices?, min?, max?}.
 import { element } from "./dom.js";
 
-let number = 0;
+let nFields = 0; // for ids
 
 /**
- * One labelled input for each field. `valueOf(field)` gives what was chosen before (undefined: the default);
- * `changed(field, value)` is called with undefined where the default was chosen.
+ * Create a labelled input for each field. `getValue(field)` returns the current value, undefined for the default;
+ * `onChange(field, value)` gets undefined for the default, too.
  */
-export function formOf(fields, dictionaries, valueOf, changed) {
+export function createFields(fields, dictionaries, getValue, onChange) {
   return fields.map((field) => {
-    number += 1;
-    const id = `field-${number}`;
-    const input = inputFor(field, dictionaries, valueOf(field) ?? field.default, (value) => {
-      changed(field, value === field.default || value === null ? undefined : value);
+    nFields += 1;
+    const id = `field-${nFields}`;
+    const input = createInput(field, dictionaries, getValue(field) ?? field.default, (value) => {
+      onChange(field, value === field.default || value === null ? undefined : value);
     });
     input.id = id;
     input.name = field.name;
     input.setAttribute("aria-describedby", `${id}-help`);
-    const label = element("label", { for: id }, labelOf(field.name));
+    const label = element("label", { for: id }, labelText(field.name));
     const help = element("p", { class: "help", id: `${id}-help` }, field.help);
-    const tick = input.type === "checkbox";
+    const isCheckbox = input.type === "checkbox";
     return element(
       "div",
-      { class: tick ? "field tick" : "field" },
-      ...(tick ? [input, label] : [label, input]),
+      { class: isCheckbox ? "field tick" : "field" },
+      ...(isCheckbox ? [input, label] : [label, input]),
       help,
     );
   });
 }
 
-function labelOf(name) {
+function labelText(name) {
   const words = name.replaceAll("_", " ");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-function inputFor(field, dictionaries, value, changed) {
+function createInput(field, dictionaries, value, onChange) {
   if (field.kind === "boolean" && field.default !== null) {
     return element("input", {
       type: "checkbox",
       checked: value === true,
-      onchange: (event) => changed(event.target.checked),
+      onchange: (event) => onChange(event.target.checked),
     });
   }
   if (field.kind === "boolean")
-    return choice(
+    return createChoice(
       ["yes", "no"],
       value === null ? null : value ? "yes" : "no",
-      (text) => changed(text && text === "yes"),
+      (text) => onChange(text && text === "yes"),
       "default",
     );
   if (field.kind === "choice")
-    return choice(field.choices, value, changed, field.default === null ? "default" : null);
+    return createChoice(field.choices, value, onChange, field.default === null ? "default" : null);
   if (field.kind === "dictionary")
-    return choice(dictionaries, value, changed, "shipped with panfocus");
+    return createChoice(dictionaries, value, onChange, "default");
   if (field.kind === "number" || field.kind === "integer") {
     const input = element("input", {
       type: "number",
@@ -60,7 +60,7 @@ function inputFor(field, dictionaries, value, changed) {
       placeholder: "default",
       value: value ?? "",
       onchange: () => {
-        if (input.checkValidity()) changed(input.value === "" ? null : Number(input.value));
+        if (input.checkValidity()) onChange(input.value === "" ? null : Number(input.value));
         else input.reportValidity();
       },
     });
@@ -73,16 +73,16 @@ function inputFor(field, dictionaries, value, changed) {
     placeholder: "default",
     value: value ?? "",
     spellcheck: false,
-    onchange: (event) => changed(event.target.value.trim() || null),
+    onchange: (event) => onChange(event.target.value.trim() || null),
   });
 }
 
-/** A select; `none` is the text of an entry that stands for null, if there is one. */
-function choice(entries, value, changed, none) {
+/** Create a select; `none` is the text of the entry for null, or null if there is no such entry. */
+function createChoice(entries, value, onChange, none) {
   const select = element("select", {
     onchange: () => {
       const at = select.selectedIndex - (none === null ? 0 : 1);
-      changed(at < 0 ? null : entries[at]);
+      onChange(at < 0 ? null : entries[at]);
     },
   });
   if (none !== null) select.append(element("option", {}, none));

@@ -1,44 +1,43 @@
-// Changes of frames on their way to the server: one after the other, each of what the one before has left, as keys
-// are pressed quickly.
+// Changes of frames (order, use) are sent one after another: each is based on the result of the one before.
 
-import { guard } from "./leaving.js";
+import { guardUnload } from "./unload_guard.js";
 
 let last = Promise.resolve(true);
-let nRefused = 0;
+let nRejected = 0;
 
 /**
- * Change the frames of the open stack; `bodyFor(frames)` gives the change when its turn comes. Tells whether it was
- * made.
+ * Change the frames of the open stack. `createBody(frames)` is called when all earlier changes are done. Return
+ * whether the server accepted the change.
  */
-export function changeFrames(app, bodyFor) {
-  const { id } = app.stack(); // another may be open when its turn comes
-  last = guard(last.then(() => send(app, id, bodyFor)));
+export function changeFrames(app, createBody) {
+  const { id } = app.stack(); // another stack may be open later
+  last = guardUnload(last.then(() => send(app, id, createBody)));
   return last;
 }
 
-/** Wait until the server has all changes that were made until now; tells whether it took them. */
-export async function framesSaved() {
-  const before = nRefused;
+/** Wait until all changes are sent. Return whether the server accepted them. */
+export async function waitForFrameChanges() {
+  const before = nRejected;
   await last;
-  return nRefused === before;
+  return nRejected === before;
 }
 
-/** The same for a fusion that is about to begin, which shall not take other frames than were chosen. */
-export async function checkFramesSaved() {
-  if (!(await framesSaved()))
-    throw new Error("The fusion was not begun: a change of its frames was refused. See which are used, and begin it again.");
+/** Wait until all changes are sent, and throw if one was rejected: a fusion would use other frames than shown. */
+export async function requireFrameChanges() {
+  if (!(await waitForFrameChanges()))
+    throw new Error("The fusion was not started because a change of its frames failed. Check the frames and try again.");
 }
 
-async function send(app, id, bodyFor) {
+async function send(app, id, createBody) {
   const stack = app.state.get().stacks.find((one) => one.id === id);
-  if (!stack) return false; // deleted meanwhile
+  if (!stack) return false; // it was deleted
   try {
-    const changed = await app.api.patch(`/api/stacks/${id}`, bodyFor(stack.frames));
-    app.accept({ kind: "stack", stack: changed });
+    const changed = await app.api.patch(`/api/stacks/${id}`, createBody(stack.frames));
+    app.applyMessage({ kind: "stack", stack: changed });
     return true;
   } catch (error) {
-    nRefused += 1;
-    app.complain(error);
+    nRejected += 1;
+    app.showNotice(error);
     return false;
   }
 }

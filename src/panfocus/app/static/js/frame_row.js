@@ -1,13 +1,14 @@
-// One row of the list of frames: what is known of a frame, whether it is used, and its way to another place.
+// A row of the frame list.
 import { element, setText } from "./dom.js";
 
 const FRAME_TYPE = "application/x-panfocus-frame";
 
 /**
- * The row at a place of the list; `draw(frame, stack)` makes it show a frame. `actions` has move(frame, newPlace,
- * focus), exclude(frame, out), look(frame), and for drags carry(place), carried() and drop(place).
+ * Create the row at an index of the list; `draw(frame, stack)` shows a frame in it. `actions` has
+ * move(frame, getNewIndex, focus), exclude(frame, isExcluded), open(frame), and startDrag(index), draggedIndex() and
+ * drop(index).
  */
-export function createFrameRow(place, actions) {
+export function createFrameRow(index, actions) {
   let frame = null;
   let shown = "";
   const picture = element("img", {
@@ -20,22 +21,22 @@ export function createFrameRow(place, actions) {
   });
   const larger = element(
     "button",
-    { type: "button", class: "plain frame-picture", onclick: () => actions.look(frame) },
+    { type: "button", class: "plain frame-picture", onclick: () => actions.open(frame) },
     picture,
   );
   const name = element("span", { class: "frame-name" });
-  const facts = element("span", { class: "quiet" });
+  const facts = element("span", { class: "muted" });
   const score = element("meter", { min: 0, max: 1 });
-  const focus = element("label", { class: "focus-score quiet" }, "Focus", score);
-  const error = element("span", { class: "fault" });
+  const focus = element("label", { class: "focus-score muted" }, "Focus", score);
+  const error = element("span", { class: "error" });
   const use = element("input", {
     type: "checkbox",
     onchange: () => {
-      shown = ""; // whatever comes of it: a refused change is taken back
+      shown = ""; // draw again, also if the change is rejected
       actions.exclude(frame, !use.checked);
     },
   });
-  const arrow = (sign, which, step) =>
+  const arrow = (symbol, which, step) =>
     element(
       "button",
       {
@@ -43,7 +44,7 @@ export function createFrameRow(place, actions) {
         class: "plain icon",
         onclick: () => actions.move(frame, (from) => from + step, which),
       },
-      sign,
+      symbol,
     );
   const arrows = { up: arrow("↑", "up", -1), down: arrow("↓", "down", 1) };
   const node = element(
@@ -59,14 +60,14 @@ export function createFrameRow(place, actions) {
       arrows.down,
     ),
   );
-  letDrag(node, place, actions);
+  makeDraggable(node, index, actions);
 
   function drawFocus() {
     focus.hidden = frame.score === null || frame.score === undefined;
     if (focus.hidden) return;
     score.value = frame.score;
     focus.title = `Focus: ${Math.round(frame.score * 100)} % of the sharpest frame`;
-    score.setAttribute("aria-label", `Focus of ${frame.name}, of the sharpest frame`);
+    score.setAttribute("aria-label", `Focus of ${frame.name}, relative to the sharpest frame`);
   }
 
   function drawPicture(src) {
@@ -81,30 +82,30 @@ export function createFrameRow(place, actions) {
 
   function draw(now, stack) {
     const src = `/api/stacks/${stack.id}/thumbnails/${now.key}`;
-    const known = JSON.stringify([src, now, stack.frames.length]);
-    if (shown === known) return;
-    shown = known;
+    const wanted = JSON.stringify([src, now, stack.frames.length]);
+    if (shown === wanted) return;
+    shown = wanted;
     frame = now;
-    setText(name, `${place + 1}. ${frame.name}`);
+    setText(name, `${index + 1}. ${frame.name}`);
     name.title = frame.name;
-    setText(facts, factsOf(frame));
+    setText(facts, frameFacts(frame));
     setText(error, frame.error ?? "");
     drawFocus();
     drawPicture(src);
     larger.disabled = frame.state !== "ready";
-    larger.setAttribute("aria-label", `Look at ${frame.name}`);
+    larger.setAttribute("aria-label", `Enlarge ${frame.name}`);
     node.classList.toggle("bad", frame.state === "bad");
-    node.classList.toggle("out", frame.excluded);
+    node.classList.toggle("excluded", frame.excluded);
     use.checked = !frame.excluded && frame.state !== "bad";
     use.disabled = frame.state === "bad";
     use.setAttribute("aria-label", `Use ${frame.name}`);
-    arrows.up.disabled = place === 0;
-    arrows.down.disabled = place === stack.frames.length - 1;
+    arrows.up.disabled = index === 0;
+    arrows.down.disabled = index === stack.frames.length - 1;
     arrows.up.setAttribute("aria-label", `Move ${frame.name} earlier`);
     arrows.down.setAttribute("aria-label", `Move ${frame.name} later`);
   }
 
-  /** Give an arrow the focus, or the other one where there is no way on. */
+  /** Focus an arrow, or the other one if it is disabled. */
   function focusArrow(which) {
     const other = which === "up" ? "down" : "up";
     arrows[arrows[which].disabled ? other : which].focus();
@@ -113,35 +114,35 @@ export function createFrameRow(place, actions) {
   return { node, draw, focusArrow };
 }
 
-/** Let a row be dragged to the place of another; the edge where it would go is marked. */
-function letDrag(node, place, { carry, carried, drop }) {
+/** Let a row be dragged to the position of another one, whose edge is marked. */
+function makeDraggable(node, index, { startDrag, draggedIndex, drop }) {
   const isFrame = (event) => event.dataTransfer.types.includes(FRAME_TYPE);
   const unmark = () => node.classList.remove("before", "after");
   node.draggable = true;
   node.addEventListener("dragstart", (event) => {
-    carry(place);
-    event.dataTransfer.setData(FRAME_TYPE, String(place));
+    startDrag(index);
+    event.dataTransfer.setData(FRAME_TYPE, String(index));
     event.dataTransfer.effectAllowed = "move";
   });
   node.addEventListener("dragover", (event) => {
     if (!isFrame(event)) return;
     event.preventDefault();
-    node.classList.toggle("before", place < carried());
-    node.classList.toggle("after", place > carried());
+    node.classList.toggle("before", index < draggedIndex());
+    node.classList.toggle("after", index > draggedIndex());
   });
   node.addEventListener("dragleave", unmark);
   node.addEventListener("drop", (event) => {
     unmark();
     if (!isFrame(event)) return;
     event.preventDefault();
-    drop(place);
+    drop(index);
   });
 }
 
-/** What is known of a frame, in one line. */
-export function factsOf(frame) {
+/** Describe a frame in one line. */
+export function frameFacts(frame) {
   if (frame.state === "bad") return "cannot be used";
-  if (frame.state !== "ready") return "being read …";
+  if (frame.state !== "ready") return "reading …";
   const depth = { uint8: "8 bit", uint16: "16 bit", float32: "float" }[frame.dtype] ?? frame.dtype;
   const pages = frame.pages > 1 ? `${frame.pages} pages, ` : "";
   return `${pages}${frame.width} × ${frame.height}, ${depth}`;

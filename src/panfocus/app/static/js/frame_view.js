@@ -1,25 +1,25 @@
-// One frame of the stack, large, in a dialog; arrow keys go on to the others.
-import { debounced, element, setText, tickBox } from "./dom.js";
-import { factsOf } from "./frame_row.js";
+// A dialog that shows one frame of the stack large; arrow keys go to the others.
+import { createCheckbox, debounced, element, setText } from "./dom.js";
+import { frameFacts } from "./frame_row.js";
 
-const PATIENCE = 150; // ms: frames that are leafed through quicker are shown by their thumbnails alone
+const DELAY = 150; // ms: when paging faster than this, only thumbnails are shown
 
-/** Show a frame of the open stack; `exclude(frame, out)` as in frames.js. */
+/** Show a frame of the open stack; `exclude(frame, isExcluded)` as in frames.js. */
 export function openFrameView(app, first, exclude) {
   const title = element("h2", { id: "frame-title" });
-  const facts = element("p", { class: "quiet" });
+  const facts = element("p", { class: "muted" });
   const picture = createPicture(app);
-  const use = tickBox("Use this frame", { onchange: () => exclude(current(), !use.input.checked).then(draw) });
+  const use = createCheckbox("Use this frame", { onchange: () => exclude(current(), !use.input.checked).then(draw) });
   const step = (text, by) => element("button", { type: "button", onclick: () => go(by) }, text);
-  const [before, next] = [step("Previous", -1), step("Next", 1)];
+  const [previous, next] = [step("Previous", -1), step("Next", 1)];
   const close = element("button", { type: "button", class: "main", onclick: () => dialog.close() }, "Close");
   const dialog = element(
     "dialog",
-    { class: "picker frame-view", "aria-labelledby": "frame-title", onkeydown: onKey, onclose: end },
+    { class: "picker frame-view", "aria-labelledby": "frame-title", onkeydown: onKey, onclose: onClose },
     element("div", { class: "row" }, element("div", { class: "grow", role: "status" }, title, facts), close),
     picture.box,
-    picture.fault,
-    element("div", { class: "row" }, use.label, element("span", { class: "spread" }), before, next),
+    picture.error,
+    element("div", { class: "row" }, use.label, element("span", { class: "spacer" }), previous, next),
   );
   let { key } = first;
   const frames = () => app.stack()?.frames ?? [];
@@ -45,36 +45,36 @@ export function openFrameView(app, first, exclude) {
   function draw() {
     const frame = current();
     if (frame?.state !== "ready") {
-      dialog.close(); // its stack is gone, or its file has changed and is read again
+      dialog.close(); // its stack was deleted, or its file has changed and is read again
       return;
     }
     const ready = frames().filter((one) => one.state === "ready");
     setText(title, `${frames().indexOf(frame) + 1}. ${frame.name}`);
-    setText(facts, factsOf(frame));
+    setText(facts, frameFacts(frame));
     use.input.checked = !frame.excluded;
-    before.disabled = ready[0] === frame;
+    previous.disabled = ready[0] === frame;
     next.disabled = ready.at(-1) === frame;
-    if (document.activeElement?.disabled) close.focus(); // else keys would go nowhere
+    if (document.activeElement?.disabled) close.focus(); // a disabled button gets no keys
     picture.show(`/api/stacks/${app.stack().id}`, key);
   }
 
-  function end() {
-    following();
+  function onClose() {
+    unsubscribe();
     dialog.remove();
     opener?.focus();
   }
 
-  const following = app.state.on((now, old) => now.stacks !== old.stacks && draw());
+  const unsubscribe = app.state.on((now, old) => now.stacks !== old.stacks && draw());
   document.body.append(dialog);
   dialog.showModal();
   close.focus();
   draw();
 }
 
-/** The picture: the thumbnail at once, the larger one when it has come. */
+/** Create the picture: first the thumbnail, then the larger one when it is loaded. */
 function createPicture(app) {
   const image = element("img", { alt: "" });
-  const fault = element("p", { class: "fault", role: "alert", hidden: true });
+  const errorLine = element("p", { class: "error", role: "alert", hidden: true });
   let shown = "";
 
   const load = debounced(async (address) => {
@@ -85,21 +85,21 @@ function createPicture(app) {
       await larger.decode();
       if (address === shown) image.src = address;
     } catch {
-      const why = await app.api.get(address).catch((error) => error.message); // which an image does not tell
+      const reason = await app.api.get(address).catch((error) => error.message); // an image gives no reason
       if (address !== shown) return;
-      setText(fault, `Only the small picture can be shown: ${why}`);
-      fault.hidden = false;
+      setText(errorLine, `Cannot show the large picture: ${reason}`);
+      errorLine.hidden = false;
     }
-  }, PATIENCE);
+  }, DELAY);
 
   function show(stack, key) {
     const address = `${stack}/pictures/${key}`;
     if (address === shown) return;
     shown = address;
-    fault.hidden = true;
+    errorLine.hidden = true;
     image.src = `${stack}/thumbnails/${key}`;
     load(address);
   }
 
-  return { box: element("div", { class: "frame-view-box" }, image), fault, show };
+  return { box: element("div", { class: "frame-view-box" }, image), error: errorLine, show };
 }

@@ -1,17 +1,17 @@
-// The frames of the open stack: their order, and which of them are used.
+// The frames of the open stack: their order and use.
 import { element, setText } from "./dom.js";
 import { changeFrames } from "./frame_changes.js";
 import { createFrameRow } from "./frame_row.js";
 import { openFrameView } from "./frame_view.js";
-import { chooserButtons } from "./intake.js";
-import { mountStackHead } from "./stack_head.js";
+import { mountStackHeader } from "./stack_header.js";
+import { createUploadButtons } from "./upload.js";
 
 export function mount(root, app) {
-  const head = mountStackHead(document.getElementById("stack-head"), app);
+  const drawHeader = mountStackHeader(document.getElementById("stack-head"), app);
   const list = createFrameList(app);
-  const count = element("span", { class: "quiet" });
-  const use = createChoices(list.excludeEach);
-  const add = element("div", { class: "row" }, ...chooserButtons(app, () => app.stack()?.id ?? null));
+  const count = element("span", { class: "muted" });
+  const use = createUseButtons(list.excludeWhere);
+  const add = element("div", { class: "row" }, ...createUploadButtons(app, () => app.stack()?.id ?? null));
   const adding = element("details", { class: "more" }, element("summary", {}, "Add frames"), add);
   root.append(
     element(
@@ -19,7 +19,7 @@ export function mount(root, app) {
       { class: "row" },
       element("h3", { id: "frames-title" }, "Frames"),
       count,
-      element("span", { class: "spread" }),
+      element("span", { class: "spacer" }),
       use,
     ),
     list.node,
@@ -27,12 +27,12 @@ export function mount(root, app) {
   );
 
   function draw(stack) {
-    head(stack);
+    drawHeader(stack);
     if (stack === null) return;
     const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad").length;
     setText(count, used === stack.frames.length ? `${used}` : `${used} of ${stack.frames.length} used`);
     use.hidden = stack.frames.length < 2;
-    adding.hidden = stack.in_place; // frames read in place are what was chosen there
+    adding.hidden = stack.in_place; // frames that are read in place were selected there
     list.draw(stack);
   }
 
@@ -40,76 +40,77 @@ export function mount(root, app) {
   app.state.on((now, before) => {
     const stack = app.stack();
     if (stack === shown && now.uploads === before.uploads) return;
-    const opened = stack?.id !== shown?.id;
+    const hasChanged = stack?.id !== shown?.id;
     shown = stack;
     draw(stack);
-    if (opened) lookAgain(app);
+    if (hasChanged) rescan(app);
   });
-  window.addEventListener("focus", () => lookAgain(app));
+  window.addEventListener("focus", () => rescan(app));
 }
 
-/** Buttons for all frames at once; `excludeEach(isOut)` is told by whether a frame shall be left out. */
-function createChoices(excludeEach) {
-  const choose = (text, isOut) =>
-    element("button", { type: "button", class: "plain small", onclick: () => excludeEach(isOut) }, text);
+/** Create buttons for all frames; `excludeWhere(isExcluded)` gets a function of a frame. */
+function createUseButtons(excludeWhere) {
+  const button = (text, isExcluded) =>
+    element("button", { type: "button", class: "plain small", onclick: () => excludeWhere(isExcluded) }, text);
   return element(
     "div",
     { class: "row", role: "group", "aria-label": "Use frames" },
-    choose("All", () => false),
-    choose("None", () => true),
-    choose("Invert", (frame) => !frame.excluded),
+    button("All", () => false),
+    button("None", () => true),
+    button("Invert", (frame) => !frame.excluded),
   );
 }
 
-/** The list of frames, and what is done to them there. */
+/** Create the list of frames. */
 function createFrameList(app) {
   const node = element("ol", { class: "frames" });
   const rows = [];
-  let carried = null; // the frame that is being dragged
+  let dragged = null; // a frame
 
-  async function change(bodyFor) {
-    const made = await changeFrames(app, bodyFor);
-    if (!made && app.stack()) draw(app.stack()); // a box that was ticked shows again what holds
-    return made;
+  async function change(createBody) {
+    const isDone = await changeFrames(app, createBody);
+    if (!isDone && app.stack()) draw(app.stack()); // reset the checkboxes
+    return isDone;
   }
 
-  async function move(frame, newPlace, focus) {
+  async function move(frame, getNewIndex, focus) {
     let to = null;
-    const made = await change((frames) => {
+    const isDone = await change((frames) => {
       const order = frames.map(({ key }) => key);
       const from = order.indexOf(frame.key);
-      if (from < 0) return {}; // its file has changed meanwhile, and is being read again
-      to = Math.min(Math.max(newPlace(from), 0), frames.length - 1);
+      if (from < 0) return {}; // its file has changed and is read again
+      to = Math.min(Math.max(getNewIndex(from), 0), frames.length - 1);
       order.splice(to, 0, ...order.splice(from, 1));
       return { order };
     });
-    if (!made || to === null) return;
+    if (!isDone || to === null) return;
     if (focus) rows[to]?.focusArrow(focus);
-    app.announce(`${frame.name} is frame ${to + 1} now.`);
+    app.announce(`${frame.name} is now frame ${to + 1}.`);
   }
 
-  // Only frames that change are named: others keep what another tab has made of them meanwhile.
-  function excludeEach(isOut) {
+  /** Exclude the frames for which `isExcluded(frame)` holds, use the others. */
+  function excludeWhere(isExcluded) {
     return change((frames) => {
-      const others = frames.filter((frame) => isOut(frame) !== frame.excluded);
-      const keysOf = (excluded) => others.filter((frame) => frame.excluded === excluded).map(({ key }) => key);
-      return { excluded: keysOf(false), used: keysOf(true) };
+      // Only frames that change are sent: another tab may have changed the others.
+      const changes = frames.filter((frame) => isExcluded(frame) !== frame.excluded);
+      const getKeys = (excluded) => changes.filter((frame) => frame.excluded === excluded).map(({ key }) => key);
+      return { excluded: getKeys(false), used: getKeys(true) };
     });
   }
 
-  function exclude(frame, out) {
-    return excludeEach((other) => (other.key === frame.key ? out : other.excluded));
+  function exclude(frame, isExcluded) {
+    return excludeWhere((other) => (other.key === frame.key ? isExcluded : other.excluded));
   }
 
   const actions = {
     move,
     exclude,
-    look: (frame) => openFrameView(app, frame, exclude),
-    carry: (place) => {
-      carried = app.stack().frames[place];
+    open: (frame) => openFrameView(app, frame, exclude),
+    startDrag: (index) => {
+      dragged = app.stack().frames[index];
     },
-    carried: () => app.stack().frames.findIndex(({ key }) => key === carried?.key),
-    drop: (place) => move(carried, () => place, null),
+    draggedIndex: () => app.stack().frames.findIndex(({ key }) => key === dragged?.key),
+    drop: (index) => move(dragged, () => index, null),
   };
 
   function draw(stack) {
@@ -121,12 +122,12 @@ function createFrameList(app) {
     for (const [i, frame] of stack.frames.entries()) rows[i].draw(frame, stack);
   }
 
-  return { node, draw, excludeEach };
+  return { node, draw, excludeWhere };
 }
 
-/** Files that are read where they are may have been mended or replaced: what has changed is read again. */
-function lookAgain(app) {
+/** Read files again that were changed or replaced since, if the stack is read in place. */
+function rescan(app) {
   const stack = app.stack();
-  // What comes of it is told by events; where nobody answers, the page says so itself.
+  // Events report the result; if the server is offline, the page shows that elsewhere.
   if (stack?.in_place) app.api.post(`/api/stacks/${stack.id}/look`).catch(() => {});
 }

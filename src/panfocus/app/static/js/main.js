@@ -1,15 +1,17 @@
-// Puts the page together: the `app` object that all panels share, the choice of stack, job and tool.
+// Assembles the page: the `app` object that all panels share, and the selection of stack, job and tool.
 import * as api from "./api.js";
-import { element, setItems } from "./dom.js";
+import { createSelect, element, setItems } from "./dom.js";
 import { mount as mountFrames } from "./frames.js";
 import { mount as mountProgress } from "./progress.js";
 import { mount as mountResults } from "./results.js";
-import { mountRoom } from "./room.js";
 import { mount as mountSettings } from "./settings.js";
+import { mountSidePanels } from "./side_panels.js";
 import { applyEvent, createState, EMPTY, followEvents, jobToShow } from "./state.js";
+import { local } from "./storage.js";
 import { mount as mountWelcome } from "./welcome.js";
 
-const PANELS = { look: "inspect", retouch: "retouch", relief: "relief", export: "export", learn: "learn" };
+const TOOLS = ["inspect", "retouch", "relief", "export", "learn"]; // and the names of their modules
+const THEMES = { "": ["◐", "system"], light: ["☀", "light"], dark: ["☾", "dark"] }; // symbol and name
 const byId = (id) => document.getElementById(id);
 
 const state = createState({ ...EMPTY, selected: selectionInHash() });
@@ -23,20 +25,20 @@ const app = {
   select,
   openTool,
   announce,
-  complain,
+  showNotice,
   loaded: new Promise((resolve) => state.on((now) => now.loaded && resolve())),
-  accept: (message) => applyEvent(state, message), // an answer of the server, put where its event would go
-  useOptions: () => {}, // the settings panel puts its own here
-  unfold: () => {}, // so does what folds the parts beside the picture
+  applyMessage: (message) => applyEvent(state, message), // a response, before its event comes
+  useOptions: () => {}, // set by the settings panel
+  showPanel: () => {}, // set by side_panels.js
 };
 window.panfocus = app; // for the browser's console and for tests
 
 function selectionInHash() {
-  const found = new URLSearchParams(location.hash.slice(1));
-  return { stack: found.get("stack"), job: found.get("job") };
+  const parts = new URLSearchParams(location.hash.slice(1));
+  return { stack: parts.get("stack"), job: parts.get("job") };
 }
 
-/** Show a stack, and one of its jobs, by default the one to begin with. Null: the start page. */
+/** Show a stack and one of its jobs, by default the one of `jobToShow`; null shows the start page. */
 function select(stackId, jobId = jobToShow(state.get().jobs, stackId)?.id ?? null) {
   const now = state.get().selected;
   if (now.stack === stackId && now.job === jobId) return;
@@ -48,22 +50,22 @@ function select(stackId, jobId = jobToShow(state.get().jobs, stackId)?.id ?? nul
   history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname);
 }
 
-/** What was scrolled before, such as the start page on a phone, would hide the picture of the stack that opens. */
+/** Scroll to the top, where the picture of a newly opened stack is. */
 function scrollToTop() {
   for (const part of [document.scrollingElement, byId("side"), byId("picture-area")]) part.scrollTop = 0;
 }
 
-/** Say something to a screen reader, without a change on the page. */
+/** Announce a text to screen readers, without a visible change. */
 function announce(text) {
   const line = byId("announcer");
   line.textContent = "";
   setTimeout(() => {
     line.textContent = text;
-  }, 50); // the same words twice are said twice
+  }, 50); // so that a repeated text is announced again
 }
 
-/** Show an error, or something that must be read, until it is put away. */
-function complain(problem) {
+/** Show an error, or a text that must be read, until it is closed. */
+function showNotice(problem) {
   const text = problem?.message ?? String(problem);
   if (problem?.name === "AbortError") return;
   const notices = byId("notices");
@@ -84,7 +86,7 @@ function openTool(name) {
   state.set({ tool: name });
 }
 
-/** The tabs as the ARIA practices have them: arrow keys move, one tab stop. */
+/** Connect the tabs by the ARIA practices: arrow keys move, one tab stop. */
 function mountTabs() {
   const tabs = [...byId("tabs").children];
   for (const tab of tabs) {
@@ -104,93 +106,88 @@ function mountTabs() {
     const { tool } = state.get();
     byId("workspace").dataset.tool = tool;
     for (const tab of tabs) {
-      const chosen = tab.dataset.tool === tool;
-      tab.setAttribute("aria-selected", String(chosen));
-      tab.tabIndex = chosen ? 0 : -1;
-      byId(`panel-${tab.dataset.tool}`).hidden = !chosen;
+      const isSelected = tab.dataset.tool === tool;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
+      byId(`panel-${tab.dataset.tool}`).hidden = !isSelected;
     }
   };
   state.on((now, before) => now.tool !== before.tool && draw());
   draw();
 }
 
-function mountHead() {
-  const choice = byId("stack-select");
-  choice.addEventListener("change", () => select(choice.value));
+function mountHeader() {
+  const stacks = byId("stack-select");
+  stacks.addEventListener("change", () => select(stacks.value));
   byId("new-stack").addEventListener("click", () => {
     select(null, null);
     byId("welcome-title")?.focus();
   });
   mountTheme(byId("theme"));
-  mountSkip(byId("skip-to-stack"), () => {
+  mountSkipLink(byId("skip-to-stack"), () => {
     if (!app.stack()) return byId("welcome").querySelector("button");
-    app.unfold("side");
+    app.showPanel("side");
     return byId(byId("fuse").disabled ? "stack-title" : "fuse");
   });
-  mountSkip(byId("skip-to-picture"), () => app.viewer?.stage);
+  mountSkipLink(byId("skip-to-picture"), () => app.viewer?.stage);
   state.on((now, before) => {
-    if (now.connected !== before.connected || now.fault !== before.fault) {
+    if (now.connected !== before.connected || now.connectionError !== before.connectionError) {
       byId("offline").hidden = now.connected;
       byId("offline").textContent =
-        now.fault || "The server does not answer. This page goes on by itself when it is back.";
+        now.connectionError || "The server does not respond. This page reconnects automatically.";
     }
     if (now.stacks === before.stacks && now.selected === before.selected && now.loaded === before.loaded)
       return;
-    byId("stack-choice").hidden = now.stacks.length === 0;
+    byId("stack-field").hidden = now.stacks.length === 0;
     byId("new-stack").hidden = now.selected.stack === null;
     const wanted = [["", "Choose a stack"], ...now.stacks.map((stack) => [stack.id, stack.name])];
-    if (choice.dataset.shown !== JSON.stringify(wanted)) {
-      choice.dataset.shown = JSON.stringify(wanted);
-      choice.replaceChildren(...wanted.map(([value, text]) => element("option", { value }, text)));
-      choice.firstChild.disabled = true;
+    if (stacks.dataset.shown !== JSON.stringify(wanted)) {
+      stacks.dataset.shown = JSON.stringify(wanted);
+      stacks.replaceChildren(...createSelect(wanted).children);
+      stacks.firstChild.disabled = true;
     }
-    choice.value = now.selected.stack ?? "";
+    stacks.value = now.selected.stack ?? "";
     document.title = app.stack() ? `${app.stack().name} · panfocus` : "panfocus";
   });
 }
 
-/** A link past what comes before, for keys; `target()` gets the focus. */
-function mountSkip(link, target) {
+/** Connect a skip link: it focuses the element that `target()` returns. */
+function mountSkipLink(link, target) {
   link.addEventListener("click", (event) => {
-    event.preventDefault(); // the address keeps what is selected
+    event.preventDefault(); // the hash holds the selection
     target()?.focus();
   });
 }
 
-/** A button that goes from the system's colours to light and dark ones. */
+/** Connect the button that switches between the colours of the system, light and dark. */
 function mountTheme(button) {
-  const themes = { "": ["◐", "those of the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
-  const order = Object.keys(themes);
+  const order = Object.keys(THEMES);
   const root = document.documentElement;
   const draw = () => {
-    const [sign, words] = themes[root.dataset.theme ?? ""] ?? themes[""];
-    button.textContent = sign;
-    button.title = `Colours: ${words}`;
-    button.setAttribute("aria-label", `Colours: ${words}. Change`);
+    const [symbol, name] = THEMES[root.dataset.theme ?? ""] ?? THEMES[""];
+    button.textContent = symbol;
+    button.title = `Theme: ${name}`;
+    button.setAttribute("aria-label", `Change theme (now: ${name})`);
   };
   button.addEventListener("click", () => {
     root.dataset.theme = order[(order.indexOf(root.dataset.theme ?? "") + 1) % order.length];
     draw();
-    try {
-      localStorage.setItem("panfocus-theme", root.dataset.theme);
-    } catch {
-      // No storage allowed: the choice holds until the page is closed.
-    }
+    local.write("panfocus-theme", root.dataset.theme);
   });
   draw();
 }
 
-/** Which of the page's parts are seen: the start, or a stack with its picture and tools. */
+/** Show the start page, or a stack with its picture and tools. */
 function mountStage() {
   let shown = null;
   state.on(({ loaded }) => {
     const { selected } = state.get();
     if (!loaded) {
-      byId("welcome").hidden = selected.stack !== null; // the start page need not wait for the server
+      byId("welcome").hidden = selected.stack !== null; // the start page does not wait for the server
       return;
     }
     if (selected.stack && !app.stack())
-      select(null, null); // deleted, here or in another tab
+      select(null, null); // it was deleted, here or in another tab
     else if (selected.stack && !app.job()) select(selected.stack);
     const stack = app.stack();
     const job = app.job();
@@ -198,12 +195,12 @@ function mountStage() {
     byId("welcome").hidden = stack !== null;
     byId("workspace").hidden = stack === null;
     byId("workspace").dataset.stage = done ? "picture" : job ? "progress" : "none";
-    // Until there is something to watch, the frames have the room of the picture.
-    const room = byId(job ? "side" : "picture-area");
-    if (byId("frames").parentElement !== room) room.append(byId("frames"));
+    // Before the first job, the frames take the space of the picture.
+    const parent = byId(job ? "side" : "picture-area");
+    if (byId("frames").parentElement !== parent) parent.append(byId("frames"));
     byId("viewer").hidden = !done;
     byId("tools").hidden = !done;
-    for (const part of ["side", "tools"]) byId(`fold-${part}`).hidden = !done;
+    for (const panel of ["side", "tools"]) byId(`fold-${panel}`).hidden = !done;
     byId("skip-to-picture").hidden = !done;
     byId("progress").hidden = Boolean(done);
     if (done && app.viewer && shown !== `${job.id} ${job.ended}`) {
@@ -213,15 +210,15 @@ function mountStage() {
   });
 }
 
-/** Unfold what a wrong value is in: the browser tells of none that is not seen, and then nothing would happen. */
-function mountFaults() {
+/** Unfold the part with an invalid value: the browser shows its message only beside a visible input. */
+function mountValidation() {
   const unfold = ({ target }) => {
     for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
   };
   document.addEventListener("invalid", unfold, true);
 }
 
-/** A panel's module; if it cannot be loaded the panel says so, and the rest of the page works. */
+/** Load and start the module of a panel. If this fails, the panel shows it and the rest of the page works. */
 async function mountModule(name, target, start) {
   try {
     await start(await import(`./${name}.js`));
@@ -230,18 +227,18 @@ async function mountModule(name, target, start) {
     target.append(
       element(
         "p",
-        { class: "quiet" },
-        `This part of the page could not be loaded (${name}). Reload the page to try again.`,
+        { class: "muted" },
+        `Cannot load this part of the page (${name}). Reload the page to try again.`,
       ),
     );
   }
 }
 
-mountHead();
+mountHeader();
 mountTabs();
 mountStage();
-mountFaults();
-mountRoom(byId("workspace"), app);
+mountValidation();
+mountSidePanels(byId("workspace"), app);
 mountWelcome(byId("welcome"), app);
 mountSettings(byId("settings"), app);
 mountFrames(byId("frames"), app);
@@ -250,7 +247,7 @@ mountProgress(byId("progress"), app);
 state.set({});
 app.events = followEvents(state);
 window.addEventListener("hashchange", async () => {
-  await app.events.readAll(); // it may name what this page has not heard of yet
+  await app.events.readAll(); // the hash may name a stack or job that is not known yet
   const { stack, job } = selectionInHash();
   select(stack, job);
 });
@@ -258,9 +255,9 @@ window.addEventListener("hashchange", async () => {
 await mountModule("viewer", byId("viewer"), ({ createViewer }) => {
   app.viewer = createViewer(byId("viewer"), app);
 });
-for (const [tool, module] of Object.entries(PANELS)) {
+for (const tool of TOOLS) {
   const panel = byId(`panel-${tool}`);
-  await new Promise((resolve) => setTimeout(resolve)); // a task for each: none is long
-  await mountModule(module, panel, ({ mount }) => mount(panel, app));
+  await new Promise((resolve) => setTimeout(resolve)); // one task each, to keep tasks short
+  await mountModule(tool, panel, ({ mount }) => mount(panel, app));
 }
-state.set({}); // the viewer is there now: show what is selected
+state.set({}); // let the viewer show the selection

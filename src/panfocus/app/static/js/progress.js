@@ -1,29 +1,29 @@
-// The selected fusion while it waits or runs, with its growing decision map, and if it failed.
+// The selected fusion while it is queued or running, with a live label map, or after it failed.
 import { element, keepFocus, secondsText, setLines, setText } from "./dom.js";
-import { checkFramesSaved } from "./frame_changes.js";
+import { requireFrameChanges } from "./frame_changes.js";
 
 export const STAGES = {
   read: "Reading the frames",
   check: "Checking the frames",
-  compile: "Compiling, once after installing: up to half a minute",
+  compile: "Compiling (once after installation, up to 30 s)",
   align: "Aligning the frames",
-  resample: "Moving the frames into place",
-  fuse: "Deciding what is sharp",
+  resample: "Resampling the frames",
+  fuse: "Fusing the frames",
   refine: "Refining the picture",
-  keep: "Keeping the result",
+  keep: "Saving the result",
   cancelling: "Cancelling",
 };
-const DECIDED = "Which frame each place is taken from, as far as decided.";
-const UNDECIDED = "A frame. Colours will show, as it is decided, which frame each place is taken from.";
+const LIVE_CAPTION = "Colours show the source frame of each pixel decided so far.";
+const START_CAPTION = "The first frame. Colours will show the source frame of each pixel.";
 const TITLES = {
-  queued: "Waiting for its turn",
+  queued: "Queued",
   running: "Fusing",
-  failed: "The fusion failed",
-  cancelled: "The fusion was cancelled",
+  failed: "Fusion failed",
+  cancelled: "Fusion cancelled",
   done: "Done",
 };
-export const WORDS = {
-  queued: "waiting",
+export const STATE_NAMES = {
+  queued: "queued",
   running: "running",
   done: "done",
   failed: "failed",
@@ -46,65 +46,65 @@ export function mount(root, app) {
     const shown = app.job();
     view.element.hidden = shown === null;
     hint.hidden = shown !== null;
-    setText(hint, shown ? "" : "Press Fuse when the frames are those you want. The settings need no change.");
+    setText(hint, shown ? "" : "Press Fuse to start. The default settings suit most stacks.");
     if (shown === null) return;
     view.show(shown, now.jobs);
     const old = before.jobs.find((one) => one.id === shown.id);
     if (old && old.state !== shown.state)
-      app.announce(`The fusion: ${WORDS[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
+      app.announce(`Fusion ${STATE_NAMES[shown.state]}.${shown.error ? ` ${shown.error}` : ""}`);
   });
 }
 
-/** What is seen of one job; `show(job, jobs)` draws it, with its place among all. */
+/** Create the view of one job; `show(job, jobs)` updates it. */
 function createJobView(app) {
   const title = element("h3", { tabIndex: -1 });
   const stage = element("p", { class: "stage-name" });
   const bar = element("progress", { max: 1, "aria-label": "Progress of the fusion" });
   const elapsed = createElapsed(app);
-  const fault = element("p", { class: "fault", role: "alert" });
+  const errorLine = element("p", { class: "error", role: "alert" });
   const cancel = element(
     "button",
-    { type: "button", id: "cancel", onclick: () => act(app, "cancel") },
+    { type: "button", id: "cancel", onclick: () => sendJobAction(app, "cancel") },
     "Cancel",
   );
   const again = element(
     "button",
-    { type: "button", class: "main", onclick: () => act(app, "again") },
+    { type: "button", class: "main", onclick: () => sendJobAction(app, "again") },
     "Run again",
   );
-  const onWhat = element(
+  const hint = element(
     "p",
-    { class: "quiet" },
-    "“Run again” takes the settings of this fusion, and the frames as they are now.",
+    { class: "muted" },
+    "“Run again” uses the settings of this fusion and the current frames.",
   );
   const picture = createLivePicture(app);
-  const said = element("ul", { class: "said" });
+  const messages = element("ul", { class: "messages" });
 
   function show(job, jobs) {
     setText(title, TITLES[job.state]);
     setText(stage, stageText(job, jobs));
-    setBar(bar, job);
+    updateProgressBar(bar, job);
     elapsed.show();
-    setText(fault, job.error ?? "");
-    fault.classList.toggle("fault", job.state === "failed"); // what was cancelled is as it was wanted
+    setText(errorLine, job.error ?? "");
+    errorLine.classList.toggle("error", job.state === "failed"); // cancelling is no error
     const swap = () => {
       cancel.hidden = job.state !== "running" && job.state !== "queued";
       again.hidden = job.state !== "failed" && job.state !== "cancelled";
     };
     keepFocus(buttons, swap, () => [cancel, again].find((button) => !button.hidden) ?? app.viewer?.stage);
-    onWhat.hidden = again.hidden;
+    hint.hidden = again.hidden;
     picture.show(job);
-    setLines(said, [...job.warnings, ...job.said]);
+    setLines(messages, [...job.warnings, ...job.said]);
   }
 
   const buttons = element("div", { class: "row" }, cancel, again);
-  const parts = [title, stage, bar, elapsed.line, fault, buttons, onWhat, picture.figure, said];
+  const parts = [title, stage, bar, elapsed.line, errorLine, buttons, hint, picture.figure, messages];
   return { element: element("div", { class: "job" }, ...parts), show };
 }
 
-/** For how long the selected job has been running, every second anew. */
+/** Create the line with the running time of the selected job. */
 function createElapsed(app) {
-  const line = element("p", { class: "quiet" });
+  const line = element("p", { class: "muted" });
 
   function show() {
     const job = app.job();
@@ -118,37 +118,37 @@ function createElapsed(app) {
   return { line, show };
 }
 
-/** The map of decisions as far as they are made, over a frame. */
+/** Create the picture of a running fusion: its live label map over the first frame. */
 function createLivePicture(app) {
-  const below = element("img", { alt: "", class: "live-below" });
+  const background = element("img", { alt: "", class: "live-background" });
   const map = element("img", { alt: "", class: "live-map" });
-  const caption = element("figcaption", { class: "quiet" });
-  const figure = element("figure", { class: "live" }, element("div", { class: "live-box" }, below, map), caption);
-  let live = ""; // address of the map that is shown, or comes
+  const caption = element("figcaption", { class: "muted" });
+  const figure = element("figure", { class: "live" }, element("div", { class: "live-box" }, background, map), caption);
+  let mapUrl = ""; // of the map that is shown or loading
 
   function show(job) {
-    const thumbnail = thumbnailOf(app.stack());
-    if (below.dataset.src !== thumbnail) {
-      below.dataset.src = thumbnail;
-      below.src = thumbnail;
+    const thumbnail = thumbnailUrl(app.stack());
+    if (background.dataset.src !== thumbnail) {
+      background.dataset.src = thumbnail;
+      background.src = thumbnail;
     }
     figure.hidden = job.state !== "running" || !thumbnail;
-    setText(caption, job.live ? DECIDED : UNDECIDED);
+    setText(caption, job.live ? LIVE_CAPTION : START_CAPTION);
     showMap(job.live ? `/api/jobs/${job.id}/live.png?v=${job.live}` : "");
   }
 
-  function showMap(wanted) {
-    if (wanted === live) return;
-    live = wanted;
-    if (!wanted) {
+  function showMap(url) {
+    if (url === mapUrl) return;
+    mapUrl = url;
+    if (!url) {
       map.removeAttribute("src");
       return;
     }
-    const next = new Image(); // decoded out of sight, so that the map does not flicker
-    next.src = wanted;
+    const next = new Image(); // decoded first, so that the map does not flicker
+    next.src = url;
     next.decode().then(
       () => {
-        if (live === wanted) map.src = wanted;
+        if (mapUrl === url) map.src = url;
       },
       () => {},
     );
@@ -157,38 +157,39 @@ function createLivePicture(app) {
   return { figure, show };
 }
 
-function thumbnailOf(stack) {
+function thumbnailUrl(stack) {
   const frame = stack?.frames.find((one) => one.state === "ready" && !one.excluded);
   return frame ? `/api/stacks/${stack.id}/thumbnails/${frame.key}` : "";
 }
 
 function stageText(job, jobs) {
   if (job.state === "queued") {
-    const waiting = jobs.filter((one) => one.state === "running" || one.state === "queued");
-    const place = waiting.findIndex((one) => one.id === job.id);
-    if (place <= 0) return "It begins next.";
-    return place === 1 ? "Another job goes first." : `${place} other jobs go first.`;
+    const active = jobs.filter(({ state }) => state === "running" || state === "queued");
+    const nBefore = active.findIndex(({ id }) => id === job.id);
+    if (nBefore <= 0) return "Next in the queue.";
+    return nBefore === 1 ? "Waiting for another job." : `Waiting for ${nBefore} other jobs.`;
   }
   if (job.state !== "running") return "";
-  const words = STAGES[job.stage] ?? (job.stage || "Starting");
-  return job.done > 0 && job.done < 1 ? `${words} · ${Math.round(job.done * 100)} %` : words;
+  const text = STAGES[job.stage] ?? (job.stage || "Starting");
+  return job.done > 0 && job.done < 1 ? `${text} · ${Math.round(job.done * 100)} %` : text;
 }
 
-/** Where a stage has not told how far it is the bar says that something is at work, and no more. */
-export function setBar(bar, job) {
+/** Show the progress of a job; the bar is indeterminate while a stage reports none. */
+export function updateProgressBar(bar, job) {
   bar.hidden = job.state !== "running";
   if (job.done > 0 && job.done < 1) bar.value = job.done;
   else bar.removeAttribute("value");
 }
 
-export async function act(app, what, job = app.job()) {
-  const fusesAgain = what === "again" && job.kind === "fuse"; // a learning takes no frames anew, and is shown elsewhere
+/** Cancel a job, or run it again: `action` is "cancel" or "again". */
+export async function sendJobAction(app, action, job = app.job()) {
+  const isNewFusion = action === "again" && job.kind === "fuse";
   try {
-    if (fusesAgain) await checkFramesSaved();
-    const changed = await app.api.post(`/api/jobs/${job.id}/${what}`);
-    app.accept({ kind: "job", job: changed });
-    if (fusesAgain && app.stack()?.id === changed.stack) app.select(changed.stack, changed.id);
+    if (isNewFusion) await requireFrameChanges();
+    const changed = await app.api.post(`/api/jobs/${job.id}/${action}`);
+    app.applyMessage({ kind: "job", job: changed });
+    if (isNewFusion && app.stack()?.id === changed.stack) app.select(changed.stack, changed.id);
   } catch (error) {
-    app.complain(error);
+    app.showNotice(error);
   }
 }

@@ -1,27 +1,27 @@
-// The Fuse button with an estimate; the settings, in forms made of what the server tells of the methods.
-import { element, fieldOf, setText } from "./dom.js";
+// The Fuse button with its estimate, and the settings, whose fields the server describes.
+import { createField, createSelect, element, setText } from "./dom.js";
 import { createEstimate } from "./estimate.js";
-import { formOf } from "./forms.js";
-import { checkFramesSaved } from "./frame_changes.js";
-import { keep, kept } from "./kept.js";
+import { createFields } from "./forms.js";
+import { requireFrameChanges } from "./frame_changes.js";
 import { jobToShow } from "./state.js";
+import { session } from "./storage.js";
 
 export function mount(root, app) {
-  let fuseable = false;
-  let refused = false; // by the estimate
-  let shownFrames = null; // those that the estimate is of
+  let canFuse = false;
+  let isRefused = false; // by the estimate
+  let estimatedFrames = null;
   const drawButton = () => {
-    fuse.disabled = !fuseable || refused;
+    fuse.disabled = !canFuse || isRefused;
   };
-  const judged = (now) => {
-    refused = now;
+  const onEstimate = (refused) => {
+    isRefused = refused;
     drawButton();
   };
-  const estimate = createEstimate(app, () => (fuseable ? forms.chosen() : null), judged);
-  const forms = createForms(app, () => estimate.ask());
+  const estimate = createEstimate(app, () => (canFuse ? forms.options() : null), onEstimate);
+  const forms = createForms(app, () => estimate.request());
   const fuse = createFuseButton(root, app, forms);
   root.append(
-    element("h3", { id: "fuse-title", class: "unseen" }, "Fuse"),
+    element("h3", { id: "fuse-title", class: "visually-hidden" }, "Fuse"),
     fuse,
     estimate.line,
     estimate.warnings,
@@ -29,56 +29,56 @@ export function mount(root, app) {
     estimate.commandLine,
   );
 
-  app.useOptions = (given) => {
-    const chosen = forms.chosen();
-    forms.choose({ ...(given.method ? without(chosen, "settings", "dictionary") : chosen), ...given });
+  app.useOptions = (changes) => {
+    const options = forms.options();
+    forms.setOptions({ ...(changes.method ? without(options, "settings", "dictionary") : options), ...changes });
     forms.details.open = true;
-    app.unfold("side");
+    app.showPanel("side");
     app.announce("The settings are filled in.");
   };
 
   app.state.on((now, before) => {
     if (needsOtherOptions(now, before)) forms.fill(optionsToShow(app.state.get()));
     else if (now.dictionaries !== before.dictionaries && !same(now.dictionaries, before.dictionaries))
-      forms.fill(forms.chosen());
-    const hindrance = whyNotFuse(app);
-    fuseable = hindrance === null;
+      forms.fill(forms.options());
+    const obstacle = getObstacle(app);
+    canFuse = obstacle === null;
     drawButton();
-    const frames = fuseable ? framesOf(app.stack()) : null;
-    if (!fuseable || now.selected.stack !== before.selected.stack) estimate.say(hindrance ?? "");
-    // The first fusion compiles, which those after it need not.
-    if (fuseable && (shownFrames !== frames || hasEnded(now.jobs, before.jobs))) estimate.ask();
-    shownFrames = frames;
+    const frames = canFuse ? summarizeFrames(app.stack()) : null;
+    if (!canFuse || now.selected.stack !== before.selected.stack) estimate.showText(obstacle ?? "");
+    // After the first fusion, the time for compilation is no longer part of the estimate.
+    if (canFuse && (estimatedFrames !== frames || hasEnded(now.jobs, before.jobs))) estimate.request();
+    estimatedFrames = frames;
   });
 }
 
-/** The button that starts a fusion with what is chosen in the forms. */
+/** Create the button that starts a fusion with the options of the forms. */
 function createFuseButton(root, app, forms) {
   const button = element("button", { type: "button", class: "main big", id: "fuse", onclick: start }, "Fuse");
   button.setAttribute("aria-describedby", "estimate");
-  let posting = false;
+  let isPosting = false;
 
   async function start() {
-    const wrong = root.querySelector(":invalid");
-    if (wrong) {
-      wrong.reportValidity();
+    const invalid = root.querySelector(":invalid");
+    if (invalid) {
+      invalid.reportValidity();
       return;
     }
-    if (posting) return;
-    posting = true; // the button is not disabled meanwhile: it would lose the focus
+    if (isPosting) return;
+    isPosting = true; // instead of disabling the button, which would lose the focus
     button.setAttribute("aria-busy", "true");
-    // As they are now: others may be chosen while changes of the frames are on their way.
-    const wanted = { stack: app.stack().id, options: structuredClone(forms.chosen()) };
+    // A copy, because the user may change options while frame changes are being sent.
+    const request = { stack: app.stack().id, options: structuredClone(forms.options()) };
     try {
-      await checkFramesSaved();
-      const job = await app.api.post("/api/jobs", wanted);
-      app.accept({ kind: "job", job });
-      if (app.stack()?.id === job.stack) app.select(job.stack, job.id); // else something else is looked at by now
-      app.announce("The fusion is on its way.");
+      await requireFrameChanges();
+      const job = await app.api.post("/api/jobs", request);
+      app.applyMessage({ kind: "job", job });
+      if (app.stack()?.id === job.stack) app.select(job.stack, job.id); // not if another stack was opened meanwhile
+      app.announce("The fusion has started.");
     } catch (error) {
-      app.complain(error);
+      app.showNotice(error);
     } finally {
-      posting = false;
+      isPosting = false;
       button.removeAttribute("aria-busy");
     }
   }
@@ -86,107 +86,108 @@ function createFuseButton(root, app, forms) {
   return button;
 }
 
-/** The settings, folded; `touched()` is called when what is chosen has changed. */
-function createForms(app, touched) {
-  const method = element("select", {
+/** Create the folded settings; `onChange()` is called when an option has changed. */
+function createForms(app, onChange) {
+  const method = createSelect([], {
     id: "method",
     "aria-describedby": "method-summary",
-    onchange: () => useMethod(method.value),
+    onchange: () => setMethod(method.value),
   });
   const summary = element("p", { class: "help", id: "method-summary" });
   const fields = element("div", {});
-  const options = element("div", {});
-  const changed = element("span", { class: "quiet" });
+  const otherFields = element("div", {});
+  const count = element("span", { class: "muted" });
   const details = element(
     "details",
     { class: "more", id: "settings-details" },
-    element("summary", {}, "Settings ", changed),
-    fieldOf("Method", method, summary),
+    element("summary", {}, "Settings ", count),
+    createField("Method", method, summary),
     fields,
     element("h4", {}, "Frames and result"),
-    options,
+    otherFields,
     element(
       "button",
-      { type: "button", class: "plain small", onclick: () => choose({}) },
-      "Back to the defaults",
+      { type: "button", class: "plain small", onclick: () => setOptions({}) },
+      "Reset to defaults",
     ),
   );
-  let chosen = {}; // as POST /api/jobs takes it: only what differs from the defaults
+  let options = {}; // the body of POST /api/jobs: only values that differ from the defaults
 
-  function useMethod(name) {
-    const rest = without(chosen, "dictionary", "settings", "method");
-    const first = app.state.get().methods[0]?.name === name;
-    choose(first ? rest : { ...rest, method: name });
+  function setMethod(name) {
+    const others = without(options, "dictionary", "settings", "method");
+    const isDefault = app.state.get().methods[0]?.name === name;
+    setOptions(isDefault ? others : { ...others, method: name });
   }
 
-  /** Take these options as the user's own. */
-  function choose(given) {
-    fill(given);
+  /** Show these options and remember them for the stack. */
+  function setOptions(newOptions) {
+    fill(newOptions);
     remember();
   }
 
-  const remember = () => keep(keyOf(app.state.get().selected.stack), chosen);
+  const remember = () => session.write(storageKey(app.state.get().selected.stack), options);
 
   /** Show these options in the forms. */
-  function fill(given) {
-    chosen = structuredClone(given);
-    const { methods, options: known, dictionaries } = app.state.get();
-    if (!dictionaries.includes(chosen.dictionary)) delete chosen.dictionary; // it was deleted
-    const current = methods.find((one) => one.name === chosen.method) ?? methods[0];
-    method.replaceChildren(...methods.map((one) => element("option", { value: one.name }, one.name)));
+  function fill(newOptions) {
+    options = structuredClone(newOptions);
+    const { methods, options: otherOptions, dictionaries } = app.state.get();
+    if (!dictionaries.includes(options.dictionary)) delete options.dictionary; // it was deleted
+    const current = methods.find(({ name }) => name === options.method) ?? methods[0];
+    method.replaceChildren(...createSelect(methods.map(({ name }) => [name, name])).children);
     if (!current) return;
     method.value = current.name;
     setText(summary, current.summary);
-    fields.replaceChildren(...formOf(current.fields, dictionaries, settingOf, thenTell(putSetting)));
-    options.replaceChildren(...formOf(known, dictionaries, ({ name }) => chosen[name], thenTell(putOption)));
-    tell();
+    fields.replaceChildren(...createFields(current.fields, dictionaries, getSetting, updating(setSetting)));
+    const getOption = ({ name }) => options[name];
+    otherFields.replaceChildren(...createFields(otherOptions, dictionaries, getOption, updating(setOption)));
+    update();
   }
 
-  const settingOf = ({ kind, name }) => (kind === "dictionary" ? chosen.dictionary : chosen.settings?.[name]);
-  const putOption = ({ name }, value) => put(chosen, name, value);
+  const getSetting = ({ kind, name }) => (kind === "dictionary" ? options.dictionary : options.settings?.[name]);
+  const setOption = ({ name }, value) => setOrDelete(options, name, value);
 
-  function putSetting({ kind, name }, value) {
+  function setSetting({ kind, name }, value) {
     if (kind === "dictionary") {
-      put(chosen, "dictionary", value);
+      setOrDelete(options, "dictionary", value);
       return;
     }
-    chosen.settings ??= {};
-    put(chosen.settings, name, value);
-    if (Object.keys(chosen.settings).length === 0) delete chosen.settings;
+    options.settings ??= {};
+    setOrDelete(options.settings, name, value);
+    if (Object.keys(options.settings).length === 0) delete options.settings;
   }
 
-  function thenTell(putField) {
+  function updating(setField) {
     return (field, value) => {
-      putField(field, value);
+      setField(field, value);
       remember();
-      tell();
+      update();
     };
   }
 
-  function tell() {
-    const { settings = {}, ...others } = chosen;
+  function update() {
+    const { settings = {}, ...others } = options;
     const n = Object.keys(settings).length + Object.keys(others).length;
-    setText(changed, n === 0 ? "(defaults)" : `(${n} changed)`);
-    touched();
+    setText(count, n === 0 ? "(defaults)" : `(${n} changed)`);
+    onChange();
   }
 
-  return { details, fill, choose, chosen: () => chosen };
+  return { details, fill, setOptions, options: () => options };
 }
 
-/** Why the selected stack cannot be fused now; null where it can. */
-function whyNotFuse(app) {
+/** Return why the selected stack cannot be fused now, or null if it can. */
+function getObstacle(app) {
   const stack = app.stack();
   if (!stack) return "";
-  if (app.state.get().uploads[stack.id] || stack.receiving) return "Files are being sent …";
+  if (app.state.get().uploads[stack.id] || stack.receiving) return "Uploading files …";
   const used = stack.frames.filter((frame) => !frame.excluded && frame.state !== "bad");
   const waiting = used.filter((frame) => frame.state !== "ready").length;
-  if (waiting) return `${waiting} of ${used.length} frames are still being read …`;
+  if (waiting) return `Reading frames: ${waiting} of ${used.length} left …`;
   const n = used.reduce((sum, frame) => sum + (frame.pages || 1), 0);
   return n < 2 ? "A fusion needs at least two frames." : null;
 }
 
-/** What an estimate depends on, beside the options. */
-function framesOf(stack) {
+/** Return a text that changes whenever the frames to fuse change. */
+function summarizeFrames(stack) {
   return JSON.stringify([stack.id, stack.frames.map((frame) => [frame.key, frame.excluded])]);
 }
 
@@ -198,19 +199,19 @@ function needsOtherOptions(now, before) {
   );
 }
 
-/** What was chosen here for a stack, else the options of the fusion that it opens with, as in any other tab. */
+/** Return the options chosen in this tab for a stack, else the options of its current fusion. */
 function optionsToShow({ jobs, selected }) {
-  return kept(keyOf(selected.stack)) ?? jobToShow(jobs, selected.stack)?.options ?? {};
+  return session.read(storageKey(selected.stack)) ?? jobToShow(jobs, selected.stack)?.options ?? {};
 }
 
-const keyOf = (stackId) => `panfocus-options-${stackId}`;
+const storageKey = (stackId) => `panfocus-options-${stackId}`;
 
 function hasEnded(jobs, before) {
-  const going = new Set(before.filter(isGoing).map(({ id }) => id));
-  return jobs.some((job) => going.has(job.id) && !isGoing(job));
+  const active = new Set(before.filter(isActive).map(({ id }) => id));
+  return jobs.some((job) => active.has(job.id) && !isActive(job));
 }
 
-const isGoing = ({ state }) => state === "queued" || state === "running";
+const isActive = ({ state }) => state === "queued" || state === "running";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -218,7 +219,7 @@ function without(object, ...names) {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
-function put(object, name, value) {
+function setOrDelete(object, name, value) {
   if (value === undefined) delete object[name];
   else object[name] = value;
 }

@@ -1,12 +1,12 @@
-// What the page knows: the server's state, kept up to date by its events, and what is selected here.
+// The state of the page: the server's state, updated by its events, and the selection in this tab.
 import { get } from "./api.js";
-import { followStream } from "./stream.js";
+import { followStream } from "./event_stream.js";
 
-/** An observable value. Listeners get (now, before) after each change; `on` gives a function that ends it. */
+/** Create an observable value. Listeners get (now, before) after each change; `on` returns an unsubscribe function. */
 export function createState(first) {
   let now = first;
   const listeners = new Set();
-  const rounds = []; // a change made by a listener is told after the round that it belongs to
+  const rounds = []; // a change made by a listener is announced after the current round
   return {
     get: () => now,
     on(listener) {
@@ -19,17 +19,17 @@ export function createState(first) {
       rounds.push([now, before]);
       if (rounds.length > 1) return;
       for (; rounds.length; rounds.shift()) {
-        for (const listener of [...listeners]) tell(listener, ...rounds[0]);
+        for (const listener of [...listeners]) notify(listener, ...rounds[0]);
       }
     },
   };
 }
 
-function tell(listener, now, before) {
+function notify(listener, now, before) {
   try {
     listener(now, before);
   } catch (error) {
-    console.error(error); // one panel's fault must not stop the others
+    console.error(error); // an error in one panel must not stop the others
   }
 }
 
@@ -45,20 +45,20 @@ export const EMPTY = {
   selected: { stack: null, job: null },
   uploads: {},
   space: null,
-  tool: "look",
+  tool: "inspect",
   connected: true,
-  fault: "",
+  connectionError: "",
   loaded: false,
 };
 
-/** The list with `item` in the place of the one with its id, or at the end; an older view of the same changes nothing. */
+/** Return the list with `item` replacing the one of the same id, or appended. An older revision is ignored. */
 function withItem(list, item) {
   const at = list.findIndex((other) => other.id === item.id);
   if (at < 0) return [...list, item];
   return item.revision < list[at].revision ? list : list.with(at, item);
 }
 
-/** The fusion of a stack to begin with: one that runs or waits, else the newest result, else the newest of all. */
+/** Return the fusion to show first: the running or queued one, else the newest result, else the newest of all. */
 export function jobToShow(jobs, stackId) {
   const fusions = jobs.filter((job) => job.stack === stackId && job.kind === "fuse");
   for (const state of ["running", "queued", "done"]) {
@@ -68,7 +68,7 @@ export function jobToShow(jobs, stackId) {
   return fusions.at(-1) ?? null;
 }
 
-/** The stack with other frames in the place of those with their keys; scores are told anew, as the best may be. */
+/** Return the stack with updated frames. Scores are relative to the sharpest frame, so all are computed again. */
 function withFrames(stack, { frames: changed, revision }) {
   if (revision < stack.revision) return stack;
   const fresh = new Map(changed.map((frame) => [frame.key, frame]));
@@ -78,20 +78,20 @@ function withFrames(stack, { frames: changed, revision }) {
   return { ...stack, revision, frames: frames.map((frame) => ({ ...frame, score: scoreOf(frame) })) };
 }
 
-const gone = new Set(); // ids of what was deleted: an answer that comes late shall not bring it back
+const deleted = new Set(); // ids: a late response must not restore what was deleted
 
-/** Put one message of the server into the state. */
+/** Apply a message of the server to the state. */
 export function applyEvent(state, message) {
   const { stacks, jobs } = state.get();
   const { id, stack } = message[message.kind] ?? {};
-  if (gone.has(id) || gone.has(stack)) return;
+  if (deleted.has(id) || deleted.has(stack)) return;
   if (message.kind === "stack") state.set({ stacks: withItem(stacks, message.stack) });
   else if (message.kind === "frames")
     state.set({ stacks: stacks.map((stack) => (stack.id === message.stack ? withFrames(stack, message) : stack)) });
   else if (message.kind === "job") state.set({ jobs: withItem(jobs, message.job) });
   else if (message.kind === "dictionaries") state.set({ dictionaries: message.names });
   else if (message.kind === "gone") {
-    gone.add(message.id);
+    deleted.add(message.id);
     state.set({
       stacks: stacks.filter((stack) => stack.id !== message.id),
       jobs: jobs.filter((job) => job.id !== message.id && job.stack !== message.id),
@@ -99,16 +99,14 @@ export function applyEvent(state, message) {
   }
 }
 
-/**
- * Follow the server's events. After every (re)connection the whole state is read anew: nothing stays unknown.
- */
+/** Follow the server's events. The whole state is read after every (re)connection, so no event is missed. */
 export function followEvents(state) {
   let retry = 0;
-  const readings = new Set(); // for each reading of the state the messages that came meanwhile, which are newer
+  const reads = new Set(); // for each read in progress, the messages received meanwhile, which are newer
 
   async function readAll() {
     const meanwhile = [];
-    readings.add(meanwhile);
+    reads.add(meanwhile);
     try {
       const read = await get("/api/state");
       const oldFirst = (a, b) => (a.created < b.created ? -1 : Number(a.created > b.created));
@@ -121,21 +119,21 @@ export function followEvents(state) {
       });
       for (const message of meanwhile) applyEvent(state, message);
     } catch (error) {
-      state.set({ connected: false, fault: error.status ? error.message : "" });
+      state.set({ connected: false, connectionError: error.status ? error.message : "" });
       clearTimeout(retry);
       retry = setTimeout(readAll, 5000);
     } finally {
-      readings.delete(meanwhile);
+      reads.delete(meanwhile);
     }
   }
 
   followStream({
-    opened: readAll,
-    told(message) {
-      for (const meanwhile of readings) meanwhile.push(message);
+    onOpen: readAll,
+    onMessage(message) {
+      for (const meanwhile of reads) meanwhile.push(message);
       applyEvent(state, message);
     },
-    lost: () => state.set({ connected: false, fault: "" }),
+    onError: () => state.set({ connected: false, connectionError: "" }),
   });
   return { readAll };
 }

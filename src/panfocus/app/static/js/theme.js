@@ -1,6 +1,6 @@
-// Runs before the page is drawn, so that a chosen theme does not flash.
+// Set the stored theme before the page is drawn, so that it does not flash. A classic script: modules run too late.
 try {
-  document.documentElement.dataset.theme = localStorage.getItem("panfocus-theme") ?? "";
+  document.documentElement.dataset.theme = JSON.parse(localStorage.getItem("panfocus-theme")) ?? "";
 } catch {
-  // No storage allowed: the system's colours are used.
+  // Storage is blocked: the system's colours are used.
 }

@@ -1,23 +1,21 @@
-/* The viewer: deep zoom of a job's layers, compared by a slider or side by side, with maps laid over.
-
-   Other modules use `createViewer(element, app)` and the methods of Viewer; how layers are named is said in
-   viewer/layers.js, what tools get in viewer/pointing.js. */
+// The viewer: deep zoom of the layers of a job, with comparison (slider or side by side) and map overlay.
+// See viewer/layers.js for the names of layers, and viewer/input.js for the events of tools.
 
 import { element } from "./dom.js";
 import { createControls } from "./viewer/controls.js";
-import { Cursor } from "./viewer/cursor.js";
 import { createDivider } from "./viewer/divider.js";
-import { Layers } from "./viewer/layers.js";
+import { listenToInput } from "./viewer/input.js";
+import { KeyboardCursor } from "./viewer/keyboard_cursor.js";
+import { LayerResolver } from "./viewer/layers.js";
 import { Pane } from "./viewer/pane.js";
-import { listen } from "./viewer/pointing.js";
 
 const HELP =
-  "Picture. Arrow keys move the view, plus and minus zoom, 0 fits it, 1 shows its own pixels, " +
-  "C shows a cursor for the arrow keys, Enter looks at the place, F fills the screen, " +
-  "S and T fold away what is beside the picture.";
+  "Picture. Arrow keys move the view, plus and minus zoom, 0 fits the picture, 1 shows it at 100 %, " +
+  "C toggles the keyboard cursor, Enter inspects its position, F toggles full screen, " +
+  "S and T hide or show the side panels.";
 
-export function createViewer(room, app) {
-  return new Viewer(room, app);
+export function createViewer(root, app) {
+  return new Viewer(root, app);
 }
 
 class Viewer {
@@ -25,13 +23,13 @@ class Viewer {
   shown = { job: null, layer: null, compared: null, beside: null, overlay: null, opacity: 0.5, position: 0.5 };
   #listeners = { place: new Set(), changed: new Set(), cursor: new Set() };
 
-  constructor(room, app) {
+  constructor(root, app) {
     this.app = app;
     const caption = (className = "caption") => element("p", { class: className });
     this.captions = { main: caption(), compared: caption("caption right"), beside: caption() };
     const main = element("div", { class: "pane main" });
     const beside = element("div", { class: "pane beside", hidden: true });
-    this.empty = element("p", { class: "empty" }, "The result will be shown here.");
+    this.empty = element("p", { class: "empty" }, "The result appears here.");
     this.stage = element(
       "div",
       { class: "stage", tabIndex: 0, role: "application", "aria-label": HELP },
@@ -39,26 +37,26 @@ class Viewer {
       beside,
       this.empty,
     );
-    room.classList.add("viewer");
-    room.append(this.stage);
-    const moved = (pane) => this.#moved(pane);
-    const led = (pane) => (this.leader = pane);
+    root.classList.add("viewer");
+    root.append(this.stage);
+    const onMove = (pane) => this.#onMove(pane);
+    const onLead = (pane) => (this.leader = pane);
     this.panes = {
-      main: new Pane(main, { moved, led, opened: (pane) => pane.fit(true) }),
-      beside: new Pane(beside, { moved, led, opened: (pane) => pane.follow(this.panes.main) }),
+      main: new Pane(main, { onMove, onLead, onOpen: (pane) => pane.fit(true) }),
+      beside: new Pane(beside, { onMove, onLead, onOpen: (pane) => pane.follow(this.panes.main) }),
     };
-    this.leader = this.panes.main; // of two panes side by side; the other follows
+    this.leader = this.panes.main; // the other pane follows it
     main.append(this.captions.main, this.captions.compared);
     beside.append(this.captions.beside);
     this.divider = createDivider(main, (position) => this.compare(this.shown.compared, position));
-    this.layers = new Layers(this);
-    this.cursor = new Cursor(this);
-    listen(this.stage, this);
-    this.controls = createControls(room, this);
+    this.layers = new LayerResolver(this);
+    this.cursor = new KeyboardCursor(this);
+    listenToInput(this.stage, this);
+    this.controls = createControls(root, this);
     app.state.on(() => this.#followState());
   }
 
-  /* Show a layer of a job that is done; null shows nothing. What is compared stays if it still can be. */
+  /** Show a layer of a finished job, or nothing for null. A comparison within the job stays. */
   show(job, layer = "fused") {
     const { shown } = this;
     if (!job?.result) {
@@ -71,36 +69,36 @@ class Viewer {
       if (shown.overlay && !job.result.layers.includes(shown.overlay)) shown.overlay = null;
       Object.assign(shown, { job, layer });
     }
-    this.#arrange();
+    this.#update();
   }
 
-  /* Lay another layer over the right part of the view, from `position` (0..1 of its width) on. */
+  /** Show another layer to the right of the divider, which is at `position` (0..1 of the width). */
   compare(reference, position = this.shown.position) {
-    const begun = reference && reference !== this.shown.compared;
+    const isNew = reference && reference !== this.shown.compared;
     Object.assign(this.shown, { compared: reference, position });
     if (reference) this.shown.beside = null;
     this.panes.main.setSplit(position);
-    this.divider.place(position);
-    if (begun || !reference) this.#arrange();
+    this.divider.setPosition(position);
+    if (isNew || !reference) this.#update();
   }
 
-  /* Show another layer in a second pane that follows the first. */
+  /** Show another layer in a second pane that follows the first one. */
   sideBySide(reference) {
     this.shown.beside = reference;
     if (reference) this.shown.compared = null;
-    this.#arrange();
+    this.#update();
   }
 
-  /* Lay a map over what is shown. */
+  /** Show a map over the picture. */
   overlay(layer, opacity = this.shown.opacity) {
     Object.assign(this.shown, { overlay: layer, opacity });
-    this.#arrange();
+    this.#update();
   }
 
-  /* A layer of the shown job has changed: fetch its tiles anew where they are seen. */
+  /** Reload the visible tiles of a layer that has changed. */
   refresh(layer, version) {
     this.layers.versions.set(`${this.shown.job?.id}/${layer}`, version);
-    this.#arrange();
+    this.#update();
   }
 
   job() {
@@ -111,14 +109,17 @@ class Viewer {
     return this.shown.layer;
   }
 
+  /** Return the place {row, col} at a point of the window. */
   toImage(clientX, clientY) {
     return this.panes[this.#isBeside(clientX, clientY) ? "beside" : "main"].toImage(clientX, clientY);
   }
 
+  /** Return the point {x, y} of a place, relative to the main pane. */
   toScreen(row, col) {
     return this.panes.main.toScreen(row, col);
   }
 
+  /** Return the CSS pixels per pixel of the picture. */
   scale() {
     return this.panes.main.scale();
   }
@@ -127,23 +128,24 @@ class Viewer {
     this.panes.main.fit();
   }
 
-  /* One pixel of the picture fills `factor` pixels of the screen (its real ones, not those of CSS). */
+  /** Zoom to `factor` device pixels per pixel of the picture. */
   zoom(factor) {
-    this.panes.main.zoomTo(factor / devicePixelRatio, this.cursor.shown ? this.cursor : null);
+    this.panes.main.zoomTo(factor / devicePixelRatio, this.cursor.isVisible ? this.cursor : null);
   }
 
   zoomBy(factor) {
-    this.panes.main.zoomTo(this.scale() * factor, this.cursor.shown ? this.cursor : null);
+    this.panes.main.zoomTo(this.scale() * factor, this.cursor.isVisible ? this.cursor : null);
   }
 
-  /* Bring a place into the middle, at `scale` screen pixels per pixel if given. */
+  /** Centre a place, at `scale` CSS pixels per pixel if it is set. */
   goTo(row, col, scale = null) {
     this.panes.main.centre(row, col);
     if (scale) this.panes.main.zoomTo(scale);
   }
 
-  pull(x, y) {
-    const { row, col } = this.panes.main.toImage(...this.middle());
+  /** Move the picture by CSS pixels. */
+  panBy(x, y) {
+    const { row, col } = this.panes.main.toImage(...this.centre());
     this.panes.main.centre(row - y / this.scale(), col - x / this.scale(), true);
   }
 
@@ -154,8 +156,10 @@ class Viewer {
     this.repaint();
   }
 
-  /* `paint(context, viewer)` draws above the picture whenever it moves; coordinates as of toScreen. It may return
-     false to say that it has drawn nothing. */
+  /**
+   * Call `paint(context, viewer)` to draw over the picture, in coordinates of toScreen. It returns false if it has
+   * drawn nothing.
+   */
   addPainter(paint) {
     const bound = (context) => Boolean(this.shown.job) && paint(context, this);
     for (const pane of Object.values(this.panes)) pane.painters.add(bound);
@@ -170,7 +174,7 @@ class Viewer {
     for (const pane of Object.values(this.panes)) pane.repaint();
   }
 
-  /* "place": one was chosen; "cursor": pointer or cursor moved; "changed": view or layers did. */
+  /** Listen to "place" (selected), "cursor" (pointer or cursor moved) or "changed" (view or layers). */
   on(name, listener) {
     this.#listeners[name].add(listener);
     return () => this.#listeners[name].delete(listener);
@@ -181,12 +185,12 @@ class Viewer {
     return target.closest?.(".pane");
   }
 
-  /* The pointer is over a place (null: it has left). */
-  point(place) {
+  /** Report the place of the pointer; null if it has left. */
+  setPointer(place) {
     this.#emit("cursor", place);
   }
 
-  choosePlace({ row, col }) {
+  selectPlace({ row, col }) {
     const place = { row: Math.round(row), col: Math.round(col) };
     if (!this.shown.job) return;
     const { width, height } = this.shown.job.result;
@@ -196,7 +200,8 @@ class Viewer {
     this.repaint();
   }
 
-  #arrange() {
+  /** Update the panes, captions and controls. */
+  #update() {
     const { job, layer, compared, beside, overlay, opacity } = this.shown;
     const { main, beside: second } = this.panes;
     second.element.hidden = !beside;
@@ -205,7 +210,7 @@ class Viewer {
     main.set("base", this.layers.tiles(layer));
     main.set("compared", this.layers.tiles(compared));
     main.setSplit(this.shown.position);
-    this.divider.show(Boolean(compared));
+    this.divider.setVisible(Boolean(compared));
     second.set("base", this.layers.tiles(beside));
     for (const pane of [main, second]) pane.set("overlay", this.layers.tiles(overlay), { opacity });
     this.captions.main.textContent = this.layers.caption(layer);
@@ -216,7 +221,7 @@ class Viewer {
     this.#emit("changed", this);
   }
 
-  /* Jobs have news: strokes from another tab, one to compare with, or the shown one is gone. */
+  /** Follow the jobs: new strokes, new results to compare with, or the shown job was deleted. */
   #followState() {
     const { shown } = this;
     const { jobs } = this.app.state.get();
@@ -228,26 +233,26 @@ class Viewer {
       return;
     }
     for (const name of ["compared", "beside"]) if (!this.layers.tiles(shown[name])) shown[name] = null;
-    this.#arrange();
+    this.#update();
   }
 
-  #moved(pane) {
-    if (!this.controls) return; // the viewer is being made
+  #onMove(pane) {
+    if (!this.controls) return; // during construction
     if (this.shown.beside && pane === this.leader) {
       const { main, beside } = this.panes;
       (pane === main ? beside : main).follow(pane);
     }
-    this.controls.tell();
+    this.controls.updateLine();
     this.#emit("changed", this);
   }
 
   #isBeside(clientX, clientY) {
     const { left, right, top, bottom } = this.panes.beside.element.getBoundingClientRect();
-    return clientX >= left && clientX < right && clientY >= top && clientY < bottom; // never if it is hidden
+    return clientX >= left && clientX < right && clientY >= top && clientY < bottom; // the rectangle of a hidden pane is empty
   }
 
-  /* The middle of the picture's pane, in the window. */
-  middle() {
+  /** Return the centre of the main pane, in the window. */
+  centre() {
     const { left, top, width, height } = this.panes.main.element.getBoundingClientRect();
     return [left + width / 2, top + height / 2];
   }

@@ -1,7 +1,7 @@
-// The start page: where to drop a stack, and the stacks that are there already.
+// The start page: drop zone and earlier stacks.
 import { element, setItems, setText } from "./dom.js";
-import { acceptDrops, chooserButtons } from "./intake.js";
-import { openPicker } from "./picker.js";
+import { openFilePicker } from "./file_picker.js";
+import { acceptDrops, createUploadButtons } from "./upload.js";
 
 export function mount(root, app) {
   const earlier = element("ul", { class: "earlier" });
@@ -11,7 +11,7 @@ export function mount(root, app) {
     element("h3", { id: "earlier-title" }, "Earlier stacks"),
     earlier,
   );
-  const title = element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photographs of a focus stack here");
+  const title = element("h2", { id: "welcome-title", tabIndex: -1 }, "Drop the photos of a focus stack here");
   root.append(
     element(
       "div",
@@ -20,31 +20,31 @@ export function mount(root, app) {
       element(
         "p",
         { class: "lead" },
-        "Files or a folder. panfocus joins their sharp parts into one picture, here on your computer.",
+        "Drop files or a folder. panfocus fuses their sharp parts into one picture, on your computer.",
       ),
       element(
         "div",
         { class: "row centre" },
-        ...chooserButtons(app, () => null, "main"),
+        ...createUploadButtons(app, () => null, "main"),
         element(
           "button",
-          { type: "button", id: "pick-here", onclick: () => openPicker(app) },
+          { type: "button", id: "pick-here", onclick: () => openFilePicker(app) },
           "Open on this computer",
         ),
       ),
       element(
         "p",
-        { class: "quiet" },
-        "“Open on this computer” reads the files where they are, without a copy.",
+        { class: "muted" },
+        "“Open on this computer” reads the files in place, without copying them.",
       ),
     ),
     earlierPart,
   );
-  acceptDrops(app, document.getElementById("drop-veil"));
+  acceptDrops(app, document.getElementById("drop-overlay"));
 
-  const rows = new Map(); // by stack: a row stays as long as what it shows, and the focus with it
+  const rows = new Map(); // by stack id: rows are reused, so that they keep the focus
   app.state.on((now, before) => {
-    // The stack that was open is gone, and with it what had the focus.
+    // The open stack, which had the focus, was deleted.
     if (!root.hidden && document.getElementById("workspace").contains(document.activeElement)) title.focus();
     if (now.stacks === before.stacks) return;
     const newestFirst = now.stacks.toReversed();
@@ -58,7 +58,7 @@ export function mount(root, app) {
   });
 }
 
-/** A stack in the list; `draw(stack)` makes it show what is known of it now. */
+/** Create the row of a stack; `draw(stack)` updates it. */
 function createRow(app, id) {
   const picture = element("img", { alt: "", loading: "lazy", width: 64, height: 48 });
   const name = element("span", {});
@@ -86,9 +86,9 @@ function createRow(app, id) {
 
   function draw(stack) {
     setText(name, stack.name);
-    setText(count, ` ${countOf(stack)}`);
+    setText(count, ` ${countText(stack)}`);
     remove.setAttribute("aria-label", `Delete ${stack.name}`);
-    const src = thumbnailOf(stack);
+    const src = thumbnailUrl(stack);
     if (picture.getAttribute("src") === src) return;
     if (src === null) picture.removeAttribute("src");
     else picture.src = src;
@@ -97,26 +97,26 @@ function createRow(app, id) {
   return { node, draw };
 }
 
-/** Delete a stack after asking. */
+/** Delete a stack after a confirmation. */
 export async function removeStack(app, stack) {
-  const kept = stack.in_place
-    ? "The photographs themselves stay where they are."
-    : "The copies of its photographs that panfocus holds go too.";
-  if (!confirm(`Delete the stack “${stack.name}” with its results? ${kept}`)) return;
+  const note = stack.in_place
+    ? "The photos themselves are not deleted."
+    : "The uploaded copies of its photos are deleted, too.";
+  if (!confirm(`Delete the stack “${stack.name}” and its results? ${note}`)) return;
   try {
     await app.api.remove(`/api/stacks/${stack.id}`);
   } catch (error) {
-    app.complain(error);
+    app.showNotice(error);
   }
 }
 
-/** How many frames there are; a file may have many, which are told once it was read. */
-function countOf({ frames }) {
+/** Describe the number of frames; multi-page files are counted once they are read. */
+function countText({ frames }) {
   const n = frames.reduce((sum, frame) => sum + (frame.pages || 1), 0);
   return n === 1 ? "1 frame" : `${n} frames`;
 }
 
-function thumbnailOf(stack) {
+function thumbnailUrl(stack) {
   const ready = stack.frames.find((frame) => frame.state === "ready");
   return ready ? `/api/stacks/${stack.id}/thumbnails/${ready.key}` : null;
 }

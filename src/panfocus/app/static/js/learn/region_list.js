@@ -1,22 +1,22 @@
-/* The rectangles as a list of small forms: where they are, and which frame is focused there. */
+// The rectangles as a list of small forms: position, focused frame and blurred frame.
 
-import { element, fieldOf, setItems, setText } from "../dom.js";
-import { nameOf } from "../viewer/layers.js";
+import { createField, createSelect, element, setItems, setText } from "../dom.js";
+import { layerName } from "../viewer/layers.js";
 
 const NUMBERS = ["top", "left", "height", "width"];
 
-const forms = new WeakMap(); // by rectangle: a form stays while it is shown, so that the focus and what is typed do
+const forms = new WeakMap(); // by rectangle: forms are reused, so that they keep the focus and unfinished input
 let nForms = 0; // for ids
 
-/* Show the forms of all rectangles; `rest` gets the focus when the last one was deleted. */
-export function drawRegions(list, regions, job, rest) {
-  for (const region of regions.list) if (!forms.has(region)) forms.set(region, form(region, regions, job));
+/** Show the forms of all rectangles; `fallback` gets the focus when the last one is deleted. */
+export function drawRegionList(list, regions, job, fallback) {
+  for (const region of regions.list) if (!forms.has(region)) forms.set(region, createForm(region, regions, job));
   const wanted = regions.list.map((region) => forms.get(region));
   wanted.forEach(({ update }, i) => update(i));
-  setItems(list, wanted.map(({ item }) => item), rest);
+  setItems(list, wanted.map(({ item }) => item), fallback);
 }
 
-function form(region, regions, job) {
+function createForm(region, regions, job) {
   nForms += 1;
   const legend = element("legend", {});
   const remove = element("button", { type: "button", class: "small plain", onclick: () => {
@@ -24,15 +24,15 @@ function form(region, regions, job) {
     regions.changed();
   } });
   const controls = {};
-  const choices = [frameChoice("Focused in", "focused", "blurred"), frameChoice("Blurred in", "blurred", "focused")];
+  const choices = [frameField("Focused in", "focused", "blurred"), frameField("Blurred in", "blurred", "focused")];
   const item = element(
     "li",
     {},
     element(
       "fieldset",
-      { onfocusin: () => regions.choose(region), onfocusout: () => regions.choose(null) },
+      { onfocusin: () => regions.highlight(region), onfocusout: () => regions.highlight(null) },
       legend,
-      element("div", { class: "numbers" }, ...NUMBERS.map(number)),
+      element("div", { class: "numbers" }, ...NUMBERS.map(numberField)),
       ...choices,
       remove,
     ),
@@ -42,30 +42,32 @@ function form(region, regions, job) {
     setText(legend, `Rectangle ${i + 1}`);
     setText(remove, `Delete rectangle ${i + 1}`);
     for (const [name, control] of Object.entries(controls)) {
-      if (control.type === "number" && control === document.activeElement) continue; // it is being typed in
+      if (control.type === "number" && control === document.activeElement) continue; // the user is typing
       control.value = region[name];
     }
   }
 
-  /* A control in its field, which shows one property of the rectangle. */
-  function field(text, name, control) {
+  /** Create the field of one property of the rectangle. */
+  function propertyField(text, name, control) {
     control.id = `region-${nForms}-${name}`;
     controls[name] = control;
-    return fieldOf(text, control);
+    return createField(text, control);
   }
 
-  /* A frame cannot be both: the one that is taken from the other is given to it in exchange. */
-  function frameChoice(text, name, other) {
-    const select = element("select", { onchange: () => {
-      const before = region[name];
-      region[name] = Number(select.value);
-      if (region[other] === region[name]) region[other] = before;
-      regions.changed();
-    } }, ...job.result.names.map((_, k) => new Option(nameOf(job, `frame-${k}`), k)));
-    return field(text, name, select);
+  /** Create a choice of a frame. If the other choice has it, the frames are swapped. */
+  function frameField(text, name, other) {
+    const select = createSelect(job.result.names.map((_, k) => [k, layerName(job, `frame-${k}`)]), {
+      onchange: () => {
+        const before = region[name];
+        region[name] = Number(select.value);
+        if (region[other] === region[name]) region[other] = before;
+        regions.changed();
+      },
+    });
+    return propertyField(text, name, select);
   }
 
-  function number(name) {
+  function numberField(name) {
     const side = name === "top" || name === "height" ? job.result.height : job.result.width;
     const from = name === "top" || name === "left" ? 0 : 1;
     const input = element("input", { type: "number", min: from, max: side - 1 + from, step: 1, required: true, onchange: () => {
@@ -73,7 +75,7 @@ function form(region, regions, job) {
       region[name] = Number(input.value);
       regions.changed();
     } });
-    return field(name[0].toUpperCase() + name.slice(1), name, input);
+    return propertyField(name[0].toUpperCase() + name.slice(1), name, input);
   }
 
   return { item, update };

@@ -1,20 +1,20 @@
-/* Rectangles on the picture: drawn with pointer or keyboard cursor, kept as long as the page is open. */
+// Rectangles on the picture, drawn with the pointer or the keyboard cursor and remembered by the tab.
 
-import { keep, kept } from "../kept.js";
+import { session } from "../storage.js";
 
-const SMALLEST = 4; // pixels a side: less is a click
+const MIN_SIDE = 4; // px: less is a click
 
 export class Regions {
   name = "rectangles";
   list = []; // {top, left, height, width, focused, blurred}
-  chosen = null;
+  highlighted = null;
   #job = null;
-  #corner = null; // where a rectangle began
+  #corner = null; // the first corner of a rectangle being drawn
   #end = null;
 
-  /* `on` has drawn(rectangle), changed(), and shown(): whether they are to be seen. */
-  constructor(viewer, on) {
-    Object.assign(this, { viewer, on });
+  /** `handlers` has onDraw(rectangle), onChange() and isVisible(). */
+  constructor(viewer, handlers) {
+    Object.assign(this, { viewer, handlers });
     viewer.addPainter((context) => this.#paint(context));
     viewer.on("cursor", (place) => {
       if (!this.#corner || place !== viewer.cursor) return;
@@ -23,27 +23,27 @@ export class Regions {
     });
   }
 
-  get isSet() {
+  get isActive() {
     return this.viewer.tool === this;
   }
 
   open(job) {
     this.#job = job;
-    this.list = (job && kept(key(job))) ?? [];
-    this.chosen = null;
+    this.list = (job && session.read(storageKey(job))) ?? [];
+    this.highlighted = null;
     this.#corner = null;
     this.changed();
   }
 
-  /* Some of the list is another now. */
+  /** Store and draw a changed list. */
   changed() {
-    if (this.#job) keep(key(this.#job), this.list);
-    this.on.changed();
+    if (this.#job) session.write(storageKey(this.#job), this.list);
+    this.handlers.onChange();
     this.viewer.repaint();
   }
 
-  choose(region) {
-    this.chosen = region;
+  highlight(region) {
+    this.highlighted = region;
     this.viewer.repaint();
   }
 
@@ -52,8 +52,8 @@ export class Regions {
     this.#end = place;
   }
 
-  onMove(place, event, down) {
-    if (!down || !this.#corner) return;
+  onMove(place, event, isDown) {
+    if (!isDown || !this.#corner) return;
     this.#end = place;
     this.viewer.repaint();
   }
@@ -64,7 +64,7 @@ export class Regions {
     this.viewer.repaint();
   }
 
-  /* Space puts one corner at the keyboard cursor, then the other. */
+  /** Space sets one corner at the keyboard cursor, then the other. */
   onKey(event, cursor) {
     if (event.key === "Escape" && this.#corner) {
       this.#corner = null;
@@ -72,8 +72,8 @@ export class Regions {
       return true;
     }
     if (event.key !== " ") return false;
-    if (!cursor.shown) {
-      cursor.show(true);
+    if (!cursor.isVisible) {
+      cursor.setVisible(true);
     } else if (this.#corner) {
       this.#finish(cursor);
       this.#corner = null;
@@ -86,23 +86,24 @@ export class Regions {
   }
 
   #finish(place) {
-    const made = this.#corner && rectangle(this.#corner, place, this.#job.result);
-    if (made && made.height >= SMALLEST && made.width >= SMALLEST) this.on.drawn(made);
+    const drawn = this.#corner && getRectangle(this.#corner, place, this.#job.result);
+    if (drawn && drawn.height >= MIN_SIDE && drawn.width >= MIN_SIDE) this.handlers.onDraw(drawn);
   }
 
   #paint(context) {
-    if (!this.on.shown()) return;
+    if (!this.handlers.isVisible()) return;
     const { result } = this.#job ?? {};
-    const begun = this.#corner && result ? [{ ...rectangle(this.#corner, this.#end, result), begun: true }] : [];
+    const unfinished =
+      this.#corner && result ? [{ ...getRectangle(this.#corner, this.#end, result), isUnfinished: true }] : [];
     context.font = "600 15px system-ui, sans-serif";
-    [...this.list, ...begun].forEach((region, i) => {
+    [...this.list, ...unfinished].forEach((region, i) => {
       const from = this.viewer.toScreen(region.top - 0.5, region.left - 0.5);
       const [width, height] = [region.width * this.viewer.scale(), region.height * this.viewer.scale()];
-      for (const [line, colour] of [[4, "#000a"], [2, region === this.chosen || region.begun ? "#ffd54a" : "#fff"]]) {
+      for (const [line, colour] of [[4, "#000a"], [2, region === this.highlighted || region.isUnfinished ? "#ffd54a" : "#fff"]]) {
         Object.assign(context, { lineWidth: line, strokeStyle: colour });
         context.strokeRect(from.x, from.y, width, height);
       }
-      if (region.begun) return;
+      if (region.isUnfinished) return;
       const label = `${i + 1}`;
       context.fillStyle = "#000c";
       context.fillRect(from.x, from.y, context.measureText(label).width + 12, 22);
@@ -112,8 +113,8 @@ export class Regions {
   }
 }
 
-/* The pixels between two places, within the picture. */
-function rectangle(one, other, { width, height }) {
+/** Return the rectangle between two places, clipped to the picture. */
+function getRectangle(one, other, { width, height }) {
   const span = (a, b, length) => {
     const clamp = (value) => Math.min(length - 1, Math.max(0, Math.round(value)));
     const [first, last] = [clamp(Math.min(a, b)), clamp(Math.max(a, b))];
@@ -124,4 +125,4 @@ function rectangle(one, other, { width, height }) {
   return { top, left, height: rows, width: cols };
 }
 
-const key = (job) => `panfocus-regions-${job.id}`;
+const storageKey = (job) => `panfocus-regions-${job.id}`;

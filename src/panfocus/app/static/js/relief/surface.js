@@ -1,6 +1,6 @@
-/* A surface over a grid of heights, covered by a picture: WebGL 2 and nothing else.
-
-   The grid lies in the plane z = 0, its longer side from -1 to 1; what is deeper lies farther from the eye. */
+// A textured surface over a grid of depths, drawn by WebGL 2.
+//
+// The grid is in the plane z = 0, its longer side from -1 to 1; deeper points are farther from the camera.
 
 const VERTEX = `#version 300 es
 in vec2 place; // 0..1 from the left and from the top
@@ -16,7 +16,7 @@ void main() {
   gl_Position = camera * vec4(point, 1.0);
 }`;
 
-// The slope is seen by a light from the upper left; a plane keeps the picture's own brightness.
+// Light from the upper left shows the slopes; a flat surface keeps the brightness of the picture.
 const FRAGMENT = `#version 300 es
 precision highp float;
 in vec2 at;
@@ -30,45 +30,45 @@ void main() {
   colour = vec4(texture(picture, at).rgb * min(shade, 1.15), 1.0);
 }`;
 
-/* Returns null where WebGL 2 is missing. `redraw` is called when a lost context has come back. */
+/** Return null without WebGL 2. `redraw` is called when a lost context is restored. */
 export function createSurface(canvas, redraw) {
   const gl = canvas.getContext("webgl2", { antialias: true });
   if (!gl) return null;
-  let made = null; // what lies in the graphics memory
-  let given = null; // from what it can be made again
+  let mesh = null; // objects in graphics memory
+  let data = null; // depth and picture, to create them again
 
   canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   canvas.addEventListener("webglcontextrestored", () => {
-    if (given) made = upload(gl, ...given);
+    if (data) mesh = upload(gl, ...data);
     redraw();
   });
 
   return {
     set(depth, picture) {
-      given = [depth, picture];
-      if (made) free(gl, made);
-      made = upload(gl, depth, picture);
+      data = [depth, picture];
+      if (mesh) free(gl, mesh);
+      mesh = upload(gl, depth, picture);
     },
     draw({ view: { turn, tilt, distance, height }, ...size }) {
-      if (!made || gl.isContextLost()) return;
+      if (!mesh || gl.isContextLost()) return;
       if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0.33, 0.33, 0.33, 1);
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
       gl.enable(gl.DEPTH_TEST);
-      gl.useProgram(made.program);
-      const at = (name) => gl.getUniformLocation(made.program, name);
+      gl.useProgram(mesh.program);
+      const at = (name) => gl.getUniformLocation(mesh.program, name);
       gl.uniformMatrix4fv(at("camera"), false, camera(turn, tilt, distance, canvas.width / canvas.height));
-      gl.uniform2fv(at("extent"), made.extent);
+      gl.uniform2fv(at("extent"), mesh.extent);
       gl.uniform1f(at("height"), height);
-      gl.bindVertexArray(made.mesh);
-      gl.bindTexture(gl.TEXTURE_2D, made.texture);
-      gl.drawElements(gl.TRIANGLES, made.count, gl.UNSIGNED_INT, 0);
+      gl.bindVertexArray(mesh.vertices);
+      gl.bindTexture(gl.TEXTURE_2D, mesh.texture);
+      gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
     },
   };
 }
 
-/* Turn about the upright axis of the picture's plane, tilt, step back, project; columns one after another. */
+/** Return the projection matrix, column by column: rotate, tilt, move back, project. */
 export function camera(turn, tilt, distance, aspect) {
   const [ct, st, cx, sx] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
   const focal = 1.8; // about 58 degrees from edge to edge
@@ -95,14 +95,14 @@ function upload(gl, { values, width, height }, picture) {
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
 
-  const mesh = gl.createVertexArray();
-  gl.bindVertexArray(mesh);
+  const vertices = gl.createVertexArray();
+  gl.bindVertexArray(vertices);
   const buffers = [
-    attribute(gl, program, "place", places(width, height), 2),
-    attribute(gl, program, "depth", values, 1),
+    createAttribute(gl, program, "place", gridPlaces(width, height), 2),
+    createAttribute(gl, program, "depth", values, 1),
     gl.createBuffer(),
   ];
-  const triangles = trianglesOf(width, height);
+  const triangles = gridTriangles(width, height);
   gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers[2]);
   gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STATIC_DRAW);
 
@@ -116,17 +116,17 @@ function upload(gl, { values, width, height }, picture) {
 
   const longer = Math.max(picture.width, picture.height);
   const extent = [picture.width / longer, picture.height / longer];
-  return { program, mesh, buffers, texture, extent, count: triangles.length };
+  return { program, vertices, buffers, texture, extent, count: triangles.length };
 }
 
-function free(gl, { program, mesh, buffers, texture }) {
+function free(gl, { program, vertices, buffers, texture }) {
   gl.deleteProgram(program);
-  gl.deleteVertexArray(mesh);
+  gl.deleteVertexArray(vertices);
   gl.deleteTexture(texture);
   for (const buffer of buffers) gl.deleteBuffer(buffer);
 }
 
-function attribute(gl, program, name, values, size) {
+function createAttribute(gl, program, name, values, size) {
   const buffer = gl.createBuffer();
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
   gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
@@ -136,24 +136,24 @@ function attribute(gl, program, name, values, size) {
   return buffer;
 }
 
-function places(width, height) {
-  const made = new Float32Array(2 * width * height);
+function gridPlaces(width, height) {
+  const places = new Float32Array(2 * width * height);
   for (let i = 0; i < width * height; i++) {
-    made[2 * i] = (i % width) / Math.max(1, width - 1);
-    made[2 * i + 1] = Math.floor(i / width) / Math.max(1, height - 1);
+    places[2 * i] = (i % width) / Math.max(1, width - 1);
+    places[2 * i + 1] = Math.floor(i / width) / Math.max(1, height - 1);
   }
-  return made;
+  return places;
 }
 
-/* Two triangles between each four neighbours of the grid. */
-function trianglesOf(width, height) {
-  const made = new Uint32Array(6 * (width - 1) * (height - 1));
+/** Return the vertex indices of two triangles for each cell of the grid. */
+function gridTriangles(width, height) {
+  const indices = new Uint32Array(6 * (width - 1) * (height - 1));
   let next = 0;
   for (let row = 0; row < height - 1; row++) {
     for (let col = 0; col < width - 1; col++) {
       const i = row * width + col;
-      for (const corner of [i, i + width, i + 1, i + 1, i + width, i + width + 1]) made[next++] = corner;
+      for (const corner of [i, i + width, i + 1, i + 1, i + width, i + width + 1]) indices[next++] = corner;
     }
   }
-  return made;
+  return indices;
 }

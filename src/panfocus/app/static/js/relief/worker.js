@@ -1,69 +1,69 @@
-/* Fetches the depth and the picture of a job and draws its relief, away from the page's own thread.
-
-   Messages in: {canvas} once; {job} to show its relief; {view, width, height} when either changes.
-   Messages out: {job: id, fault: ""} when it is there, else what is wrong ("webgl": there is none). */
+// Loads the depth map and the picture of a job and draws the relief, outside the main thread.
+//
+// Input: {canvas} once; {job} to show its relief; {view, width, height} when the view changes.
+// Output: {job: id, error: ""} when it is loaded, else with an error message ("webgl": not supported).
 
 import { createSurface } from "./surface.js";
 
 const GRID = 256; // points of the mesh along the longer side
 
 let surface = null;
-let asked = null; // the job
-let seen = null; // the view
-let due = false;
+let requested = null; // job
+let view = null;
+let isPending = false; // a frame was requested
 
-self.addEventListener("message", ({ data: { canvas, job, ...view } }) => {
+self.addEventListener("message", ({ data: { canvas, job, ...newView } }) => {
   if (canvas) surface = createSurface(canvas, draw);
   else if (job) load(job);
   else {
-    seen = view;
+    view = newView;
     draw();
   }
 });
 
 function draw() {
-  if (due) return; // one picture for all that has come since the last
-  due = true;
+  if (isPending) return;
+  isPending = true;
   requestAnimationFrame(() => {
-    due = false;
-    if (seen) surface?.draw(seen);
+    isPending = false;
+    if (view) surface?.draw(view);
   });
 }
 
 async function load(job) {
-  asked = job;
-  let fault = surface ? "" : "webgl";
+  requested = job;
+  let error = surface ? "" : "webgl";
   try {
     if (surface) {
-      const [depth, picture] = await Promise.all([depthOf(job), pictureOf(job)]);
-      if (asked !== job) return;
+      const [depth, picture] = await Promise.all([loadDepth(job), loadPicture(job)]);
+      if (requested !== job) return;
       surface.set(depth, picture);
     }
-  } catch (error) {
-    fault = error.message;
+  } catch (problem) {
+    error = problem.message;
   }
-  postMessage({ job: job.id, fault });
+  postMessage({ job: job.id, error });
 }
 
-/* The depth on a grid, 0..1 of its range; places without a depth lie at the bottom. */
-async function depthOf(job) {
-  const answer = await fetch(`/api/jobs/${encodeURIComponent(job.id)}/relief?side=${GRID}`);
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  const values = new Float32Array(await answer.arrayBuffer());
-  let [least, most] = [Infinity, -Infinity];
+/** Return the depth on a grid, normalised to 0..1; places without a depth are 0. */
+async function loadDepth(job) {
+  const response = await fetch(`/api/jobs/${encodeURIComponent(job.id)}/relief?side=${GRID}`);
+  if (!response.ok) throw new Error((await response.json()).error);
+  const values = new Float32Array(await response.arrayBuffer());
+  let [min, max] = [Infinity, -Infinity];
   for (const value of values) {
-    if (value < least) least = value;
-    if (value > most) most = value;
+    if (value < min) min = value;
+    if (value > max) max = value;
   }
-  const range = most - least || 1;
+  const range = max - min || 1;
   for (let i = 0; i < values.length; i++) {
-    values[i] = Number.isFinite(values[i]) ? (values[i] - least) / range : 0;
+    values[i] = Number.isFinite(values[i]) ? (values[i] - min) / range : 0;
   }
-  return { values, width: Number(answer.headers.get("X-Width")), height: Number(answer.headers.get("X-Height")) };
+  return { values, width: Number(response.headers.get("X-Width")), height: Number(response.headers.get("X-Height")) };
 }
 
-/* The fused picture, reduced until it is at most two tiles wide and high. */
-async function pictureOf(job) {
+/** Return the fused picture, reduced to at most two by two tiles. */
+async function loadPicture(job) {
   const { width, height, levels, tile } = job.result;
   const halvings = Math.max(0, levels - 2);
   const sides = [width, height].map((side) => Math.ceil(side / 2 ** halvings));
@@ -74,9 +74,9 @@ async function pictureOf(job) {
   await Promise.all(
     Array.from({ length: counts[0] * counts[1] }, async (_, i) => {
       const [col, row] = [i % counts[0], Math.floor(i / counts[0])];
-      const answer = await fetch(`${path}/${col}_${row}?v=${encodeURIComponent(job.ended)}`);
-      if (!answer.ok) throw new Error("the picture does not come");
-      context.drawImage(await createImageBitmap(await answer.blob()), col * tile, row * tile);
+      const response = await fetch(`${path}/${col}_${row}?v=${encodeURIComponent(job.ended)}`);
+      if (!response.ok) throw new Error("the picture is not available");
+      context.drawImage(await createImageBitmap(await response.blob()), col * tile, row * tile);
     }),
   );
   return canvas;

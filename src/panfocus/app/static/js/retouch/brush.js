@@ -1,85 +1,85 @@
-/* The brush on the picture: a tool of the viewer that makes strokes, its outline, and a preview of its paint. */
+// The brush: a tool of the viewer that creates strokes, with an outline and a preview.
 
 import { Preview } from "./preview.js";
 
-const LARGEST = 2000; // pixels across
-const STEP = 1.15; // by which [ and ] change the size
-const PATIENCE = 10_000; // ms: so long a preview waits for the picture that takes its place
+const MAX_SIZE = 2000; // px, diameter
+const STEP = 1.15; // factor of size for [ and ]
+const PREVIEW_TIMEOUT = 10_000; // ms until a preview ends even if the retouched picture is not loaded
 
 export class Brush {
   name = "retouch";
   cursor = "none";
-  size = 60; // pixels across
+  size = 60; // px, diameter
   hardness = 0.5;
   opacity = 1;
   frame = 0;
-  match = false;
-  picking = false; // the next click chooses a frame
-  #place = null; // of the pointer, or of the keyboard cursor
-  #drawn = null; // the stroke that is being drawn
-  #fresh = []; // strokes that the picture does not show yet
-  #last = null; // where the last stroke ended
+  match = false; // match the brightness of the result
+  isPicking = false; // the next click selects a frame
+  #place = null; // of the pointer or the keyboard cursor
+  #current = null; // the stroke that is being painted
+  #previewed = []; // strokes that the picture does not show yet
+  #last = null; // end of the last stroke
 
-  /* `on` has painted(stroke), pick(place), changed() (of the brush's properties). */
-  constructor(viewer, on) {
-    Object.assign(this, { viewer, on });
+  /** `handlers` has onPaint(stroke), onPick(place) and onChange() for the brush's properties. */
+  constructor(viewer, handlers) {
+    Object.assign(this, { viewer, handlers });
     this.preview = new Preview(viewer);
     viewer.addPainter((context) => this.#paint(context));
     viewer.on("cursor", (place) => {
       this.#place = place ? { row: place.row, col: place.col } : null;
-      if (this.isSet) viewer.repaint();
-      if (this.isSet && place && viewer.job()) this.preview.prepare(viewer.job(), this.#stroke(place));
+      if (this.isActive) viewer.repaint();
+      if (this.isActive && place && viewer.job()) this.preview.prepare(viewer.job(), this.#stroke(place));
     });
   }
 
-  get isSet() {
+  get isActive() {
     return this.viewer.tool === this;
   }
 
   set(properties) {
     Object.assign(this, properties);
-    this.size = Math.min(LARGEST, Math.max(1, this.size));
+    this.size = Math.min(MAX_SIZE, Math.max(1, this.size));
     this.hardness = Math.min(1, Math.max(0, this.hardness));
-    this.on.changed();
+    this.handlers.onChange();
     this.viewer.repaint();
   }
 
   onDown(place) {
-    if (this.picking) this.on.pick(place);
-    else this.#drawn = this.#stroke(place);
+    if (this.isPicking) this.handlers.onPick(place);
+    else this.#current = this.#stroke(place);
     this.viewer.repaint();
   }
 
-  onMove(place, event, down) {
-    if (!down || !this.#drawn) return;
-    const [row, col] = this.#drawn.points.at(-1);
-    const moved = Math.hypot(place.row - row, place.col - col);
-    if (moved < Math.max(0.03 * this.size, 0.5 / this.viewer.scale())) return;
-    this.#drawn.points.push(point(place));
+  onMove(place, event, isDown) {
+    if (!isDown || !this.#current) return;
+    const [row, col] = this.#current.points.at(-1);
+    const distance = Math.hypot(place.row - row, place.col - col);
+    if (distance < Math.max(0.03 * this.size, 0.5 / this.viewer.scale())) return;
+    this.#current.points.push(toPoint(place));
     this.viewer.repaint();
   }
 
   onUp(place, event) {
-    const stroke = this.#drawn;
-    this.#drawn = null;
+    const stroke = this.#current;
+    this.#current = null;
     if (event.type === "pointerup" && stroke) this.#finish(stroke);
     this.viewer.repaint();
   }
 
-  /* Space paints at the keyboard cursor, with Shift in a line from the last place. */
+  /** Space paints at the keyboard cursor, with Shift in a line from the last point. */
   onKey(event, cursor) {
     if (event.ctrlKey || event.metaKey) return false;
     const { key, shiftKey, code } = event;
     if (key === " ") {
-      if (!cursor.shown) cursor.show(true);
-      else if (this.picking) this.on.pick(cursor);
+      if (!cursor.isVisible) cursor.setVisible(true);
+      else if (this.isPicking) this.handlers.onPick(cursor);
       else this.#finish(this.#stroke(cursor, shiftKey && this.#last ? [this.#last] : []));
       return true;
     }
     const bracket = { "[": -1, "{": -1, "]": 1, "}": 1 }[key];
     if (bracket) {
-      const harder = shiftKey && code.startsWith("Bracket");
-      this.set(harder ? { hardness: this.hardness + 0.1 * bracket } : { size: this.size * STEP ** bracket });
+      const isHardness = shiftKey && code.startsWith("Bracket");
+      this.set(isHardness ? { hardness: this.hardness + 0.1 * bracket } : { size: this.size * STEP ** bracket });
       return true;
     }
     const step = { ",": -1, ".": 1 }[key];
@@ -88,36 +88,36 @@ export class Brush {
       this.set({ frame: (this.frame + step + n) % n });
       return true;
     }
-    if (key.toLowerCase() !== "b") return false; // with Caps Lock too
-    this.on.pick(this.#place ?? cursor);
+    if (key.toLowerCase() !== "b") return false; // also with Caps Lock
+    this.handlers.onPick(this.#place ?? cursor);
     return true;
   }
 
-  /* Preview none but these: the others were taken back, or refused. */
+  /** Remove the previews of strokes that were undone or rejected. */
   keepPreviews(strokes) {
-    this.#fresh = this.#fresh.filter((stroke) => strokes.includes(stroke));
+    this.#previewed = this.#previewed.filter((stroke) => strokes.includes(stroke));
     this.viewer.repaint();
   }
 
-  /* The picture with these strokes was asked for: their previews end when it has come. */
+  /** End the previews of these strokes when the picture that includes them is loaded. */
   async endPreviews(strokes) {
     const { main } = this.viewer.panes;
-    for (const end = performance.now() + PATIENCE; !main.loaded && performance.now() < end; ) {
+    for (const end = performance.now() + PREVIEW_TIMEOUT; !main.isLoaded && performance.now() < end; ) {
       await new Promise(requestAnimationFrame);
     }
-    this.#fresh = this.#fresh.filter((stroke) => !strokes.includes(stroke));
+    this.#previewed = this.#previewed.filter((stroke) => !strokes.includes(stroke));
     this.viewer.repaint();
   }
 
-  forget() {
-    this.#fresh = [];
-    this.#drawn = null;
+  reset() {
+    this.#previewed = [];
+    this.#current = null;
     this.#last = null;
   }
 
   #stroke(place, before = []) {
     const { frame, size, hardness, opacity, match } = this;
-    const points = [...before, point(place)];
+    const points = [...before, toPoint(place)];
     return { frame, points, radius: size / 2, hardness, opacity, gain: null, ...(match ? { match } : {}) };
   }
 
@@ -125,20 +125,20 @@ export class Brush {
     const { width, height } = this.viewer.job().result;
     const reaches = ([row, col]) =>
       row > -stroke.radius && col > -stroke.radius && row < height + stroke.radius && col < width + stroke.radius;
-    if (!stroke.points.some(reaches)) return; // beside the picture
+    if (!stroke.points.some(reaches)) return; // outside the picture
     this.#last = stroke.points.at(-1);
-    this.#fresh.push(stroke);
-    this.on.painted(stroke);
+    this.#previewed.push(stroke);
+    this.handlers.onPaint(stroke);
     this.viewer.repaint();
   }
 
   #paint(context) {
     const { viewer } = this;
-    const strokes = this.#drawn ? [...this.#fresh, this.#drawn] : this.#fresh;
-    const onPicture = context.canvas === viewer.panes.main.canvas; // a pane beside it shows what there is
-    if (onPicture && strokes.length) this.preview.paint(context, viewer.job(), strokes);
-    if (!this.isSet) return;
-    const place = this.#place ?? (viewer.cursor.shown ? viewer.cursor : null);
+    const strokes = this.#current ? [...this.#previewed, this.#current] : this.#previewed;
+    const isMain = context.canvas === viewer.panes.main.canvas; // no preview in the second pane
+    if (isMain && strokes.length) this.preview.paint(context, viewer.job(), strokes);
+    if (!this.isActive) return;
+    const place = this.#place ?? (viewer.cursor.isVisible ? viewer.cursor : null);
     if (!place) return;
     const { x, y } = viewer.toScreen(place.row, place.col);
     const radius = Math.max((this.size / 2) * viewer.scale(), 2);
@@ -154,9 +154,9 @@ export class Brush {
       if (this.hardness > 0 && this.hardness < 1) circle(this.hardness);
       context.setLineDash([]);
     }
-    context.fillStyle = this.picking ? "#ffd54a" : "#fff";
+    context.fillStyle = this.isPicking ? "#ffd54a" : "#fff";
     context.fillRect(x - 1, y - 1, 2, 2);
   }
 }
 
-const point = ({ row, col }) => [Math.round(row * 100) / 100, Math.round(col * 100) / 100];
+const toPoint = ({ row, col }) => [Math.round(row * 100) / 100, Math.round(col * 100) / 100];

@@ -1,22 +1,21 @@
-/* The strokes as a list: to find one, to delete it, to keep all in a file or to load them from one. */
+// The list of strokes: go to one, delete it; save all to a file or load them.
 
-import { element, setText } from "../dom.js";
-import { offer } from "../download.js";
+import { downloadFile, element, setText } from "../dom.js";
 
-/* `current()` gives the strokes that are shown. */
-export function createStrokeList(app, current) {
+/** `getStrokes()` returns the strokes of the shown job. */
+export function createStrokeList(app, getStrokes) {
   const summary = element("summary", {});
   const list = element("ol", { class: "strokes" });
-  const clear = button("Delete all", () => {
-    if (confirm("Delete all strokes of this picture? Undo brings them back.")) current().change([]);
+  const clear = createButton("Delete all", () => {
+    if (confirm("Delete all strokes of this picture? Undo restores them.")) getStrokes().change([]);
   });
-  const save = button("Save strokes", async () => {
-    const strokes = current();
-    await strokes.sending;
-    offer(URL.createObjectURL(new Blob([JSON.stringify(strokes.file())], { type: "application/json" })), "retouch.json");
+  const save = createButton("Save strokes", async () => {
+    const strokes = getStrokes();
+    await strokes.saving;
+    downloadFile(URL.createObjectURL(new Blob([JSON.stringify(strokes.toFile())], { type: "application/json" })), "retouch.json");
   });
-  const file = element("input", { type: "file", accept: ".json,application/json", class: "unseen", tabIndex: -1, "aria-label": "File of strokes", onchange: load });
-  const details = element("details", { ontoggle: () => drawList() }, summary, list, element("div", { class: "row" }, clear, save, button("Load strokes", () => file.click()), file));
+  const file = element("input", { type: "file", accept: ".json,application/json", class: "visually-hidden", tabIndex: -1, "aria-label": "Stroke file", onchange: load });
+  const details = element("details", { ontoggle: () => drawList() }, summary, list, element("div", { class: "row" }, clear, save, createButton("Load strokes", () => file.click()), file));
   let strokes = null;
   let job = null;
 
@@ -28,21 +27,21 @@ export function createStrokeList(app, current) {
     try {
       data = JSON.parse(await chosen.text());
     } catch {
-      app.complain(`${chosen.name} is no file of strokes: it is not JSON.`);
+      app.showNotice(`${chosen.name}: Not a stroke file (invalid JSON).`);
       return;
     }
     try {
-      await current().take(data);
-      app.announce("The strokes are loaded.");
+      await getStrokes().loadFile(data);
+      app.announce("Strokes loaded.");
     } catch (error) {
-      app.complain(`${chosen.name}: ${error.message}`);
+      app.showNotice(`${chosen.name}: ${error.message}`);
     }
   }
 
-  function draw(now, of) {
-    strokes = now;
-    job = of;
-    const n = now?.strokes.length ?? 0;
+  function draw(newStrokes, newJob) {
+    strokes = newStrokes;
+    job = newJob;
+    const n = strokes?.strokes.length ?? 0;
     setText(summary, `Strokes (${n})`);
     clear.disabled = n === 0;
     save.disabled = n === 0;
@@ -51,10 +50,10 @@ export function createStrokeList(app, current) {
 
   function drawList() {
     if (!details.open || !strokes) return; // there may be thousands
-    list.replaceChildren(...strokes.strokes.map((stroke, i) => item(stroke, i)));
+    list.replaceChildren(...strokes.strokes.map(createItem));
   }
 
-  function item(stroke, i) {
+  function createItem(stroke, i) {
     const text = `${i + 1}: frame ${stroke.frame + 1}, ${Math.round(2 * stroke.radius)} pixels`;
     const title = job?.result?.names[stroke.frame] ?? "";
     const remove = () => {
@@ -73,6 +72,6 @@ export function createStrokeList(app, current) {
   return { element: details, draw };
 }
 
-function button(text, onclick) {
+function createButton(text, onclick) {
   return element("button", { type: "button", onclick }, text);
 }

@@ -1,46 +1,45 @@
-/* The strokes of a job: what is painted, what was taken back, and their way to the server. */
+// The strokes of a job: undo history, saving to the server, and merging with strokes of other tabs.
 
 import { get, put } from "../api.js";
-import { guard } from "../leaving.js";
-import { addsOf, alike, merged } from "./merge.js";
+import { guardUnload } from "../unload_guard.js";
 
-const RETRY = 3000; // ms until a server that did not answer is asked again
-const opened = new Map(); // by job: strokes that are on their way survive the choice of another job
+const RETRY_DELAY = 3000; // ms, while the server does not respond
+const lists = new Map(); // by job id: strokes are saved even if another job is opened meanwhile
 
-/* The strokes of a job; `report(problem)` is told once what goes wrong on their way. */
-export function strokesOf(job, report) {
-  if (!opened.has(job.id)) opened.set(job.id, new StrokeList(job, report));
-  return opened.get(job.id);
+/** Return the strokes of a job; `showNotice(problem)` is called if they cannot be loaded or saved. */
+export function getStrokes(job, showNotice) {
+  if (!lists.has(job.id)) lists.set(job.id, new StrokeList(job, showNotice));
+  return lists.get(job.id);
 }
 
-/* Keep the strokes of these jobs alone: the others were deleted. */
-export function forgetOthers(jobs) {
-  const there = new Set(jobs.map((job) => job.id));
-  for (const id of [...opened.keys()]) if (!there.has(id)) opened.delete(id);
+/** Forget the strokes of all other jobs, which were deleted. */
+export function keepStrokesOf(jobs) {
+  const ids = new Set(jobs.map((job) => job.id));
+  for (const id of [...lists.keys()]) if (!ids.has(id)) lists.delete(id);
 }
 
-/* Wait until the server has all strokes of a job. */
-export async function saved(job) {
-  await opened.get(job.id)?.sending;
+/** Wait until the strokes of a job are saved. */
+export async function waitForStrokes(job) {
+  await lists.get(job.id)?.saving;
 }
 
 class StrokeList {
   strokes = [];
-  served = []; // those that the server is known to have, of `servedVersion`
-  servedVersion = 0;
-  loaded = false;
-  failed = false; // to be read, the last time
-  version = -1; // of what the server shows, or will have told in a moment; it only rises
-  sending = null; // a promise while strokes are on their way
-  #past = []; // lists as they were before each change
-  #future = [];
-  #found = []; // strokes that were there when this tab first read them: undo goes back beyond them too
+  serverStrokes = []; // the strokes on the server at `serverVersion`
+  serverVersion = 0;
+  isLoaded = false;
+  hasFailed = false; // the last attempt to load
+  version = -1; // loaded or requested; it only increases
+  saving = null; // a promise while strokes are being saved
+  #past = []; // lists before each change, for undo
+  #future = []; // for redo
+  #initial = []; // strokes when this tab first loaded them: undo removes them, too
   #listeners = new Set();
 
-  constructor(job, report) {
-    this.report = report;
+  constructor(job, showNotice) {
+    this.showNotice = showNotice;
     this.path = `/api/jobs/${encodeURIComponent(job.id)}/retouch`;
-    this.head = {
+    this.header = {
       panfocus_retouch: 1,
       width: job.result.width,
       height: job.result.height,
@@ -48,34 +47,34 @@ class StrokeList {
     };
   }
 
-  /* `listener(list)` is called after each change, and when the server has shown it. */
+  /** Call `listener(list)` after each change, and when it is saved. */
   on(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /* Read what the server has at a version, unless it is known or changes of our own are on their way. */
+  /** Load a version from the server, unless it is loaded or changes are being saved. */
   async load(version) {
-    if (this.sending || version <= this.version) return;
+    if (this.saving || version <= this.version) return;
     const before = this.version;
     this.version = version;
     try {
-      const { strokes, version: read } = await get(this.path);
-      if (this.sending || this.version !== version) return; // newer ones are known
-      if (!this.loaded) this.#found = strokes;
+      const { strokes, version: loadedVersion } = await get(this.path);
+      if (this.saving || this.version !== version) return; // newer strokes are known
+      if (!this.isLoaded) this.#initial = strokes;
       this.strokes = strokes;
       this.#rebase(strokes);
-      this.#know(strokes, read);
-      Object.assign(this, { loaded: true, failed: false });
+      this.#setServerStrokes(strokes, loadedVersion);
+      Object.assign(this, { isLoaded: true, hasFailed: false });
     } catch (error) {
-      if (!this.failed) this.report(error);
-      this.failed = true;
-      setTimeout(() => this.#loadAgain(version, before), RETRY);
+      if (!this.hasFailed) this.showNotice(error);
+      this.hasFailed = true;
+      setTimeout(() => this.#loadAgain(version, before), RETRY_DELAY);
     }
-    this.#tell();
+    this.#notify();
   }
 
-  /* Unless newer ones were read meanwhile. Where nobody looks at them, they are read when somebody does. */
+  /** Try again, unless newer strokes were loaded meanwhile or nobody listens. */
   #loadAgain(version, before) {
     if (this.version !== version) return;
     this.version = before;
@@ -83,14 +82,14 @@ class StrokeList {
   }
 
   get canUndo() {
-    return this.#past.length > 0 || this.#lastFound() >= 0;
+    return this.#past.length > 0 || this.#lastInitial() >= 0;
   }
 
   get canRedo() {
     return this.#future.length > 0;
   }
 
-  /* Put other strokes in the place of those that are there. */
+  /** Replace the strokes. */
   change(strokes) {
     this.#remember();
     this.#show(strokes);
@@ -103,7 +102,7 @@ class StrokeList {
   undo() {
     if (!this.canUndo) return;
     this.#future.push(this.strokes);
-    this.#show(this.#past.pop() ?? this.strokes.toSpliced(this.#lastFound(), 1)); // after a reload
+    this.#show(this.#past.pop() ?? this.strokes.toSpliced(this.#lastInitial(), 1)); // painted before a reload
   }
 
   redo() {
@@ -112,19 +111,19 @@ class StrokeList {
     this.#show(this.#future.pop());
   }
 
-  /* The strokes as `panfocus fuse --retouch` reads them. */
-  file() {
-    return { ...this.head, strokes: this.strokes };
+  /** Return the content of a stroke file, as `panfocus fuse --retouch` reads it. */
+  toFile() {
+    return { ...this.header, strokes: this.strokes };
   }
 
-  /* Take the strokes of a file, if the server finds that they are for this picture. */
-  async take(data) {
-    await this.sending;
-    const answer = await put(this.path, { ...data, version: this.servedVersion });
+  /** Replace the strokes by those of a file; throw if the server rejects them. */
+  async loadFile(data) {
+    await this.saving;
+    const response = await put(this.path, { ...data, version: this.serverVersion });
     this.#remember();
-    this.strokes = answer.strokes.strokes;
-    this.#know(this.strokes, answer.version);
-    this.#tell();
+    this.strokes = response.strokes.strokes;
+    this.#setServerStrokes(this.strokes, response.version);
+    this.#notify();
   }
 
   #remember() {
@@ -132,83 +131,116 @@ class StrokeList {
     this.#future = [];
   }
 
-  /* Where the last stroke is that was there before this tab, -1 if there is none: not one that another tab added. */
-  #lastFound() {
-    const added = new Set(addsOf(this.#found, this.strokes));
+  /** Return the index of the last stroke from before this tab, or -1. */
+  #lastInitial() {
+    const added = new Set(findAdded(this.#initial, this.strokes));
     return this.strokes.findLastIndex((stroke) => !added.has(stroke));
   }
 
-  /* The server has `theirs`, of another tab: undo and redo go on from there, and change what was painted here alone. */
+  /** Base undo and redo on `theirs`, the strokes of another tab, so that they change only strokes of this tab. */
   #rebase(theirs) {
-    const rebased = (list) => merged(this.served, list, theirs);
-    const changes = (list, i, all) => !alike(list, all[i + 1] ?? this.strokes);
-    this.#past = this.#past.map(rebased).filter(changes);
-    this.#future = this.#future.map(rebased).filter(changes);
+    const rebase = (list) => mergeStrokes(this.serverStrokes, list, theirs);
+    const isChange = (list, i, all) => !areEqual(list, all[i + 1] ?? this.strokes);
+    this.#past = this.#past.map(rebase).filter(isChange);
+    this.#future = this.#future.map(rebase).filter(isChange);
   }
 
-  #know(served, version) {
-    Object.assign(this, { served, version, servedVersion: version });
+  #setServerStrokes(serverStrokes, version) {
+    Object.assign(this, { serverStrokes, version, serverVersion: version });
   }
 
   #show(strokes) {
     this.strokes = strokes;
-    this.sending ??= guard(this.#send()).finally(() => {
-      this.sending = null;
-      this.#tell();
+    this.saving ??= guardUnload(this.#save()).finally(() => {
+      this.saving = null;
+      this.#notify();
     });
-    this.#tell();
+    this.#notify();
   }
 
-  /* Send until the server has what is painted here: one request at a time, the newest strokes. */
-  async #send() {
+  /** Send the newest strokes, one request at a time, until the server has them all. */
+  async #save() {
     for (let sent = null; sent !== this.strokes; ) {
       sent = this.strokes;
       try {
-        const answer = await put(this.path, { ...this.head, strokes: sent, version: this.servedVersion });
-        this.#know(sent, answer.version);
-        // Found by the server, and kept: what is done again has the same bits.
-        sent.forEach((stroke, i) => Object.assign(stroke, { gain: answer.strokes.strokes[i].gain }));
+        const response = await put(this.path, { ...this.header, strokes: sent, version: this.serverVersion });
+        this.#setServerStrokes(sent, response.version);
+        // Keep the gains that the server has computed, so that a redo gives the same bits.
+        sent.forEach((stroke, i) => Object.assign(stroke, { gain: response.strokes.strokes[i].gain }));
         for (const stroke of sent) delete stroke.match;
-        this.#tell();
+        this.#notify();
       } catch (error) {
         if (error.status === 0) {
-          await new Promise((resolve) => setTimeout(resolve, RETRY)); // the server is away: the strokes wait
+          await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY)); // the server is offline
           sent = null;
           continue;
         }
-        if (error.status === 409 && this.#merge(JSON.parse(error.answer))) continue;
-        if (this.strokes !== sent) continue; // newer ones may be taken
-        this.report(`Not saved, and taken back: ${error.message}`);
-        this.#goBack();
+        if (error.status === 409 && this.#merge(JSON.parse(error.body))) continue;
+        if (this.strokes !== sent) continue; // newer strokes may be accepted
+        this.showNotice(`The stroke was not saved and is undone: ${error.message}`);
+        this.#revert();
         return;
       }
     }
   }
 
-  /* The server has other strokes than those that ours were made from: keep both, and say so. */
-  #merge({ strokes: there, version }) {
-    if (!there) return false;
-    const theirs = there.strokes;
-    const before = this.served;
-    // An answer may have been lost on its way: what is there more is then our own.
-    if (addsOf(addsOf(before, theirs), addsOf(before, this.strokes)).length || addsOf(theirs, before).length)
-      this.report("Another tab painted here too: its strokes are kept, and yours were added.");
-    this.strokes = merged(before, this.strokes, theirs);
+  /** Merge with strokes that another tab has saved. Return false if the server sent none. */
+  #merge({ strokes: file, version }) {
+    if (!file) return false;
+    const theirs = file.strokes;
+    const before = this.serverStrokes;
+    // If only a response was lost, the additional strokes are our own.
+    if (findAdded(findAdded(before, theirs), findAdded(before, this.strokes)).length || findAdded(theirs, before).length)
+      this.showNotice("Another tab has changed the strokes of this picture. Your strokes were added.");
+    this.strokes = mergeStrokes(before, this.strokes, theirs);
     this.#rebase(theirs);
-    this.#know(theirs, version);
+    this.#setServerStrokes(theirs, version);
     return true;
   }
 
-  /* The server refuses what is painted here: show again what it has. What was refused can be done again. */
-  #goBack() {
+  /** Return to the strokes of the server. Redo tries the rejected ones again. */
+  #revert() {
     const all = [...this.#past, this.strokes, ...this.#future.toReversed()];
-    const at = all.findLastIndex((list) => alike(list, this.served));
-    this.strokes = this.served;
+    const at = all.findLastIndex((list) => areEqual(list, this.serverStrokes));
+    this.strokes = this.serverStrokes;
     this.#past = all.slice(0, Math.max(at, 0));
     this.#future = at < 0 ? [] : all.slice(at + 1).reverse();
   }
 
-  #tell() {
+  #notify() {
     for (const listener of [...this.#listeners]) listener(this);
   }
+}
+
+/** Return the strokes of `list` that `before` lacks. Equal strokes are counted. */
+export function findAdded(before, list) {
+  const counts = new Map();
+  for (const stroke of before) counts.set(strokeKey(stroke), (counts.get(strokeKey(stroke)) ?? 0) + 1);
+  return list.filter((stroke) => {
+    const n = counts.get(strokeKey(stroke)) ?? 0;
+    if (n) counts.set(strokeKey(stroke), n - 1);
+    return n === 0;
+  });
+}
+
+/** Apply the changes from `before` to `mine` to `theirs`: remove strokes, and append new ones. */
+export function mergeStrokes(before, mine, theirs) {
+  const removed = findAdded(mine, before);
+  const added = findAdded(findAdded(before, theirs), findAdded(before, mine));
+  return [...findAdded(removed, theirs), ...added];
+}
+
+/** Return whether two lists have the same strokes in the same order. */
+function areEqual(one, other) {
+  return one.length === other.length && one.every((stroke, i) => strokeKey(stroke) === strokeKey(other[i]));
+}
+
+const strokeKeys = new WeakMap(); // cache: a stroke is in many lists of the undo history
+
+/** Return a text that identifies a stroke, the same before and after the server has computed its gain. */
+function strokeKey(stroke) {
+  const { frame, points, radius, hardness, opacity, gain, match } = stroke;
+  const isMatched = Boolean(gain || match);
+  if (!strokeKeys.has(stroke)) strokeKeys.set(stroke, JSON.stringify([frame, points, radius, hardness, opacity, isMatched]));
+  return strokeKeys.get(stroke);
 }

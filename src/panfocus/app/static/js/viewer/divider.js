@@ -1,10 +1,10 @@
-/* The line between two compared pictures: dragged by mouse or finger, or moved by the arrow keys. */
+// The divider between two compared pictures, moved by pointer or arrow keys.
 
 import { element } from "../dom.js";
 
-const STEP = 0.02;
+const STEP = 0.02; // of the width
 
-export function createDivider(pane, moved) {
+export function createDivider(pane, onMove) {
   const line = element(
     "div",
     {
@@ -12,7 +12,7 @@ export function createDivider(pane, moved) {
       tabIndex: 0,
       hidden: true,
       role: "slider",
-      "aria-label": "Where the compared picture begins",
+      "aria-label": "Divider of the comparison",
       "aria-valuemin": 0,
       "aria-valuemax": 100,
       "aria-orientation": "horizontal",
@@ -22,15 +22,15 @@ export function createDivider(pane, moved) {
   pane.append(line);
 
   let position = 0.5;
-  const place = (value) => {
+  const setPosition = (value) => {
     position = Math.min(1, Math.max(0, value));
     line.style.left = `${position * 100}%`;
     line.setAttribute("aria-valuenow", Math.round(position * 100));
     line.setAttribute("aria-valuetext", `${Math.round(position * 100)} % of the view`);
   };
   const move = (value) => {
-    place(value);
-    moved(position);
+    setPosition(value);
+    onMove(position);
   };
 
   line.addEventListener("pointerdown", (event) => {
@@ -58,6 +58,6 @@ export function createDivider(pane, moved) {
     event.preventDefault();
     move(to);
   });
-  place(position);
-  return { element: line, place, show: (visible) => (line.hidden = !visible) };
+  setPosition(position);
+  return { setPosition, setVisible: (isVisible) => (line.hidden = !isVisible) };
 }

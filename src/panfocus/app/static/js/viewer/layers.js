@@ -1,19 +1,18 @@
-/* The layers of a job: what they are called on the page, and where their tiles come from.
-
-   A reference is the name of a layer ("fused", "frame-3") of the job that is shown, or "JOB/LAYER" for a layer
-   of another job. */
+// The layers of a job: their names and tiles.
+//
+// A reference is the name of a layer ("fused", "frame-3") of the shown job, or "JOB/LAYER" for another job.
 
 const NAMES = {
   fused: "Result",
   retouched: "Result, retouched",
-  labels: "Labels",
+  labels: "Source frames",
   depth: "Depth",
   confidence: "Confidence",
   never_in_focus: "Never in focus",
 };
 export const MAPS = ["labels", "depth", "confidence", "never_in_focus"];
 
-export function layersOf(job) {
+export function listLayers(job) {
   const has = new Set(job.result.layers);
   return {
     pictures: ["fused", ...(has.has("retouched") || job.retouch?.n_strokes ? ["retouched"] : [])],
@@ -22,26 +21,31 @@ export function layersOf(job) {
   };
 }
 
-export function nameOf(job, layer) {
+export function layerName(job, layer) {
   const frame = /^frame-(\d+)$/.exec(layer);
   if (!frame) return NAMES[layer] ?? layer;
   return `Frame ${Number(frame[1]) + 1}: ${job.result.names[frame[1]] ?? ""}`;
 }
 
-/* Other results of the stack, as [reference, text, whether it cannot be compared]: pixels must lie on pixels. */
-export function rivalsOf(job, jobs) {
+/** List other results of the stack: [reference, text, isDisabled]. A comparison needs the same size. */
+export function listOtherResults(job, jobs) {
   const others = jobs.filter(
     ({ id, stack, kind, state }) => id !== job.id && stack === job.stack && kind === "fuse" && state === "done",
   );
   return others.map(({ id, name, result: { width, height } }) => {
-    const unlike = width !== job.result.width || height !== job.result.height;
-    return [`${id}/fused`, unlike ? `${name} (other size: ${width} × ${height})` : name, unlike];
+    const isDisabled = width !== job.result.width || height !== job.result.height;
+    return [`${id}/fused`, isDisabled ? `${name} (other size: ${width} × ${height})` : name, isDisabled];
   });
 }
 
-/* What references mean to a viewer, by the job that it shows. */
-export class Layers {
-  versions = new Map(); // of layers that have changed since they were first shown, by "JOB/LAYER"
+/** Format a place; x and y count from 0 at the top left pixel. */
+export function positionText({ row, col }) {
+  return `x ${Math.round(col)}, y ${Math.round(row)}`;
+}
+
+/** Resolves references for a viewer. */
+export class LayerResolver {
+  versions = new Map(); // of changed layers, by "JOB/LAYER"
 
   constructor(viewer) {
     this.viewer = viewer;
@@ -50,15 +54,15 @@ export class Layers {
   tiles(reference) {
     const { job, layer } = this.#resolve(reference);
     if (!job?.result) return null;
-    // Versions rise: what was just painted may be known here before the job tells it, or the other way round.
+    // The newest version may come from the job or from a stroke painted here.
     const known = this.versions.get(`${job.id}/${layer}`) ?? 0;
-    return tilesOf(job, layer, layer === "retouched" ? Math.max(known, job.retouch?.version ?? 0) : known || job.ended);
+    return createSource(job, layer, layer === "retouched" ? Math.max(known, job.retouch?.version ?? 0) : known || job.ended);
   }
 
   caption(reference) {
     const { job, layer } = this.#resolve(reference);
     if (!job?.result) return "";
-    return job === this.viewer.job() ? nameOf(job, layer) : `${job.name}: ${nameOf(job, layer)}`;
+    return job === this.viewer.job() ? layerName(job, layer) : `${job.name}: ${layerName(job, layer)}`;
   }
 
   #resolve(reference) {
@@ -70,7 +74,8 @@ export class Layers {
   }
 }
 
-function tilesOf(job, layer, version) {
+/** Return the source of a layer for Pane.set. */
+function createSource(job, layer, version) {
   const { width, height, levels, tile } = job.result;
   const path = `/api/jobs/${encodeURIComponent(job.id)}/tiles/${layer}`;
   const query = `?v=${encodeURIComponent(version)}`;

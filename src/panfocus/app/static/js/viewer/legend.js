@@ -1,50 +1,50 @@
-/* What the colours of maps mean, below the picture while a map is seen. */
+// The legend of the visible maps, below the picture.
 
 import { element } from "../dom.js";
-import { MAPS, nameOf } from "./layers.js";
+import { layerName, MAPS } from "./layers.js";
 
-/* A list with an entry for each map that is shown or laid over; `update()` fits it to what the viewer shows. */
+/** Create the legend; `update()` shows an entry for each visible map. */
 export function createLegend(viewer) {
-  const list = element("ul", { class: "legend", "aria-label": "Colours of the maps", hidden: true });
-  let known = "[]";
+  const list = element("ul", { class: "legend", "aria-label": "Legend", hidden: true });
+  let shown = "[]";
 
   function update() {
     const { job, layer, overlay } = viewer.shown;
     const maps = job ? [...new Set([layer, overlay])].filter((name) => MAPS.includes(name)) : [];
-    const entries = maps.map((name) => ({ name: nameOf(job, name), map: name, ...meaningOf(job, name) }));
-    if (JSON.stringify(entries) === known) return;
-    known = JSON.stringify(entries);
+    const entries = maps.map((name) => ({ name: layerName(job, name), map: name, ...describeColours(job, name) }));
+    if (JSON.stringify(entries) === shown) return;
+    shown = JSON.stringify(entries);
     list.hidden = entries.length === 0;
-    list.replaceChildren(...entries.map(entryOf));
-    if (entries.length) viewer.app.announce(entries.map(({ name, words }) => `${name}: ${words}.`).join(" "));
+    list.replaceChildren(...entries.map(createEntry));
+    if (entries.length) viewer.app.announce(entries.map(({ name, text }) => `${name}: ${text}.`).join(" "));
   }
 
   return { element: list, update };
 }
 
-/* The texts at both ends of the bar, or beside the patch of a map that has but one colour; the same in words. */
-function meaningOf(job, map) {
-  if (map === "never_in_focus") return { to: "in focus in no frame", words: "pink is in focus in no frame" };
-  if (map === "confidence") return { from: "unsure", to: "certain", words: "black is unsure, white is certain" };
-  const [from, to] = map === "depth" ? depthEnds(job) : ["frame 1", `frame ${job.result.n_frames}`];
-  return { from, to, words: `dark violet is ${from}, yellow is ${to}` };
+/** Return the labels at the ends of the colour bar, and a description for screen readers. */
+function describeColours(job, map) {
+  if (map === "never_in_focus") return { to: "never in focus", text: "pink is never in focus" };
+  if (map === "confidence") return { from: "low", to: "high", text: "black is low, white is high" };
+  const [from, to] = map === "depth" ? depthLabels(job) : ["frame 1", `frame ${job.result.n_frames}`];
+  return { from, to, text: `dark violet is ${from}, yellow is ${to}` };
 }
 
-/* Depth is told by frames, and as a length where it is known how far it is from frame to frame. */
-function depthEnds({ result: { n_frames: n, report } }) {
+/** Return the labels of the depth range: frames, and lengths if the step between frames is known. */
+function depthLabels({ result: { n_frames: n, report } }) {
   const { step = 1, unit = "frames" } = report?.depth ?? {};
   if (unit === "frames") return ["frame 1", `frame ${n}`];
-  const shown = unit === "um" ? "µm" : unit;
+  const unitText = unit === "um" ? "µm" : unit;
   const far = Number(((n - 1) * step).toPrecision(4));
-  return [`frame 1 (0 ${shown})`, `frame ${n} (${far} ${shown})`];
+  return [`frame 1 (0 ${unitText})`, `frame ${n} (${far} ${unitText})`];
 }
 
-function entryOf({ name, map, from, to, words }) {
-  const shown = [element("b", {}, name), from, element("span", { class: `colours ${map}` }), to];
+function createEntry({ name, map, from, to, text }) {
+  const parts = [element("b", {}, name), from, element("span", { class: `colours ${map}` }), to];
   return element(
     "li",
     {},
-    element("span", { class: "legend-entry", "aria-hidden": "true" }, ...shown),
-    element("span", { class: "unseen" }, `${name}: ${words}`),
+    element("span", { class: "legend-entry", "aria-hidden": "true" }, ...parts),
+    element("span", { class: "visually-hidden" }, `${name}: ${text}`),
   );
 }

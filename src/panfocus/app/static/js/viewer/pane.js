@@ -1,33 +1,35 @@
-/* One pane: a zoomable picture in three slots (base, compared, overlay) with a canvas above it for painters.
+// A pane: a zoomable picture in three slots (base, compared, overlay), with a canvas for painters above it.
+//
+// In OpenSeadragon's coordinates the base picture has width 1. Places are {row, col} in pixels of the base picture;
+// integers are pixel centres.
 
-   World coordinates of OpenSeadragon: the base picture is 1 wide. Places are given as {row, col} in pixels of
-   the base picture; whole numbers are the centres of pixels. */
-
-import { openSeadragon, still, tileSource } from "./deepzoom.js";
+import { createOpenSeadragon, createTileSource, prefersReducedMotion } from "./openseadragon.js";
 
 const SLOTS = ["base", "compared", "overlay"];
 
 export class Pane {
-  /* `moved(pane)`: the view has; `led(pane)`: somebody has moved it, not another pane; `opened(pane)`: a picture
-     of another size has come. */
-  constructor(element, { moved, led, opened }) {
-    Object.assign(this, { element, moved, led, opened });
+  /**
+   * Handlers: onMove(pane) after any move, onLead(pane) when the user moves this pane, onOpen(pane) for a picture of
+   * another size.
+   */
+  constructor(element, { onMove, onLead, onOpen }) {
+    Object.assign(this, { element, onMove, onLead, onOpen });
     this.slots = Object.fromEntries(SLOTS.map((name) => [name, { source: null, item: null, old: null }]));
     this.painters = new Set();
-    this.fitted = true; // and stays so when the pane's size changes, until somebody zooms or pans
-    this.split = null; // where the compared picture begins, as a part of the pane's width
-    this.osd = openSeadragon(element);
-    this.osd.addHandler("viewport-change", () => this.#moved());
+    this.isFitted = true; // also after a resize, until the user zooms or pans
+    this.split = null; // position of the divider, 0..1 of the width
+    this.osd = createOpenSeadragon(element);
+    this.osd.addHandler("viewport-change", () => this.#handleMove());
     for (const gesture of ["canvas-drag", "canvas-scroll", "canvas-pinch"]) {
       this.osd.addHandler(gesture, (event) => event.preventDefaultAction || this.#lead());
     }
     this.canvas = document.createElement("canvas");
     this.canvas.className = "painted";
     element.append(this.canvas);
-    new ResizeObserver(() => this.#resized()).observe(element);
+    new ResizeObserver(() => this.#handleResize()).observe(element);
   }
 
-  /* What shall be seen in a slot: {key, width, height, levels, tile, transparent, url(e, col, row)} or null. */
+  /** Show a source in a slot: {key, width, height, levels, tile, transparent, url(e, col, row)} or null. */
   set(name, source, { opacity = 1 } = {}) {
     const slot = this.slots[name];
     if (slot.source?.key === source?.key) {
@@ -35,28 +37,28 @@ export class Pane {
       slot.item?.setOpacity(opacity);
       return;
     }
-    const resized = name === "base" && source && !sameSize(slot.source, source);
+    const isResized = name === "base" && source && !hasSameSize(slot.source, source);
     Object.assign(slot, { source, opacity });
     if (!source) {
       this.#remove(slot, "item");
       this.#remove(slot, "old");
       return;
     }
-    if (resized) this.#forgetAll();
+    if (isResized) this.#removeAll();
     this.osd.addTiledImage({
-      tileSource: tileSource(source),
+      tileSource: createTileSource(source),
       x: 0,
       y: 0,
       width: source.width / this.size.width,
       opacity,
-      success: ({ item }) => this.#arrived(slot, source, item, resized),
+      success: ({ item }) => this.#showItem(slot, source, item, isResized),
     });
   }
 
-  /* Whether all that shall be seen has come. */
-  get loaded() {
-    const come = ({ source, arrived, item, old }) => !source || (arrived === source && item?.getFullyLoaded() && !old);
-    return Object.values(this.slots).every(come);
+  /** Whether all visible tiles are loaded. */
+  get isLoaded() {
+    const isComplete = ({ source, shownSource, item, old }) => !source || (shownSource === source && item?.getFullyLoaded() && !old);
+    return Object.values(this.slots).every(isComplete);
   }
 
   get size() {
@@ -64,7 +66,7 @@ export class Pane {
     return { width, height };
   }
 
-  /* Screen pixels (CSS) per pixel of the picture. */
+  /** Return the CSS pixels per pixel of the picture. */
   scale() {
     return (this.osd.viewport.getZoom(true) * this.osd.viewport.getContainerSize().x) / this.size.width;
   }
@@ -76,39 +78,39 @@ export class Pane {
   }
 
   toScreen(row, col) {
-    const { x, y } = this.osd.viewport.pixelFromPoint(this.#point(row, col), true);
+    const { x, y } = this.osd.viewport.pixelFromPoint(this.#toPoint(row, col), true);
     return { x, y };
   }
 
-  fit(atOnce = still()) {
+  fit(isImmediate = prefersReducedMotion()) {
     this.#lead(true);
-    this.osd.viewport.goHome(atOnce);
+    this.osd.viewport.goHome(isImmediate);
   }
 
   zoomTo(scale, place = null) {
     this.#lead();
-    this.osd.viewport.zoomTo(this.#zoom(scale), place && this.#point(place.row, place.col), still());
+    this.osd.viewport.zoomTo(this.#toZoom(scale), place && this.#toPoint(place.row, place.col), prefersReducedMotion());
     this.osd.viewport.applyConstraints();
   }
 
-  centre(row, col, atOnce = still()) {
+  centre(row, col, isImmediate = prefersReducedMotion()) {
     this.#lead();
-    this.osd.viewport.panTo(this.#point(row, col), atOnce);
+    this.osd.viewport.panTo(this.#toPoint(row, col), isImmediate);
   }
 
-  /* Move the view by parts of its width and height. */
+  /** Move the view by fractions of its width and height. */
   pan(right, down) {
     this.#lead();
     const { width, height } = this.osd.viewport.getBounds();
-    this.osd.viewport.panBy(new OpenSeadragon.Point(right * width, down * height), still());
+    this.osd.viewport.panBy(new OpenSeadragon.Point(right * width, down * height), prefersReducedMotion());
     this.osd.viewport.applyConstraints();
   }
 
-  /* Show the same part as another pane, at once. */
+  /** Show the same part as another pane, without animation. */
   follow(other) {
     if (!this.slots.base.item) return;
-    this.fitted = other.fitted;
-    this.osd.viewport.zoomTo(this.#zoom(other.scale()), null, true);
+    this.isFitted = other.isFitted;
+    this.osd.viewport.zoomTo(this.#toZoom(other.scale()), null, true);
     this.osd.viewport.panTo(other.osd.viewport.getCenter(true), true);
   }
 
@@ -118,54 +120,54 @@ export class Pane {
   }
 
   repaint() {
-    this.due ??= requestAnimationFrame(() => {
-      this.due = null;
+    this.pendingFrame ??= requestAnimationFrame(() => {
+      this.pendingFrame = null;
       const ratio = devicePixelRatio;
       const context = this.canvas.getContext("2d");
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       if (!this.canvas.hidden) context.clearRect(0, 0, this.element.clientWidth, this.element.clientHeight);
-      let painted = false;
+      let hasPainted = false;
       for (const paint of this.painters) {
         context.save();
-        if (paint(context) !== false) painted = true;
+        if (paint(context) !== false) hasPainted = true;
         context.restore();
       }
-      this.canvas.hidden = !painted; // an empty canvas over the picture would cost as much as a full one
+      this.canvas.hidden = !hasPainted; // an empty canvas costs as much as a full one
     });
   }
 
-  #lead(fitted = false) {
-    this.fitted = fitted;
-    this.led(this);
+  #lead(isFitted = false) {
+    this.isFitted = isFitted;
+    this.onLead(this);
   }
 
-  #zoom(scale) {
+  #toZoom(scale) {
     return (scale * this.size.width) / this.osd.viewport.getContainerSize().x;
   }
 
-  #point(row, col) {
+  #toPoint(row, col) {
     return new OpenSeadragon.Point((col + 0.5) / this.size.width, (row + 0.5) / this.size.width);
   }
 
-  #arrived(slot, source, item, resized) {
+  #showItem(slot, source, item, isResized) {
     if (slot.source !== source) {
-      this.osd.world.removeItem(item); // something else was asked for meanwhile
+      this.osd.world.removeItem(item); // another source was set meanwhile
       return;
     }
     this.#remove(slot, "old");
     slot.old = slot.item;
     slot.item = item;
-    slot.arrived = source;
+    slot.shownSource = source;
     item.setOpacity(slot.opacity);
-    // The picture before stays below until the new one is there: no flicker. Two overlays would add up.
+    // The old picture stays below until the new one is loaded, to avoid flicker; but two overlays would add up.
     if (slot === this.slots.overlay || item.getFullyLoaded()) this.#remove(slot, "old");
     item.addHandler("fully-loaded-change", ({ fullyLoaded }) => fullyLoaded && this.#remove(slot, "old", item));
     SLOTS.flatMap((name) => [this.slots[name].old, this.slots[name].item])
       .filter(Boolean)
       .forEach((each, index) => this.osd.world.setItemIndex(each, index));
     this.#clip();
-    if (resized) this.opened(this);
-    this.#moved();
+    if (isResized) this.onOpen(this);
+    this.#handleMove();
   }
 
   #remove(slot, which, successor = null) {
@@ -174,7 +176,7 @@ export class Pane {
     slot[which] = null;
   }
 
-  #forgetAll() {
+  #removeAll() {
     this.osd.world.removeAll();
     for (const name of SLOTS) {
       Object.assign(this.slots[name], { item: null, old: null });
@@ -191,34 +193,34 @@ export class Pane {
     for (const each of [item, old]) if (each && !each.getClip()?.equals(clip)) each.setClip(clip);
   }
 
-  #moved() {
-    // Pixels shall be seen as they are: no smoothing where one fills a pixel of the screen or more.
+  #handleMove() {
+    // No smoothing at 100 % or more, to show the exact pixels.
     const smooth = this.scale() * devicePixelRatio < 0.999;
-    if (smooth !== this.smooth) this.osd.drawer.setImageSmoothingEnabled((this.smooth = smooth));
+    if (smooth !== this.isSmooth) this.osd.drawer.setImageSmoothingEnabled((this.isSmooth = smooth));
     this.#clip();
     this.repaint();
-    this.moved(this);
+    this.onMove(this);
   }
 
-  #resized() {
+  #handleResize() {
     const { clientWidth, clientHeight } = this.element;
-    if (!clientWidth || !clientHeight) return; // hidden: the view waits as it is
+    if (!clientWidth || !clientHeight) return; // hidden
     this.canvas.width = Math.round(clientWidth * devicePixelRatio);
     this.canvas.height = Math.round(clientHeight * devicePixelRatio);
     const { viewport } = this.osd;
     const [scale, centre] = [this.scale(), viewport.getCenter(true)];
     viewport.resize(new OpenSeadragon.Point(clientWidth, clientHeight), false);
-    if (this.fitted) {
+    if (this.isFitted) {
       viewport.goHome(true);
     } else {
-      viewport.zoomTo(this.#zoom(scale), null, true);
+      viewport.zoomTo(this.#toZoom(scale), null, true);
       viewport.panTo(centre, true);
     }
     this.osd.forceRedraw();
-    this.#moved();
+    this.#handleMove();
   }
 }
 
-function sameSize(one, other) {
+function hasSameSize(one, other) {
   return one?.width === other.width && one?.height === other.height;
 }

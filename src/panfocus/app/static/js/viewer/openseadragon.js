@@ -1,10 +1,10 @@
-/* OpenSeadragon as our panes use it: its settings, its drawer, and pyramids of tiles as the server gives them. */
+// OpenSeadragon with our settings, drawer and tile source.
 
-const LARGEST_SCALE = 32; // screen pixels per image pixel
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const MAX_SCALE = 32; // screen pixels per image pixel
+export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-export function openSeadragon(element) {
-  // The library would add a style element, which the page's policy forbids; it does not where it finds one.
+export function createOpenSeadragon(element) {
+  // The library adds a style element, which the content security policy blocks, unless it finds this one.
   if (!document.querySelector("style[data-openseadragon-mobile-css]")) {
     const placeholder = document.createElementNS("urn:panfocus", "style");
     placeholder.setAttribute("data-openseadragon-mobile-css", "");
@@ -12,27 +12,30 @@ export function openSeadragon(element) {
   }
   return new OpenSeadragon.Viewer({
     element,
-    drawer: TrueDrawer,
+    drawer: PixelDrawer,
     smoothTileEdgesMinZoom: Infinity, // our drawer leaves no seams
     tabIndex: "",
     showNavigationControl: false,
-    animationTime: still() ? 0 : 0.25,
+    animationTime: prefersReducedMotion() ? 0 : 0.25,
     springStiffness: 10,
     blendTime: 0,
     minZoomImageRatio: 0.7,
-    maxZoomPixelRatio: LARGEST_SCALE,
+    maxZoomPixelRatio: MAX_SCALE,
     visibilityRatio: 0.3,
     autoResize: false,
     imageLoaderLimit: 6,
     maxImageCacheCount: 400,
     gestureSettingsMouse: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
     gestureSettingsPen: { clickToZoom: false, dblClickToZoom: false, flickEnabled: false },
-    gestureSettingsTouch: { clickToZoom: false, dblClickToZoom: false, flickEnabled: !still() },
+    gestureSettingsTouch: { clickToZoom: false, dblClickToZoom: false, flickEnabled: !prefersReducedMotion() },
   });
 }
 
-/* `source` as in Pane.set: level e of the server is halved e times, level 0 of OpenSeadragon the smallest. */
-export function tileSource(source) {
+/**
+ * Create the tile source of a layer (see Pane.set). The server's level e is reduced by 2^e; OpenSeadragon counts from
+ * the smallest level.
+ */
+export function createTileSource(source) {
   const tiles = new OpenSeadragon.TileSource({
     width: source.width,
     height: source.height,
@@ -46,28 +49,26 @@ export function tileSource(source) {
   return tiles;
 }
 
-/* OpenSeadragon's drawer on a 2D canvas, but true to the pixel.
-
-   The original draws each tile a pixel larger than it is, to hide the seams between tiles; so pixels are doubled
-   and lie up to one beside their place. Here the edges of tiles are put on whole pixels of the screen:
-   neighbours meet at the same edge, there is no seam to hide, and a tile shown 1:1 is shown as it is. */
-
-class TrueDrawer extends OpenSeadragon.CanvasDrawer {
+/**
+ * OpenSeadragon's canvas drawer with exact pixels. The original enlarges each tile by a pixel to hide seams, which
+ * doubles and shifts pixels. Here tile edges are rounded to screen pixels: there are no seams, and 1:1 is exact.
+ */
+class PixelDrawer extends OpenSeadragon.CanvasDrawer {
   minimumOverlapRequired() {
     return false;
   }
 
-  _drawTile(tile, ...how) {
+  _drawTile(tile, ...rest) {
     const { position, size } = tile;
-    const end = snap(position.plus(size));
-    tile.position = snap(position);
+    const end = roundToPixels(position.plus(size));
+    tile.position = roundToPixels(position);
     tile.size = end.minus(tile.position);
-    super._drawTile(tile, ...how);
+    super._drawTile(tile, ...rest);
     Object.assign(tile, { position, size });
   }
 }
 
-function snap(point) {
+function roundToPixels(point) {
   const ratio = OpenSeadragon.pixelDensityRatio;
   return new OpenSeadragon.Point(Math.round(point.x * ratio) / ratio, Math.round(point.y * ratio) / ratio);
 }

@@ -1,41 +1,41 @@
-/* A cross on the picture that the arrow keys move, so that places are reached without a mouse. */
+// The keyboard cursor: a cross on the picture, moved by the arrow keys.
 
-export class Cursor {
+export class KeyboardCursor {
   row = 0;
   col = 0;
-  shown = false;
+  isVisible = false;
   #viewer;
 
   constructor(viewer) {
     this.#viewer = viewer;
-    viewer.addPainter((context) => this.shown && this.#paint(context));
+    viewer.addPainter((context) => this.isVisible && this.#paint(context));
   }
 
-  /* Show or hide it; where it was out of sight it begins in the middle of the view. */
-  show(shown) {
-    this.shown = shown;
-    if (shown) {
-      if (!this.#isSeen()) this.#put(this.#viewer.toImage(...this.#viewer.middle()));
-      this.#viewer.point(this);
+  /** Show or hide the cursor. If it is outside the view, it moves to the centre. */
+  setVisible(isVisible) {
+    this.isVisible = isVisible;
+    if (isVisible) {
+      if (!this.#isInView()) this.#set(this.#viewer.toImage(...this.#viewer.centre()));
+      this.#viewer.setPointer(this);
     }
     this.#viewer.controls.update();
     this.#viewer.repaint();
   }
 
   move(down, right) {
-    this.#put({ row: this.row + down, col: this.col + right });
-    if (!this.#isSeen()) this.#viewer.goTo(this.row, this.col);
-    this.#viewer.point(this);
+    this.#set({ row: this.row + down, col: this.col + right });
+    if (!this.#isInView()) this.#viewer.goTo(this.row, this.col);
+    this.#viewer.setPointer(this);
     this.#viewer.repaint();
   }
 
-  #put({ row, col }) {
+  #set({ row, col }) {
     const { width, height } = this.#viewer.job()?.result ?? { width: 1, height: 1 };
     const clamp = (value, size) => Math.min(size - 1, Math.max(0, Math.round(value)));
     Object.assign(this, { row: clamp(row, height), col: clamp(col, width) });
   }
 
-  #isSeen() {
+  #isInView() {
     const { x, y } = this.#viewer.toScreen(this.row, this.col);
     const { clientWidth, clientHeight } = this.#viewer.panes.main.element;
     return x >= 0 && y >= 0 && x < clientWidth && y < clientHeight;
