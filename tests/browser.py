@@ -3,7 +3,7 @@
 import shutil
 from contextlib import contextmanager
 
-TIMEOUT = 12_000  # ms that a step of the page may take on a busy machine
+TIMEOUT = 60_000  # ms that a step of the page may take on a busy machine
 JOB_TIMEOUT = 180_000  # ms that a fusion may take on a busy machine, the first one with compilation
 
 

@@ -118,7 +118,9 @@ def test_a_stack_that_is_opened_or_deleted_passes_the_focus_to_the_page_that_com
 
 
 def test_the_notice_after_one_that_is_closed_has_the_focus(page):
-    page.evaluate("async () => { await panfocus.loaded; for (const text of 'ab') panfocus.showNotice(text); }")
+    page.evaluate(
+        "async () => { await panfocus.loaded; for (const text of 'ab') panfocus.showNotice(text); }"
+    )
     close = page.locator(".notice button")
     close.first.press("Enter")
     expect(close).to_have_count(1)

@@ -46,7 +46,7 @@ def expect_estimate(page, *, there):
 
 def test_without_frames_to_fuse_command_and_warnings_are_gone(page):
     page.get_by_role("button", name="None", exact=True).click()
-    expect(page.locator("#estimate")).to_have_text("A fusion needs at least two frames.")
+    expect(page.locator("#estimate")).to_contain_text("two frames")
     expect_estimate(page, there=False)
     page.get_by_role("button", name="All", exact=True).click()
     expect_estimate(page, there=True)

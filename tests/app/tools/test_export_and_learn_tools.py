@@ -55,9 +55,7 @@ def test_where_frames_have_changed_the_command_is_not_said_to_write_the_same(pag
     names = [f"{number}.png" for number in range(5)]
     page.route("**/export", lambda route: answer(route, names), times=1)
     page.get_by_role("button", name="Save picture").click()
-    expect(page.locator(".exported p.warnings")).to_contain_text(
-        "0.png, 1.png, 2.png and 2 more"
-    )
+    expect(page.locator(".exported p.warnings")).to_contain_text("0.png, 1.png, 2.png and 2 more")
     expect(claim).to_have_count(0)
 
 
@@ -159,7 +157,7 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
         with page.expect_download() as saving:
             page.get_by_role("link", name=f"Save {name}").click()
         assert np.asarray(Image.open(saving.value.path())).shape == (HEIGHT, WIDTH, 3)
-    page.locator("#panel-learn").get_by_text("Command line").click()
+    page.locator("#panel-learn summary", has_text="Command line").click()
     expect(page.locator("#panel-learn .command")).to_contain_text("panfocus learn --regions")
     corner = kept[0]["top"], kept[0]["left"]
     assert corner == pytest.approx((10, 5), abs=1)
