@@ -55,7 +55,7 @@ export function createEstimate(app, getOptions, onEstimate) {
   function draw() {
     const { error, warnings: lines = [], command: text = "" } = shown;
     const above = app.stack()?.warnings ?? [];
-    const isAbove = error && above.some((warning) => lastSentence(warning) === lastSentence(error));
+    const isAbove = error && above.some((warning) => hasSameProblem(warning, error));
     line.classList.toggle("error", Boolean(error));
     setText(line, isAbove ? SEE_WARNING : (error ?? estimateText(shown)));
     showDetails(text, lines.filter((warning) => !above.includes(warning)));
@@ -83,9 +83,9 @@ export function createEstimate(app, getOptions, onEstimate) {
   return { line, warnings, commandLine, request, showText };
 }
 
-/** Return the last sentence of a message: messages with the same end are about the same problem. */
-function lastSentence(text) {
-  return text.split(/[.;] /).at(-1);
+/** Return whether a warning is about the same problem: it contains a sentence after the first one of the error. */
+function hasSameProblem(warning, error) {
+  return error.split(/(?<=\.) /).slice(1).some((sentence) => warning.includes(sentence));
 }
 
 function estimateText({ seconds, compiling, memory, n_frames: n, width, height }) {
