@@ -40,7 +40,7 @@ class StoreCost:
     tile: int  # pixels a side,
     halo: int  # and around it
     megapixels_with_halo: float  # of all tiles together
-    stages: tuple[Stage, ...]  # span, look, measure, fuse, pyramid
+    stages: tuple[Stage, ...]  # range, search, measure, fuse, pyramid
     client: float  # that nobody else works in
 
 
@@ -49,7 +49,7 @@ def stack_cost(folder: Path) -> StackCost:
     return _in_new_process(_stack_cost, folder)
 
 
-def store_cost(store: Path, memory: str) -> StoreCost:
+def store_cost(store: Path, memory: int) -> StoreCost:
     """Fuse a store, as a worker does that may have so much memory, and the client in its turn."""
     return _in_new_process(_store_cost, store, memory)
 
@@ -65,7 +65,7 @@ def _stack_cost(folder: Path) -> StackCost:
     from panfocus.batch.stack_task import fuse_stack
     from panfocus.job.request import Outputs, Request
 
-    like = Request(inputs=(), outputs=Outputs(), threads=1, max_memory="1.4GB")
+    like = Request(inputs=(), outputs=Outputs(), threads=1, max_memory=1_400_000_000)
     files = sorted(folder.iterdir())
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / SUMMARY).touch()
@@ -128,7 +128,7 @@ class Clock:
         return Stage(n, read, spent["all"] / n - read - write, write)
 
 
-def _store_cost(store: Path, memory: str) -> StoreCost:
+def _store_cost(store: Path, memory: int) -> StoreCost:
     from benchmarks.giant_store import make
     from panfocus import tiling
     from panfocus.io import ome_zarr_writer
@@ -162,7 +162,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
                 patch.object(tiling, "fuse_part", noting),
                 patch("panfocus.parallel.run_in_processes", clock.here),
             ):
-                report = run(job, clock, force=False)
+                report = run(job, progress=clock.progress, before_commit=clock.finish)
     (unit,) = report["units"]
     slices, height, width = report["shape"]
     return StoreCost(
@@ -171,7 +171,7 @@ def _store_cost(store: Path, memory: str) -> StoreCost:
         unit["tile"],
         unit["halo"],
         sum(pixels) / 1e6,
-        tuple(map(clock.stage, ("span", "look", "measure", "fuse", "pyramid"))),
+        tuple(map(clock.stage, ("range", "search", "measure", "fuse", "pyramid"))),
         sum(clock.spent[name]["all"] for name in ("begin", "write")),
     )
 

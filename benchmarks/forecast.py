@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from benchmarks._costs import StackCost, StoreCost, in_tasks
 from benchmarks.cluster_model import Cluster, Stage, predict
-from panfocus.tiled_store.tile_plan import HALVINGS, LOOKED_AT
+from panfocus.tiled_store.tile_plan import LEVELS_PER_TASK, SEARCH_SIDE
 
 N_STACKS = 10_000
 SIDE, SLICES, BYTES = 100_000, 50, 2  # of the slide; bytes of a value
 CHUNK = 1024  # pixels a side, of the slide's store
-MEMORY_OF_SLIDE = "4.2GB"  # of each worker
+MEMORY_OF_SLIDE = 4_200_000_000  # bytes, of each worker
 WORKERS = (1, 8, 64, 512)
 BANDWIDTH = 1.25e9  # bytes a second of the store: a network of 10 Gbit/s
 START = 10.0  # seconds: more than is measured on one machine, whose disk has all at hand
-HALVED = 512 << HALVINGS  # pixels a side of what is made smaller at once
+HALVED = 512 << LEVELS_PER_TASK  # pixels a side of what is made smaller at once
 
 
 def stages_of_stacks(cost: StackCost) -> list[Stage]:
@@ -35,7 +35,7 @@ def stages_of_slide(cost: StoreCost) -> list[Stage]:
     """Scale the stages of a part to the slide: tiles are the same, but there are more of them."""
     span, look, measure, fuse, halve = cost.stages
     of_part, of_slide = cost.megapixels, SIDE**2 / 1e6
-    n_tiles, n_looks, n_halvings = (parts(side) for side in (cost.tile, LOOKED_AT, HALVED))
+    n_tiles, n_looks, n_halvings = (parts(side) for side in (cost.tile, SEARCH_SIDE, HALVED))
     with_halo = (cost.tile + 2 * cost.halo) ** 2 / 1e6
     pixels = SIDE**2 * BYTES
     # A row of chunks is read of the first slice, then of every slice; a part of so many pixels is read whole.

@@ -26,7 +26,7 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
     import zarr
 
     from panfocus.methods import Tile, get_method
-    from panfocus.tiled_store.tile_plan import even_side
+    from panfocus.tiled_store.tile_plan import tile_regions
 
     frames, result = zarr.open_array(source / "0"), zarr.open_array(fused / "0")
     (unit,) = report["units"]
@@ -34,10 +34,10 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
     assert np.all(np.array(unit["exposure"]["gains"]) == 1), "all slices are equally bright"
     halo = unit["halo"]
     cut, inner = [], []
-    for length, chunk in zip(result.shape, result.chunks, strict=True):
-        side = even_side(length, unit["tile"], chunk)
-        corner = max(1, round(length / 2 / side)) * side
-        corner = corner if corner < length else length // 2  # a single tile
+    regions = tile_regions(result.shape, unit["tile"], result.chunks[0])
+    for axis, length in enumerate(result.shape):
+        starts = {region[axis].start for region in regions} - {0}
+        corner = min(starts, key=lambda start: abs(start - length // 2), default=length // 2)
         first = max(0, corner - REACH - halo) // GRID * GRID
         last = min(length, corner + REACH + halo)
         cut.append(slice(first, last))

@@ -135,7 +135,7 @@ def main(words: Sequence[str] | None = None) -> None:
     prepare(given.folder, sizes)
     stack = stack_cost(given.folder / "stacks" / "stack-000")
     large = stack_cost(given.folder / "large" / "stack-000")
-    store = store_cost(given.folder / "store.ome.zarr", "1GB")
+    store = store_cost(given.folder / "store.ome.zarr", 10**9)
     part = store_cost(given.folder / "part.ome.zarr", forecast.MEMORY_OF_SLIDE)
     costs = {"stack": stack, "large": large, "store": store, "part": part}
     for name, cost in costs.items():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from store_runs import Quiet, render, request_for
+from store_runs import Terminal, render, request_for
 
 import panfocus as pf
 from panfocus import parallel
@@ -15,19 +15,19 @@ from panfocus.tiled_store import tile_plan
 
 @pytest.fixture(scope="session")
 def slices():
-    """As large as needed for two levels, and for a last row of chunks that is one pixel tall."""
+    """Large enough for two levels; the last row of chunks is one pixel high."""
     return render(513, 530)
 
 
 @pytest.fixture(scope="session")
 def whole(slices):
-    """What the whole image at once gives."""
+    """Result of the whole image at once."""
     return pf.fuse(slices)
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory, slices):
-    """An OME-Zarr of ome-zarr-py, 0.4, with one channel; not to be changed."""
+    """An OME-Zarr 0.4 store of ome-zarr-py with one channel. Do not change it."""
     from ome_zarr.format import FormatV04
     from ome_zarr.writer import write_image
 
@@ -47,62 +47,62 @@ def store(tmp_path_factory, slices):
 
 @dataclass(frozen=True)
 class Fused:
-    """What was written, and told."""
+    """Outputs of a run, its report, and the lines of the command."""
 
     outputs: dict[str, Path]
     report: dict[str, Any]
-    said: list[str]
+    lines: list[str]
 
 
 @pytest.fixture(scope="session")
 def fused(store, tmp_path_factory):
-    """The store, in small tiles with all maps; two processes fuse, the quick stages start none."""
+    """The store fused in small tiles, with all maps. Two processes fuse; the short stages start none."""
     from panfocus.cli._tiled_store import fuse_store
 
-    folder, listener = tmp_path_factory.mktemp("fused"), Quiet()
+    folder, terminal = tmp_path_factory.mktemp("fused"), Terminal()
     outputs = {name: folder / f"{name}.ome.zarr" for name in ("image", "labels", "confidence", "depth")}
     outputs["never_in_focus"] = folder / "never.ome.zarr"
     request = request_for(store, outputs | {"report": folder / "report.json"})
     with pytest.MonkeyPatch.context() as patch:
-        _cut_small(patch)
+        _use_small_tiles(patch)
         patch.setattr(
             parallel,
             "run_in_processes",
-            lambda work, tasks, *rest, **named: (
-                run_in_processes(work, tasks, *rest, **named)
+            lambda function, tasks, *rest, **named: (
+                run_in_processes(function, tasks, *rest, **named)
                 if tasks[0][0].stage == "fuse"
-                else _one_by_one(work, tasks)
+                else _run_here(function, tasks)
             ),
         )
-        fuse_store(request, listener, decisions="shared", scheduler=None, force=False, dry_run=False)
-    return Fused(outputs, json.loads((folder / "report.json").read_text()), listener.said)
+        fuse_store(request, terminal, decisions="shared", scheduler=None, force=False, dry_run=False)
+    return Fused(outputs, json.loads((folder / "report.json").read_text()), terminal.lines)
 
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """Start no processes, which takes long; those of `fused` are there, and so are a cluster's."""
-    monkeypatch.setattr(parallel, "run_in_processes", _one_by_one)
+    """Start no processes, which would take long."""
+    monkeypatch.setattr(parallel, "run_in_processes", _run_here)
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    _cut_small(monkeypatch)
+    _use_small_tiles(monkeypatch)
 
 
-def _one_by_one(work, tasks, *_, **__):
-    return ((i, work(*task)) for i, task in enumerate(tasks))
+def _run_here(function, tasks, *_, **__):
+    return ((i, function(*task)) for i, task in enumerate(tasks))
 
 
-def _cut_small(patch):
-    """Chunks of 128 pixels, and tiles of two each way, as of images that are far larger."""
-    patch.setattr(tile_plan, "CHUNKS", (128,))
-    patch.setattr(tile_plan, "LARGEST_SIDE", 256)
-    patch.setattr(tile_plan, "LOOKED_AT", 200)  # a chunk of the store: parts end where others begin
+def _use_small_tiles(patch):
+    """Use chunks of 128 pixels and tiles of 2 x 2 chunks, as if the image were far larger."""
+    patch.setattr(tile_plan, "CHUNK_SIDES", (128,))
+    patch.setattr(tile_plan, "MAX_TILE_SIDE", 256)
+    patch.setattr(tile_plan, "SEARCH_SIDE", 200)  # a chunk of the store
 
 
 @pytest.fixture
 def channels(tmp_path, slices):
-    """Two time points of two channels, 0.5, whose channels are sharp in different slices; and the pixels."""
+    """An OME-Zarr 0.5 store of two time points and two channels that differ in sharp slices; its pixels."""
     import zarr
     from ome_zarr.writer import write_image
 

@@ -1,4 +1,4 @@
-"""How the tests of giant images run them, and look at what was written."""
+"""Helpers that fuse stores and read the results."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from panfocus.tiled_store.store_run import run
 
 
 def render(height, width, n=3, seed=3):
-    """Slices (n, h, w) in 16 bit, sharp in bands that cross each other; hot pixels, and a brighter slice."""
+    """Return 16-bit slices (n, h, w), sharp in crossing bands, with hot pixels and a brighter slice."""
     rng = np.random.default_rng(seed)
     sharp = gaussian_filter(rng.random((height, width)), 0.8)
     sharp = 0.1 + 0.7 * (sharp - sharp.min()) / np.ptp(sharp)
@@ -26,14 +26,14 @@ def render(height, width, n=3, seed=3):
     return stack
 
 
-class Quiet:
-    """A listener that keeps what it is told."""
+class Terminal:
+    """Stands in for the terminal of the command, and keeps the lines."""
 
     def __init__(self):
-        self.said = []
+        self.lines = []
 
     def say(self, line):
-        self.said.append(line)
+        self.lines.append(str(line))
 
     warn = say
 
@@ -44,8 +44,8 @@ class Quiet:
         pass
 
 
-class Impatient(Quiet):
-    """One that presses Ctrl-C when a third is fused."""
+class InterruptedTerminal(Terminal):
+    """Interrupts the run when a third is fused."""
 
     def progress(self, stage, done):
         if stage == "fuse" and done > 0.3:
@@ -56,14 +56,20 @@ def request_for(store, outputs, **options):
     return Request(inputs=(str(store),), outputs=Outputs(**outputs), threads=2, **options)
 
 
-def fuse_store(store, outputs, *, decisions="shared", scheduler=None, listener=None, **options):
+def fuse_store(store, outputs, *, decisions="shared", scheduler=None, terminal=None, **options):
     """Fuse a store; return the report."""
-    listener = listener or Quiet()
-    with open_cluster(scheduler, listener.say) as cluster:
+    terminal = terminal or Terminal()
+    with open_cluster(scheduler, terminal.say) as cluster:
         job = prepare(
             request_for(store, outputs, **options), decisions=decisions, force=False, cluster=cluster
         )
-        return run(job, listener, force=False, cluster=cluster)
+        return run(
+            job,
+            cluster=cluster,
+            progress=terminal.progress,
+            notify=terminal.say,
+            before_commit=terminal.finish,
+        )
 
 
 def levels(path):

@@ -39,7 +39,7 @@ def fuse_store(
 ) -> None:
     """Fuse a store and print the result; in a dry run, print the plan."""
     from panfocus.parallel import open_cluster
-    from panfocus.tiled_store.checkpoint import run_in
+    from panfocus.tiled_store.checkpoint import find_checkpoint
     from panfocus.tiled_store.prepare import prepare
     from panfocus.tiled_store.store_run import run
 
@@ -62,9 +62,16 @@ def fuse_store(
         if cluster and not request.max_memory:
             terminal.say(f"Planned for the memory of the workers: {memory}.")
         try:
-            report = run(job, terminal, force=force, cluster=cluster)
+            report = run(
+                job,
+                force=force,
+                cluster=cluster,
+                progress=terminal.progress,
+                notify=terminal.say,
+                before_commit=terminal.finish,
+            )
         except KeyboardInterrupt as error:
-            if not run_in(job.folder):
+            if not find_checkpoint(job.folder):
                 raise
             raise KeyboardInterrupt(
                 f"Interrupted; finished tiles are in {job.folder}. Run the same command again to resume."

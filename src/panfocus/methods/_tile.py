@@ -30,6 +30,11 @@ class Tile:
         everything = (slice(0, shape[0]), slice(0, shape[1]))
         return cls(everything, everything, shape)
 
+    @classmethod
+    def at(cls, inner: Region, shape: tuple[int, int], halo: int) -> Tile:
+        """Return the tile with this inner part and a halo, within an image of this shape."""
+        return cls(inner, cls.whole(shape).outer, shape).trimmed(halo)
+
     @property
     def pixels(self) -> int:
         """Number of pixels in the outer part."""
@@ -49,15 +54,23 @@ class Tile:
         )
         return Tile(self.inner, (rows, cols), self.shape)
 
-    def blocks(self, height: int, width: int, halo: int) -> list[Tile]:
-        """Split the inner part into tiles of similar size, at most `height` x `width`, each with a halo."""
-        rows, cols = (_spans(span, side) for span, side in zip(self.inner, (height, width), strict=True))
+    def blocks(self, height: int, width: int, halo: int, multiple: int = 1) -> list[Tile]:
+        """Split the inner part into tiles of similar size, at most `height` x `width`, each with a halo.
+
+        Tiles start at multiples of `multiple` pixels.
+        """
+        rows, cols = (
+            _spans(span, side, multiple) for span, side in zip(self.inner, (height, width), strict=True)
+        )
         return [Tile(inner, self.outer, self.shape).trimmed(halo) for inner in product(rows, cols)]
 
 
-def cover(shape: tuple[int, int], side: int, halo: int) -> list[Tile]:
-    """Split an image into tiles of nearly equal size, at most `side` pixels, each with a halo."""
-    return Tile.whole(shape).blocks(side, side, halo)
+def cover(shape: tuple[int, int], side: int, halo: int, multiple: int = 1) -> list[Tile]:
+    """Split an image into tiles of nearly equal size, at most `side` pixels, each with a halo.
+
+    Tiles start at multiples of `multiple` pixels, such as the side of stored chunks.
+    """
+    return Tile.whole(shape).blocks(side, side, halo, multiple)
 
 
 def largest(shape: tuple[int, int], side: int, halo: int) -> Tile:
@@ -65,7 +78,7 @@ def largest(shape: tuple[int, int], side: int, halo: int) -> Tile:
     rows, cols = (_spans(slice(0, length), side) for length in shape)
     # A tile in the middle: at the border the halo is cut off.
     inner = (rows[len(rows) // 2], cols[len(cols) // 2])
-    return Tile(inner, Tile.whole(shape).outer, shape).trimmed(halo)
+    return Tile.at(inner, shape, halo)
 
 
 def within(outer: Region, inner: Region) -> Region:
@@ -74,7 +87,8 @@ def within(outer: Region, inner: Region) -> Region:
     return rows, cols
 
 
-def _spans(span: slice, side: int) -> list[slice]:
-    length = span.stop - span.start
-    n_spans = -(-length // side)
-    return [slice(a, b) for a, b in pairwise(span.start + length * i // n_spans for i in range(n_spans + 1))]
+def _spans(span: slice, side: int, multiple: int = 1) -> list[slice]:
+    length = -(-(span.stop - span.start) // multiple)
+    n_spans = -(-length // (side // multiple))
+    starts = (span.start + length * i // n_spans * multiple for i in range(n_spans + 1))
+    return [slice(a, min(b, span.stop)) for a, b in pairwise(starts)]

@@ -1,1 +1,1 @@
-"""Images larger than memory, from store to store: tiles that workers read, fuse and write by themselves."""
+"""Fuse images larger than memory, from store to store: workers read, fuse and write tiles, and can resume."""

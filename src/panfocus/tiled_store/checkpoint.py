@@ -1,9 +1,9 @@
-"""The folder of a run that is under way, OUT.part: what is to be done, what is done, the stores so far."""
+"""Checkpoint of a run: the folder OUT.part with the plan, notes on finished tasks, and unfinished stores."""
 
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from panfocus.errors import FileError
-from panfocus.tiled_store.tile_plan import Unit
+from panfocus.io.checkpoint import read_note, write_note
+from panfocus.tiled_store.tile_plan import FusionUnit
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod
     from panfocus.tiling import Corrections
 
-
 _PLAN = "plan.json"
-_RUN = re.compile("run-[0-9a-f]{16}")
+_RUN_NAME = re.compile("run-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
-class Task:
-    """Part of a stage's work, as workers are sent it: names and numbers."""
+class TileTask:
+    """One task of a stage, as it is sent to a worker: names and numbers."""
 
     folder: str
-    run: str  # should the folder be another's meanwhile
+    run: str  # name of the run; another one may own the folder by now
     stage: str
     unit: int
     rows: tuple[int, int]
@@ -39,7 +39,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What it is called among those that are done."""
+        """Name of the note that the finished task leaves."""
         return f"{self.stage}-{self.unit}{self.output and '-' + self.output}-{self.rows[0]}-{self.cols[0]}"
 
     @property
@@ -48,58 +48,51 @@ class Task:
         return slice(*self.rows), slice(*self.cols)
 
 
-class RunFolder:
-    """A run's folder as the workers see it; what they read is written before they begin.
+class StoreCheckpoint:
+    """Checkpoint folder of a run, as its workers see it.
 
-    All that a run makes lies in a room inside it, which no other run has. Workers on a cluster end what they
-    are at when its client has gone, and the next run may be of other settings: what they write then must not
-    come among its own.
+    Everything that a run makes is in a subfolder of its own. Workers of a cluster finish their tasks even if
+    the command was interrupted, and the next run may have other settings: their files must not mix.
     """
 
     def __init__(self, path: Path, run: str, plan: dict[str, Any]) -> None:
         self.path, self.run, self.plan = path, run, plan
 
     @property
-    def room(self) -> Path:
-        """Where all is that this run makes."""
+    def run_folder(self) -> Path:
+        """Folder of all files of this run."""
         return self.path / self.run
 
     @property
-    def said_kept(self) -> str:
-        """What there is to say of the folder when the run has ended early."""
-        return f"{self.path} keeps what is done, and the same command goes on from there"
-
-    @property
-    def needs(self) -> tuple[Path, ...]:
-        """What every worker has to see."""
+    def needed_paths(self) -> tuple[Path, ...]:
+        """Paths that every worker must see."""
         return self.path / _PLAN, Path(self.plan["source"])
 
     @contextmanager
-    def unless_over(self) -> Iterator[None]:
-        """Refuse work for a run that is over, or was when the work was done; then nothing stays of it."""
-        if self._is_over():
-            raise _over(self.path)
+    def while_owned(self) -> Iterator[None]:
+        """Raise if another run owns the folder before or after the block, and then discard the output."""
+        if self._is_lost():
+            raise _lost(self.path)
         try:
             yield
         except Exception as error:
-            if self._is_over():  # most likely it failed for that
-                self._leave()
-                raise _over(self.path, error) from error
+            if self._is_lost():  # the likely cause of the error
+                self._discard()
+                raise _lost(self.path, error) from error
             raise
-        if self._is_over():
-            self._leave()
-            raise _over(self.path)
+        if self._is_lost():
+            self._discard()
+            raise _lost(self.path)
 
-    def _leave(self) -> None:
-        """Remove what this run has made in a folder that it has no more."""
+    def _discard(self) -> None:
         from panfocus.io.atomic_directory import remove_quietly
 
-        remove_quietly(self.room)
-        with suppress(OSError):  # another run has it
+        remove_quietly(self.run_folder)
+        with suppress(OSError):  # the other run uses the folder
             self.path.rmdir()
 
-    def _is_over(self) -> bool:
-        """Whether another run has the folder, or none; a disk that does not answer tells neither."""
+    def _is_lost(self) -> bool:
+        """Return whether another run, or none, owns the folder; False if the disk does not answer."""
         from panfocus.io.atomic_files import read_if_exists
 
         try:
@@ -110,7 +103,7 @@ class RunFolder:
 
     @property
     def decisions(self) -> str:
-        """Whether channels share a decision."""
+        """Whether channels share a decision: "shared" or "each"."""
         return str(self.plan["decisions"])
 
     @cached_property
@@ -121,9 +114,9 @@ class RunFolder:
         return open_large_image(Path(self.plan["source"]))
 
     @property
-    def units(self) -> list[Unit]:
-        """What is decided, each by itself."""
-        return [Unit(time, tuple(channels)) for time, channels in self.plan["units"]]
+    def units(self) -> list[FusionUnit]:
+        """Units that are fused independently."""
+        return [FusionUnit(time, tuple(channels)) for time, channels in self.plan["units"]]
 
     def frames(self, unit: int) -> "ZarrFrames":
         """Return the slices of a unit."""
@@ -131,37 +124,56 @@ class RunFolder:
 
     def tasks(
         self, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
-    ) -> list[Task]:
+    ) -> list[TileTask]:
         """Return the tasks of a stage, one for each region of a unit."""
         return [
-            Task(str(self.path), self.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
+            TileTask(str(self.path), self.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
             for r, c in regions
         ]
 
     def store(self, output: str) -> Path:
-        """Return where an output is made."""
-        return self.room / f"{output}.ome.zarr"
+        """Return the path of an unfinished output."""
+        return self.run_folder / f"{output}.ome.zarr"
 
     @cached_property
     def method(self) -> "FusionMethod":
-        """The method with its settings."""
+        """The method with its settings, before it has measured any frames."""
         from panfocus.methods import get_method, parse_settings
 
         name = self.plan["method"]
         return get_method(name, **parse_settings(name, self.plan["settings"]))
 
-    def surveyed(self, unit: int) -> tuple["FusionMethod", "Corrections"]:
-        """Return the method as it is for the frames of a unit, and what these are corrected by."""
-        return _surveyed(self, unit)
+    def write_note(self, name: str, content: dict[str, Any]) -> None:
+        """Write plain data."""
+        write_note(self.run_folder / f"{name}.json", content)
 
-    def keep_survey(self, unit: int, method: "FusionMethod", corrections: "Corrections") -> None:
-        """Write down what was measured of a unit."""
+    def read_note(self, name: str) -> Any:
+        """Return plain data; None if it was not written."""
+        return read_note(self.run_folder / f"{name}.json")
+
+    def write_array(self, name: str, array: Any) -> None:
+        """Write an array."""
+        from panfocus.io.disk_array import ArrayFolder
+
+        arrays = ArrayFolder(self.run_folder)
+        with arrays.create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as stored:
+            stored[: len(array)] = array  # one row more, because files of empty arrays are not supported
+
+    def read_array(self, name: str) -> Any:
+        """Return an array."""
+        from panfocus.io.disk_array import ArrayFolder
+
+        with ArrayFolder(self.run_folder).array(name) as array:
+            return array[: len(array) - 1]
+
+    def write_survey(self, unit: int, method: "FusionMethod", corrections: "Corrections") -> None:
+        """Write what was measured in the frames of a unit."""
         exposure, hot = corrections.exposure, corrections.hot_pixels
-        places = [np.empty((0, 4), np.int64)]
+        pixels = [np.empty((0, 4), np.int64)]
         for k, found in enumerate([hot.fixed, *hot.single] if hot else []):
-            places.append(np.column_stack([np.full(len(found), k - 1), found]))
-        self.keep_array(f"hot-{unit}", np.concatenate(places).astype(np.int64))
-        self.keep(
+            pixels.append(np.column_stack([np.full(len(found), k - 1), found]))
+        self.write_array(f"hot-{unit}", np.concatenate(pixels).astype(np.int64))
+        self.write_note(
             f"survey-{unit}",
             {
                 "measured": getattr(method, "measured", None),
@@ -175,169 +187,132 @@ class RunFolder:
             },
         )
 
-    def keep(self, name: str, content: dict[str, Any]) -> None:
-        """Write plain data."""
-        from panfocus.io.atomic_files import write_files
-        from panfocus.io.encode import encode_json
-
-        write_files({self.room / f"{name}.json": encode_json(content)}, force=True)
-
-    def kept(self, name: str) -> Any:
-        """Read plain data again; None if there is none."""
-        from panfocus.io.atomic_files import read_json
-
-        path = self.room / f"{name}.json"
-        return read_json(path) if path.exists() else None
+    def read_survey(self, unit: int) -> tuple["FusionMethod", "Corrections"]:
+        """Return the method adapted to the frames of a unit, and the corrections of these frames."""
+        return _read_survey(self, unit)
 
     def restore_replaced(self) -> None:
-        """Remove what waits for its place beside that; what it was to replace is there again."""
+        """Undo a commit: remove outputs under temporary names, and bring back the files they replaced."""
         from panfocus.io.atomic_directory import restore_replaced
 
-        for target, aside in (self.kept("places") or {}).values():
+        for target, aside in (self.read_note("places") or {}).values():
             restore_replaced(Path(target), Path(aside))
 
     def remove(self) -> None:
-        """Remove the folder, when all has its place; stores first, while the notes still tell that it has."""
+        """Remove the folder after a commit. Stores go first, while notes still show that it is complete."""
         from panfocus.io.atomic_directory import remove_quietly
 
         for output in self.plan["outputs"]:
             remove_quietly(self.store(output))
-        _empty(self.path)
+        _clear(self.path)
         (self.path / _PLAN).unlink()
         remove_quietly(self.path)
 
-    def keep_array(self, name: str, array: Any) -> None:
-        """Write an array."""
-        from panfocus.io.disk_array import ArrayFolder
 
-        with ArrayFolder(self.room).create(name, (len(array) + 1, *array.shape[1:]), array.dtype) as room:
-            room[: len(array)] = array  # and one row more: there are no files of none
+@lru_cache(maxsize=2)
+def open_checkpoint(folder: str, run: str) -> StoreCheckpoint:
+    """Return the checkpoint of a task. A worker opens it once."""
+    note = read_note(Path(folder) / _PLAN) or {}
+    if note.get("run") != run:
+        raise _lost(folder)
+    return StoreCheckpoint(Path(folder), run, note["plan"])
 
-    def kept_array(self, name: str) -> Any:
-        """Read an array again."""
-        from panfocus.io.disk_array import ArrayFolder
 
-        with ArrayFolder(self.room).array(name) as array:
-            return array[: len(array) - 1]
+def _lost(path: Path | str, error: Exception | None = None) -> FileError:
+    cause = f" ({error})" if error else ""
+    return FileError(f"{path}: Another run uses this folder now{cause}. Run one of the two again.", file=path)
 
 
 @lru_cache(maxsize=2)
-def of_task(folder: str, run: str) -> RunFolder:
-    """Open the folder that a task names; a worker does so once."""
-    noted = _noted(Path(folder))
-    if noted.get("run") != run:
-        raise _over(folder)
-    return RunFolder(Path(folder), run, noted["plan"])
-
-
-def _over(path: Path | str, error: Exception | None = None) -> FileError:
-    beside = f" ({error})" if error else ""
-    return FileError(f"{path}: another run has taken this folder; start that run again, or this one{beside}")
-
-
-@lru_cache(maxsize=2)
-def _surveyed(folder: RunFolder, unit: int) -> tuple["FusionMethod", "Corrections"]:
+def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
     from panfocus.methods import Surveyor
     from panfocus.preprocess import Curve, Exposure, HotPixels
     from panfocus.tiling import Corrections
 
-    kept = folder.kept(f"survey-{unit}")
-    method = folder.method
+    note = checkpoint.read_note(f"survey-{unit}")
+    method = checkpoint.method
     if isinstance(method, Surveyor):
-        method = method.surveyed(kept["measured"])
+        method = method.surveyed(note["measured"])
     hot = exposure = None
-    if kept["hot_pixels"]:
-        places = folder.kept_array(f"hot-{unit}")
-        of = [places[places[:, 0] == k, 1:] for k in range(-1, folder.image.length("z"))]
-        hot = HotPixels(of[0], tuple(of[1:]))
-    if told := kept["exposure"]:
-        exposure = Exposure(np.array(told["gains"]), told["reference"], Curve(**told["curve"]))
+    if note["hot_pixels"]:
+        pixels = checkpoint.read_array(f"hot-{unit}")
+        fixed, *single = (pixels[pixels[:, 0] == k, 1:] for k in range(-1, checkpoint.image.length("z")))
+        hot = HotPixels(fixed, tuple(single))
+    if fit := note["exposure"]:
+        exposure = Exposure(np.array(fit["gains"]), fit["reference"], Curve(**fit["curve"]))
     return method, Corrections(hot, exposure)
 
 
 @contextmanager
-def taken(path: Path, plan: dict[str, Any], say: Any) -> Iterator[RunFolder]:
-    """Have the folder of a run to oneself: that of before, if it was for the same plan, or a new one."""
+def resume_or_start(
+    path: Path, plan: dict[str, Any], notify: Callable[[str], None]
+) -> Iterator[StoreCheckpoint]:
+    """Lock a checkpoint folder for the duration of the block; resume a run of the same plan, or start one."""
     from panfocus.io.atomic_files import make_folder
     from panfocus.io.lock import lock_folder
 
-    if path.exists() and not _is_ours(path):
-        raise FileError(f"{path} is in the way, where the run keeps what it has done; remove it")
+    if path.exists() and not _is_checkpoint(path):
+        raise FileError(f"{path}: This path is needed for the checkpoint. Remove it.", file=path)
     make_folder(path)
     with lock_folder(path):
-        before = run_in(path)
-        if before and before.plan != plan:
-            say(f"{path} is of another input, or other settings: begins anew")
-            before = None
-        yield before if before and _is_whole(before) else _begun(path, plan)
+        earlier = find_checkpoint(path)
+        if earlier and earlier.plan != plan:
+            notify(f"{path} belongs to another input or other settings; starting from the beginning.")
+            earlier = None
+        yield earlier if earlier and _is_complete(earlier) else _start_run(path, plan)
 
 
-def run_in(path: Path) -> RunFolder | None:
-    """Return the run that a folder is of, if it is of one."""
-    noted = _noted(path)
-    return RunFolder(path, noted["run"], noted["plan"]) if noted.keys() >= {"run", "plan"} else None
+def find_checkpoint(path: Path) -> StoreCheckpoint | None:
+    """Return the checkpoint in a folder; None if there is none."""
+    note = read_note(path / _PLAN) or {}
+    return StoreCheckpoint(path, note["run"], note["plan"]) if note.keys() >= {"run", "plan"} else None
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a folder is a run's, or empty; a kill may leave only the lock, a late worker only a room."""
+def _is_checkpoint(path: Path) -> bool:
+    """Return whether a folder is empty or a checkpoint. A kill may leave only the lock, or a run's folder."""
     from panfocus.io.lock import LOCK_NAME
 
     names = [entry.name for entry in path.iterdir()]
-    return not names or any(name in (_PLAN, LOCK_NAME) or _RUN.fullmatch(name) for name in names)
+    return not names or any(name in (_PLAN, LOCK_NAME) or _RUN_NAME.fullmatch(name) for name in names)
 
 
-def _begun(path: Path, plan: dict[str, Any]) -> RunFolder:
-    """Begin a run anew, in a room of its own."""
+def _start_run(path: Path, plan: dict[str, Any]) -> StoreCheckpoint:
     from panfocus.io.atomic_files import make_folder
 
-    _empty(path)
-    folder = RunFolder(path, f"run-{secrets.token_hex(8)}", plan)
-    make_folder(folder.room)
-    _note(path, {"run": folder.run, "plan": plan})
-    return folder
+    _clear(path)
+    checkpoint = StoreCheckpoint(path, f"run-{secrets.token_hex(8)}", plan)
+    make_folder(checkpoint.run_folder)
+    write_note(path / _PLAN, {"run": checkpoint.run, "plan": plan})
+    return checkpoint
 
 
-def _is_whole(folder: RunFolder) -> bool:
-    """Whether all is there that was made: the stores, or what waits for its place or has it."""
+def _is_complete(checkpoint: StoreCheckpoint) -> bool:
+    """Return whether everything exists that the notes claim: stores, or outputs that were committed."""
     from panfocus.io.atomic_directory import store_exists
 
-    if ready := folder.kept("ready"):
-        places = folder.kept("places")
+    if ready := checkpoint.read_note("ready"):
+        places = checkpoint.read_note("places")
         return all(
             store_exists(Path(waiting)) or Path(places[kind][0]).exists()
             for kind, waiting in ready["waiting"].items()
         )
-    made = [output for output in folder.plan["outputs"] if folder.kept(f"made-{output}") is not None]
-    return all(folder.store(output).exists() for output in made)
+    outputs = checkpoint.plan["outputs"]
+    made = [output for output in outputs if checkpoint.read_note(f"made-{output}") is not None]
+    return all(checkpoint.store(output).exists() for output in made)
 
 
-def _empty(path: Path) -> None:
-    """Remove all but the lock and a note of no run: what a kill leaves beside it counts for nothing.
+def _clear(path: Path) -> None:
+    """Remove everything but the lock, and write a plan of no run.
 
-    Late workers may be writing into the room of their run: it is gone when they are done, or at the end.
+    Workers of an older run may still write into its folder; they remove it when they notice.
     """
     from panfocus.io.atomic_directory import remove_quietly
     from panfocus.io.lock import LOCK_NAME
 
-    _note(path, {})
+    write_note(path / _PLAN, {})
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():
-            RunFolder(path, entry.name, {}).restore_replaced()
+            StoreCheckpoint(path, entry.name, {}).restore_replaced()
             remove_quietly(entry)
         elif entry.name not in (_PLAN, LOCK_NAME):
             entry.unlink()
-
-
-def _note(path: Path, content: dict[str, Any]) -> None:
-    from panfocus.io.atomic_files import write_files
-    from panfocus.io.encode import encode_json
-
-    write_files({path / _PLAN: encode_json(content)}, force=True)
-
-
-def _noted(path: Path) -> dict[str, Any]:
-    """Return the plan that a folder is for, and the name of its run; nothing if it has none."""
-    from panfocus.io.atomic_files import read_json
-
-    noted: dict[str, Any] = read_json(path / _PLAN) if (path / _PLAN).exists() else {}
-    return noted

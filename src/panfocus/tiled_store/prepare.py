@@ -1,4 +1,4 @@
-"""A run that has been checked before a pixel is read: what there is to do, what tiles cannot do."""
+"""Check the fusion of a store before any pixel is read, and plan it."""
 
 import dataclasses
 import re
@@ -12,9 +12,15 @@ from panfocus.job.memory_plan import format_size
 from panfocus.job.prepare import parse_method_texts
 from panfocus.job.request import Request
 from panfocus.job.write_outputs import DepthScale
-from panfocus.tiled_store.checkpoint import run_in
-from panfocus.tiled_store.commit import placed
-from panfocus.tiled_store.tile_plan import DECISIONS, DEFAULT_MEMORY, chunk_side, searched_side, units_of
+from panfocus.tiled_store.checkpoint import find_checkpoint
+from panfocus.tiled_store.outputs import find_committed
+from panfocus.tiled_store.tile_plan import (
+    DECISIONS,
+    DEFAULT_MEMORY,
+    choose_chunk_side,
+    list_units,
+    search_side,
+)
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
@@ -22,81 +28,79 @@ if TYPE_CHECKING:
     from panfocus.parallel import Cluster
 
 MAPS = ("labels", "confidence", "depth", "never_in_focus")
-_TAKEN = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure", "step"}
-_TAKEN |= {"channel", "time", "max_memory", "threads"}
-_URL = re.compile(r"\w[\w+.-]+:/")  # of which a path keeps one slash; a single letter is a drive of Windows
-_TAKEN_OUTPUTS = {"image", "report", *MAPS}
-_WHOLE = "stores are fused tile by tile, and this needs the whole image at once"
-_WHY_REFUSED = {  # where it is not that
-    "reference": "slices are fused as they lie on each other",
-    "borders": "slices are fused as they lie on each other",
-    "bits": "the picture has the type of its slices",
-    "skip_bad": "no slice is left out, and one that cannot be read ends the run",
+_SUPPORTED = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure"}
+_SUPPORTED |= {"step", "channel", "time", "max_memory", "threads"}
+_SUPPORTED_OUTPUTS = {"image", "report", *MAPS}
+_URL = re.compile(r"\w[\w+.-]+:/")  # a path keeps one of its slashes; one letter is a drive of Windows
+_NEEDS_WHOLE = "it needs the whole image at once, and stores are fused tile by tile"
+_REASONS = {  # other reasons why a setting is refused
+    "reference": "slices of a store are not aligned",
+    "borders": "slices of a store are not aligned",
+    "bits": "the output has the data type of the slices",
+    "skip_bad": "slices cannot be skipped",
     "jpeg_quality": "no JPEG is written",
     "jpeg_subsampling": "no JPEG is written",
 }
 
 
 @dataclass(frozen=True)
-class GiantJob:
-    """What is known before the first pixel is read."""
+class StoreJob:
+    """A checked fusion of a store."""
 
     request: Request
     image: "ZarrImage"
-    outputs: dict[str, Path]  # the picture and maps, by kind
-    plan: dict[str, Any]  # plain data: what workers go by, and by which a run knows that it may go on
-    max_memory: int  # bytes of each worker
-    missing: int  # chunks of the input that have no file
+    outputs: dict[str, Path]  # image and maps, by kind
+    plan: dict[str, Any]  # plain data for the workers; a run with the same plan can be resumed
+    max_memory: int  # bytes, for each worker
+    missing: int  # number of chunks of the input without a file
 
     @property
     def folder(self) -> Path:
-        """Where the run keeps what it has done."""
-        return part_of(self.outputs["image"].absolute())  # workers may be in another folder
+        """The checkpoint folder; absolute, because workers may have another working directory."""
+        return _checkpoint_path(self.outputs["image"].absolute())
 
     @property
     def targets(self) -> dict[str, Path]:
-        """Where all outputs are to be in the end, the report too."""
-        return targets_of(self.request, self.outputs)
+        """Final paths of all outputs, including the report."""
+        return _target_paths(self.request, self.outputs)
 
     @property
     def notices(self) -> list[str]:
-        """What is to be said of the input, and of what a TIFF among the outputs cannot have of it."""
+        """Notices about the input, and about metadata that a TIFF output cannot hold."""
         from panfocus.io.tiled_tiff import TIFF_SUFFIXES, describe_tiff_losses
 
         to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
         return [*self.image.notices, *(describe_tiff_losses(self.image) if to_tiff else [])]
 
 
-def part_of(picture: Path) -> Path:
-    """Return the folder in which a picture is made."""
-    return picture.with_name(f"{picture.name}.part")
+def _checkpoint_path(output: Path) -> Path:
+    return output.with_name(f"{output.name}.part")
 
 
-def targets_of(request: Request, outputs: Mapping[str, Path]) -> dict[str, Path]:
-    """Name the places of all outputs, the report too."""
+def _target_paths(request: Request, outputs: Mapping[str, Path]) -> dict[str, Path]:
     report = request.outputs.report
-    every = {**outputs, "report": report} if report else outputs
-    return {kind: path.resolve() if path.is_symlink() else path.absolute() for kind, path in every.items()}
+    paths = {**outputs, "report": report} if report else outputs
+    return {kind: path.resolve() if path.is_symlink() else path.absolute() for kind, path in paths.items()}
 
 
-def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> GiantJob:
-    """Check everything but the pixels, and plan the work, for the workers of a cluster if there is one."""
+def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
+    """Check everything but the pixels, and plan the fusion for the memory of the workers."""
     from panfocus.io.ome_zarr import count_missing_chunks, description_digest, store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
-        _check_options(request, decisions)
-        max_memory, whose = _memory(request, cluster)
-        settings = _settings(request)
-        outputs = _outputs(request)
-    image = _image(Path(request.inputs[0]))
-    units = units_of(image, decisions, request.channel, request.time)
-    frames = image.frames(units[0].time, units[0].channels)  # those of other units are alike
+        _check_settings(request, decisions)
+        max_memory, limit = _memory_limit(request, cluster)
+        settings = _method_settings(request)
+        outputs = _output_paths(request)
+    image = _open_image(Path(request.inputs[0]))
+    units = list_units(image, decisions, request.channel, request.time)
+    frames = image.frames(units[0].time, units[0].channels)  # other units have the same shape and type
     _check_frames(frames)
-    method = _method(request, settings, frames, outputs)
-    before = run_in(part_of(outputs["image"].absolute()))
-    done = placed(before, targets_of(request, outputs)) if before else set()
-    _check_places(request, outputs, done, force=force)
+    method = _get_method(request, settings, frames, outputs)
+    earlier = find_checkpoint(_checkpoint_path(outputs["image"].absolute()))
+    committed = find_committed(earlier, _target_paths(request, outputs)) if earlier else set()
+    _check_destinations(request, outputs, committed, force=force)
     state = store_state(image)
     plan = {
         **_origin(request, image, settings),
@@ -106,67 +110,74 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
         "units": [[unit.time, list(unit.channels)] for unit in units],
         "size": [frames.shape[1], frames.shape[2]],
         "levels": n_levels(frames.shape[1], frames.shape[2]),
-        "chunk": chunk_side(method, frames, max_memory, whose),
-        "searched": searched_side(image),
+        "chunk": choose_chunk_side(method, frames, max_memory, limit),
+        "searched": search_side(image),
         "max_memory": max_memory,
         "outputs": list(outputs),
     }
-    if before and not request.max_memory and _differ_by_more_memory(before.plan, plan):
-        plan = before.plan  # other workers are there now, and for them it would do too
-    if before and before.plan != plan:
-        _check_places(request, outputs, (), force=force)
-    return GiantJob(request, image, outputs, plan, plan["max_memory"], count_missing_chunks(image, state))
+    if earlier and not request.max_memory and _needs_less_memory(earlier.plan, plan):
+        plan = earlier.plan  # the present workers can resume it
+    if earlier and earlier.plan != plan:
+        _check_destinations(request, outputs, (), force=force)
+    return StoreJob(request, image, outputs, plan, plan["max_memory"], count_missing_chunks(image, state))
 
 
-def _memory(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
-    """Return the bytes that a worker may take, and what a refusal says of them and how there are more.
+def _memory_limit(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
+    """Return the bytes that a worker may use, and a phrase that names the limit.
 
-    They are as typed, or as the smallest worker of a cluster has, or the default.
+    The limit is `max_memory`, or the memory of the smallest worker of a cluster, or the default.
     """
-    typed = "of --max-memory; allow more"
-    if request.max_memory:
-        return request.max_memory, typed
-    if not (least := cluster and cluster.smallest_worker()):
-        return DEFAULT_MEMORY, typed
-    threads = "1 thread" if least.threads == 1 else f"{least.threads} threads"
-    whose = f"for a task on a worker with a limit of {format_size(least.limit)} and {threads}"
-    return least.task_bytes, f"{whose}; give workers more"
+    smallest = cluster.smallest_worker() if cluster and not request.max_memory else None
+    if not smallest:
+        return request.max_memory or DEFAULT_MEMORY, "`max_memory` allows"
+    threads = "1 thread" if smallest.threads == 1 else f"{smallest.threads} threads"
+    worker = f"a worker with a limit of {format_size(smallest.limit)} and {threads}"
+    return smallest.task_bytes, f"a task on {worker} may use"
 
 
-def _differ_by_more_memory(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two plans are the same, but that there is more memory now."""
-    cut = {name: before.get(name) for name in ("chunk", "max_memory")}
-    return {**now, **cut} == before and before["max_memory"] <= now["max_memory"]
+def _needs_less_memory(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether two plans differ only in memory, and the earlier one needs no more."""
+    sizes = {name: earlier.get(name) for name in ("chunk", "max_memory")}
+    return {**now, **sizes} == earlier and earlier["max_memory"] <= now["max_memory"]
 
 
-def _image(source: Path) -> "ZarrImage":
+def _open_image(source: Path) -> "ZarrImage":
     from panfocus.io.ome_zarr import is_zipped
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, open_large_image
 
     if is_zipped(source):
-        raise InputError(f"{source}: zipped stores are not read; unpack it, and give the folder")
+        raise InputError(f"{source}: Zipped stores are not supported. Unpack it.", file=source)
     if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
-        raise InputError(f"{source}: only a store, or a TIFF of slices, is fused to a store; use -o NAME.tif")
+        raise InputError(
+            f"{source}: A store can be made only from another store or from a TIFF z-stack. Choose another "
+            "output format.",
+            file=source,
+        )
     return open_large_image(source)
 
 
 def _check_frames(frames: "ZarrFrames") -> None:
-    """Refuse too few slices, and pixels of a kind that is not fused."""
+    """Raise if there are too few slices, or if their pixels are not supported."""
     from panfocus._checks import blank, check_kind
 
     source = frames.image.path
     if len(frames) < 2:
-        raise InputError(f"{source}: it has {len(frames)} slices; fusion needs at least two")
+        raise InputError(
+            f"{source}: Fusion needs at least two slices, got {len(frames)}.",
+            file=source,
+            frames=len(frames),
+            needed=2,
+        )
     alike = blank(frames.shape[1:], frames.dtype)
     check_kind(alike, str(source), alike, str(source))
 
 
-def _check_places(
-    request: Request, outputs: Mapping[str, Path], done: Container[str], *, force: bool
+def _check_destinations(
+    request: Request, outputs: Mapping[str, Path], committed: Container[str], *, force: bool
 ) -> None:
-    """Refuse outputs that cannot be written, or would replace something to be kept.
+    """Raise if an output cannot be written, or would overwrite something.
 
-    What is `done`, put in place by an earlier run that was killed then, is this run's own.
+    Outputs in `committed` were written by the same run before it was killed.
     """
     from panfocus.io.atomic_directory import check_store_destination
     from panfocus.io.atomic_files import check_destination
@@ -174,18 +185,18 @@ def _check_places(
 
     source = Path(request.inputs[0])
     report = request.outputs.report
-    every = {**outputs, "report": report} if report else outputs
-    for path in (path for kind, path in every.items() if kind not in done):
+    paths = {**outputs, "report": report} if report else outputs
+    for path in (path for kind, path in paths.items() if kind not in committed):
         if path == report or path.suffix.lower() in TIFF_SUFFIXES:
             if source.resolve() in path.resolve().parents:
-                raise FileError(f"{path} lies in the input; choose another name")
+                raise FileError(f"{path}: The path lies in the input. Choose another one.", file=path)
             check_destination(path, force=force, inputs=(source,))
         else:
             check_store_destination(path, force=force, inputs=(source,))
 
 
 def _origin(request: Request, image: "ZarrImage", settings: dict[str, str]) -> dict[str, Any]:
-    """Return what the result depends on, but for how it is cut."""
+    """Return everything that the result depends on, as plain data."""
     from panfocus import __version__
     from panfocus.io.atomic_files import digest
     from panfocus.methods import DEFAULT_METHOD
@@ -206,56 +217,63 @@ def _origin(request: Request, image: "ZarrImage", settings: dict[str, str]) -> d
 
 
 def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
-    """Return how far it is from slice to slice: as was typed, or by the z axis, if that has a unit."""
+    """Return the distance between slices: `step`, or from the z axis if that has a unit."""
     if request.step:
         return DepthScale.parse(request.step)
     axis = image.axis("z")
     return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
 
 
-def _check_options(request: Request, decisions: str) -> None:
-    """Refuse what needs the whole image at once, or makes no sense for stores."""
+def _check_settings(request: Request, decisions: str) -> None:
+    """Raise if a setting is not supported for stores."""
     from panfocus._checks import one_of
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
     if len(request.inputs) != 1:
-        raise InputError(f"OME-Zarr: one store at a time is fused, got {len(request.inputs)} inputs")
-    for typed in (*request.inputs, *map(str, request.outputs.files().values())):
-        if _URL.match(typed):
-            raise InputError(f"{typed}: stores are read and written as files; copy it to a disk, or mount it")
+        raise InputError(
+            f"Only one store can be fused at a time, got {len(request.inputs)} inputs.",
+            got=len(request.inputs),
+        )
+    for path in (*request.inputs, *map(str, request.outputs.files().values())):
+        if _URL.match(path):
+            raise InputError(f"{path}: Remote stores are not supported. Copy it to a disk.", file=path)
     if request.align not in ("auto", "off"):
         raise InputError(
-            f"--align {request.align}: slices of a store are fused as they lie on each other; "
-            "align them before, or use --align off"
+            f"Slices of a store cannot be aligned (`align` is {request.align!r}). Align them before, and use "
+            "off.",
+            setting="align",
+            got=request.align,
         )
-    defaults = {
-        f.name: f.default for f in dataclasses.fields(Request) if f.default is not dataclasses.MISSING
-    }
-    given = [name for name, default in defaults.items() if getattr(request, name) != default]
-    files = request.outputs.files()
-    refused = [name for name in given if name not in _TAKEN]
-    refused += [kind for kind in files if kind not in _TAKEN_OUTPUTS]
-    refused += ["save-steps"] * (request.outputs.steps is not None)
-    if refused:
-        option = refused[0].replace("_", "-")
-        raise InputError(f"--{option}: {_WHY_REFUSED.get(refused[0], _WHOLE)}; leave it out")
-    one_of("--decisions", decisions, DECISIONS)
-    one_of("--hot-pixels", request.hot_pixels, HOT_PIXELS)
-    one_of("--exposure", request.exposure, EXPOSURE)
+    changed = [
+        field.name
+        for field in dataclasses.fields(Request)
+        if field.default is not dataclasses.MISSING and getattr(request, field.name) != field.default
+    ]
+    unsupported = [name for name in changed if name not in _SUPPORTED]
+    unsupported += [kind for kind in request.outputs.files() if kind not in _SUPPORTED_OUTPUTS]
+    unsupported += ["steps"] * (request.outputs.steps is not None)
+    if unsupported:
+        name = unsupported[0]
+        raise InputError(
+            f"`{name}` cannot be used for stores: {_REASONS.get(name, _NEEDS_WHOLE)}.", setting=name
+        )
+    one_of("decisions", decisions, DECISIONS)
+    one_of("hot_pixels", request.hot_pixels, HOT_PIXELS)
+    one_of("exposure", request.exposure, EXPOSURE)
 
 
-def _settings(request: Request) -> dict[str, str]:
-    """Return the typed settings of the method, with the absolute path of the dictionary."""
+def _method_settings(request: Request) -> dict[str, str]:
+    """Return the settings of the method as texts, with the absolute path of the dictionary."""
     texts = parse_method_texts(request)
     if request.dictionary and request.dictionary.exists():
         texts["dictionary"] = str(request.dictionary.absolute())
     return texts
 
 
-def _method(
+def _get_method(
     request: Request, settings: dict[str, str], frames: "ZarrFrames", outputs: Iterable[str]
 ) -> "FusionMethod":
-    """Return the method; refuse one that needs the whole image, or does not give all outputs."""
+    """Return the method; raise if it needs the whole image, or lacks a map that is to be written."""
     from panfocus.methods import DEFAULT_METHOD, Surveyor, get_method, parse_settings
 
     name = request.method or DEFAULT_METHOD
@@ -265,22 +283,24 @@ def _method(
         usual = method.foreseen((height, width))[0] if isinstance(method, Surveyor) else method
         if usual.halo is None:
             raise InputError(
-                f"--method {name}: it needs the whole image at once, and stores are fused tile by tile; "
-                "choose another, such as panfocus"
+                f"The method {name} cannot be used for stores: {_NEEDS_WHOLE}. Choose another one, such as "
+                "panfocus.",
+                setting="method",
+                got=name,
             )
     for kind in outputs:
         if kind != "image" and kind not in method.maps:
-            raise InputError(f"the method {name} gives no {kind}; leave --{kind.replace('_', '-')} out")
+            raise InputError(f"The method {name} has no map for `{kind}`.", setting=kind, method=name)
     return method
 
 
-def _outputs(request: Request) -> dict[str, Path]:
-    """Return the stores, or TIFFs, that are to be written."""
+def _output_paths(request: Request) -> dict[str, Path]:
+    """Return the stores or TIFFs to write, by kind."""
     from panfocus.io.ome_zarr import ZARR_SUFFIXES
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     files = request.outputs.files() | {"image": request.outputs.picture}
-    # A store that is a link is made where that leads to: folders cannot be given the name of a link.
+    # A folder cannot replace a symbolic link, so the store is made at its target.
     outputs = {
         kind: path.resolve() if path.is_symlink() else path
         for kind, path in files.items()
@@ -288,13 +308,15 @@ def _outputs(request: Request) -> dict[str, Path]:
     }
     for path in outputs.values():
         if path.suffix.lower() not in (*ZARR_SUFFIXES, *TIFF_SUFFIXES):
-            raise InputError(f"{path}: a store is fused to another; its name ends in .ome.zarr, or .ome.tif")
-    places = [path.resolve() for path in files.values()]
-    taken = {*places, part_of(outputs["image"]).resolve()}
-    for path, place in zip(files.values(), places, strict=True):
-        if places.count(place) > 1 or set(place.parents) & taken:
             raise InputError(
-                f"{path}: two outputs have this name, or it lies in another, or where that is made; "
-                "choose another name"
+                f"{path}: The outputs of a store must be stores (.ome.zarr) or TIFFs (.ome.tif).", file=path
+            )
+    places = [path.resolve() for path in files.values()]
+    used = {*places, _checkpoint_path(outputs["image"]).resolve()}
+    for path, place in zip(files.values(), places, strict=True):
+        if places.count(place) > 1 or set(place.parents) & used:
+            raise InputError(
+                f"{path}: Two outputs have this path, or it lies in another output. Choose another one.",
+                file=path,
             )
     return outputs

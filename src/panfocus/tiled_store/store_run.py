@@ -1,152 +1,239 @@
-"""The whole run: look through the slices, measure, fuse tiles, make smaller levels; it can go on later."""
+"""Run the fusion of a store in stages: search, measure, fuse tiles, reduce levels, commit. It can resume."""
 
 import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.errors import FileError, PanfocusError
-from panfocus.parallel import Cluster
-from panfocus.tiled_store.checkpoint import RunFolder, taken
-from panfocus.tiled_store.commit import check_places, make_ready, put_in_place
-from panfocus.tiled_store.outputs import create_stores
-from panfocus.tiled_store.prepare import GiantJob
-from panfocus.tiled_store.scheduler import Listener, Stages
-from panfocus.tiled_store.survey import parts_to_look_at
-from panfocus.tiled_store.tasks import halve_level, planes_of
-from panfocus.tiled_store.tile_plan import HALVINGS, planes_at_once, rectangles, tiles
+from panfocus.parallel import STOPPING, Cluster, run_tasks
+from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, resume_or_start
+from panfocus.tiled_store.outputs import check_targets, commit, create_stores, prepare_commit
+from panfocus.tiled_store.prepare import StoreJob
+from panfocus.tiled_store.tasks import (
+    list_planes,
+    read_task_note,
+    reduce_level,
+    run_task,
+    search_tasks,
+)
+from panfocus.tiled_store.tile_plan import LEVELS_PER_TASK, planes_per_task, squares, tile_regions
 
 REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
 
 
-def run(job: GiantJob, listener: Listener, *, force: bool, cluster: Cluster | None = None) -> dict[str, Any]:
-    """Fuse a store, or go on with what an earlier run has left; return a report."""
-    with taken(job.folder, job.plan, listener.say) as folder:
-        check_places(folder, job.targets)
+def run(
+    job: StoreJob,
+    *,
+    force: bool = False,
+    cluster: Cluster | None = None,
+    progress: Progress = silent,
+    notify: Callable[[str], None] = lambda _: None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Fuse a store, or resume; return a report.
+
+    `notify` gets sentences for users. `before_commit` is called before files replace anything.
+    """
+    with resume_or_start(job.folder, job.plan, notify) as checkpoint:
+        check_targets(checkpoint, job.targets)
         try:
-            if folder.kept("ready") is None:
-                stages = Stages(listener, cluster, job.request.threads or available_cores())
-                _make(folder, job, stages, force=force)
-            listener.finish()
-            return put_in_place(folder, job.targets, force=force)
+            if checkpoint.read_note("ready") is None:
+                stages = StageRunner(
+                    checkpoint, progress, cluster=cluster, processes=job.request.threads or available_cores()
+                )
+                _make_outputs(job, stages, force=force)
+            before_commit()
+            return commit(checkpoint, force=force)
         except PanfocusError as error:
-            if not folder.room.exists():
+            if not checkpoint.run_folder.exists():
                 raise
             raise PanfocusError(
-                f"{error}; {folder.said_kept}, or begins anew if the input was changed"
+                f"{error.message} Finished tiles are kept in {checkpoint.path}; run the command again to "
+                "resume.",
+                hint=error.hint,
+                **{**error.facts, "checkpoint": checkpoint.path},
             ) from error
 
 
-def _make(folder: RunFolder, job: GiantJob, stages: Stages, *, force: bool) -> None:
-    """Make all outputs, ready to be put in place."""
+@dataclass
+class StageRunner:
+    """Runs the tasks of one stage after another, and records the time of each."""
+
+    checkpoint: StoreCheckpoint
+    progress: Progress
+    cluster: Cluster | None = None
+    processes: int = 1
+    finished: list[dict[str, Any]] = field(default_factory=list)  # figures of each stage, as plain data
+    _ended: float = field(default_factory=time.perf_counter)
+
+    def run(self, stage: str, tasks: Sequence[TileTask]) -> list[dict[str, Any]]:
+        """Run the tasks that are not finished; return the notes of all, in order."""
+        notes = [read_task_note(task) for task in tasks]
+        left = [i for i, note in enumerate(notes) if note is None]
+        seconds = 0.0
+        self.progress(stage, 1 - len(left) / len(tasks))
+        with closing(self._results([(tasks[i],) for i in left])) as results:
+            for n, (index, result) in enumerate(results, start=1):
+                if isinstance(result, PanfocusError):
+                    raise result
+                notes[left[index]] = result
+                seconds += result["seconds"]
+                self.progress(stage, 1 - (len(left) - n) / len(tasks))
+        self.record(stage, len(left), seconds)
+        return [note for note in notes if note is not None]
+
+    def record(self, stage: str, n_tasks: int = 0, worker_seconds: float = 0.0) -> None:
+        """Record the time since the end of the stage before."""
+        now = time.perf_counter()
+        self.finished.append(
+            {
+                "stage": stage,
+                "tasks": n_tasks,
+                "seconds": round(now - self._ended, 3),
+                "seconds_of_workers": round(worker_seconds, 3),
+            }
+        )
+        self._ended = now
+
+    def _results(
+        self, tasks: Sequence[tuple[TileTask]]
+    ) -> Generator[tuple[int, dict[str, Any] | PanfocusError]]:
+        if len(tasks) < 2 and not self.cluster:  # not worth a process
+            return ((i, run_task(*task)) for i, task in enumerate(tasks))
+        return run_tasks(
+            run_task,
+            tasks,
+            cluster=self.cluster,
+            processes=self.processes,
+            threads=1,
+            paths=self.checkpoint.needed_paths,
+            modules=("zarr",),
+            on_stop=lambda: self.progress(STOPPING, 0.0),
+        )
+
+
+def _make_outputs(job: StoreJob, stages: StageRunner, *, force: bool) -> None:
+    """Make all outputs, ready to be committed."""
     started = time.perf_counter()
-    create_stores(folder)
-    units = _fused(folder, stages, _surveyed(folder, stages))
-    _halve(folder, stages)
-    stages.listener.progress("write", 0.0)
-    _check_unchanged(folder, job)
+    checkpoint = stages.checkpoint
+    create_stores(checkpoint)
+    units = _fuse_units(stages, _survey_units(stages))
+    _reduce_levels(stages)
+    stages.progress("write", 0.0)
+    _check_unchanged(checkpoint, job)
 
     def report() -> dict[str, Any]:
-        stages.note("write")
+        stages.record("write")
         return {
             **{name: job.plan[name] for name in REPORTED},
-            "shape": list(folder.image.shape),
-            "axes": [axis.name for axis in folder.image.axes],
+            "shape": list(checkpoint.image.shape),
+            "axes": [axis.name for axis in checkpoint.image.axes],
             "missing_chunks": job.missing,
             "warnings": job.notices,
             "units": units,
-            "stages": stages.done,
+            "stages": stages.finished,
             "seconds": round(time.perf_counter() - started, 3),
         }
 
     with limit_threads(job.request.threads):
-        make_ready(folder, job.targets, force=force, report=report)
+        prepare_commit(checkpoint, job.targets, force=force, report=report)
 
 
-def _check_unchanged(folder: RunFolder, job: GiantJob) -> None:
-    """Refuse a result of two inputs: one whose files were changed meanwhile."""
+def _check_unchanged(checkpoint: StoreCheckpoint, job: StoreJob) -> None:
+    """Raise if the input was changed during the run."""
     from panfocus.io.ome_zarr import description_digest, store_state
 
     now = (store_state(job.image).digest, description_digest(job.image))
     if now != (job.plan["state"], job.plan["description"]):
-        folder.remove()  # it is of no use to any run
-        raise FileError(f"{job.image.path}: was changed while it was fused; the same command begins anew")
+        checkpoint.remove()
+        raise FileError(
+            f"{job.image.path}: The input was changed during the run. Run the command again.",
+            file=job.image.path,
+        )
 
 
-def _surveyed(folder: RunFolder, stages: Stages) -> list[dict[str, Any]]:
-    """Find out, of every unit, what a tile cannot know by itself; return what there is to tell of each."""
-    units = range(len(folder.units))
-    whole = [(slice(0, folder.plan["size"][0]), slice(0, folder.plan["size"][1]))]
+def _survey_units(stages: StageRunner) -> list[dict[str, Any]]:
+    """Measure every unit as a whole; return the notes."""
+    checkpoint = stages.checkpoint
+    units = range(len(checkpoint.units))
+    height, width = checkpoint.plan["size"]
+    whole = [(slice(0, height), slice(0, width))]
 
-    def of_each_unit(stage: str) -> list[dict[str, Any]]:
-        return stages.do(stage, [task for unit in units for task in folder.tasks(stage, unit, whole)])
+    def run_for_units(stage: str) -> list[dict[str, Any]]:
+        return stages.run(stage, [task for unit in units for task in checkpoint.tasks(stage, unit, whole)])
 
-    if parts := [part for unit in units for part in parts_to_look_at(folder, unit)]:
-        of_each_unit("span")
-        _check_values(folder.image.path, [each["largest"] for each in stages.do("look", parts)])
-    return of_each_unit("measure")
+    if parts := [part for unit in units for part in search_tasks(checkpoint, unit)]:
+        run_for_units("range")
+        _check_values(checkpoint.image.path, [note["largest"] for note in stages.run("search", parts)])
+    return run_for_units("measure")
 
 
-def _check_values(path: Path, of_parts: list[list[float]]) -> None:
-    """Refuse floats that are no numbers, or far from 0 to 1."""
+def _check_values(path: Path, largest_of_parts: list[list[float]]) -> None:
+    """Raise if floats are not finite, or far from the range 0 to 1."""
     from panfocus._checks import check_range
 
-    for k, largest in enumerate(np.max(of_parts, axis=0)):
+    for k, largest in enumerate(np.max(largest_of_parts, axis=0)):
         check_range(f"{path}: slice {k + 1}", float(largest))
 
 
-def _fused(folder: RunFolder, stages: Stages, surveys: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fuse all tiles of all units; return what there is to tell of each."""
+def _fuse_units(stages: StageRunner, surveys: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fuse all tiles of all units; return the report of each unit."""
     from panfocus.tiling import Shares
 
+    checkpoint = stages.checkpoint
+    size, chunk = checkpoint.plan["size"], checkpoint.plan["chunk"]
     tasks = [
         task
         for unit, survey in enumerate(surveys)
-        for task in folder.tasks(
-            "fuse", unit, tiles(folder.plan["size"], survey["tile"], folder.plan["chunk"])
-        )
+        for task in checkpoint.tasks("fuse", unit, tile_regions(size, survey["tile"], chunk))
     ]
-    of_units: list[list[dict[str, Any]]] = [[] for _ in surveys]
-    for task, told in zip(tasks, stages.do("fuse", tasks), strict=True):
-        of_units[task.unit].append(told)
+    notes: list[list[dict[str, Any]]] = [[] for _ in surveys]
+    for task, note in zip(tasks, stages.run("fuse", tasks), strict=True):
+        notes[task.unit].append(note)
     reports = []
-    for unit, survey, of_tiles in zip(folder.units, surveys, of_units, strict=True):
-        shares = Shares(folder.image.length("z"))
-        for tile in of_tiles:
+    for unit, survey, tiles in zip(checkpoint.units, surveys, notes, strict=True):
+        shares = Shares(checkpoint.image.length("z"))
+        for tile in tiles:
             shares.add_counts(tile["shares"])
         reports.append(
             {
                 "time": unit.time,
                 "channels": list(unit.channels),
-                "tiles": len(of_tiles),
+                "tiles": len(tiles),
                 "tile": survey["tile"],
                 "halo": survey["halo"],
                 "measured": survey["measured"],
                 **survey["corrections"],
-                **of_tiles[0]["report"],
+                **tiles[0]["report"],
                 **shares.report(),
             }
         )
     return reports
 
 
-def _halve(folder: RunFolder, stages: Stages) -> None:
-    """Make the smaller levels: the first by all workers, the last, which are small, here."""
-    n_levels, shape, chunk = (folder.plan[name] for name in ("levels", "size", "chunk"))
+def _reduce_levels(stages: StageRunner) -> None:
+    """Make the reduced levels: the first ones in tasks, the last ones, which are small, here."""
+    checkpoint = stages.checkpoint
+    n_levels, shape, chunk = (checkpoint.plan[name] for name in ("levels", "size", "chunk"))
     if n_levels == 1:
         return
-    planes = {output: planes_of(folder, output) for output in folder.plan["outputs"]}
-    parts = [
+    planes = {output: list_planes(checkpoint, output) for output in checkpoint.plan["outputs"]}
+    tasks = [
         task
-        for output, of_output in planes.items()
-        for region in rectangles(shape, chunk << HALVINGS)
-        for first in range(0, len(of_output), planes_at_once(region, chunk))
-        for task in folder.tasks("halve", first, [region], output)
+        for output, all_planes in planes.items()
+        for region in squares(shape, chunk << LEVELS_PER_TASK)
+        for first in range(0, len(all_planes), planes_per_task(region, chunk))
+        for task in checkpoint.tasks("reduce", first, [region], output)
     ]
-    stages.do("pyramid", parts)
+    stages.run("pyramid", tasks)
     whole = (slice(0, shape[0]), slice(0, shape[1]))
-    for output, of_output in planes.items():
-        for level in range(HALVINGS + 1, n_levels):
-            halve_level(folder, output, level, whole, of_output)
+    for output, all_planes in planes.items():
+        for level in range(LEVELS_PER_TASK + 1, n_levels):
+            reduce_level(checkpoint, output, level, whole, all_planes)

@@ -1,126 +1,249 @@
-"""What a worker does with one task: it reads what it needs, writes what comes of it, and notes that."""
+"""Tasks of the workers: measure frames, fuse tiles, reduce pyramid levels. Each leaves a note when done.
 
+A tile alone does not show the range of values, hot pixels, exposure and noise. These are measured first, in
+all frames of a unit.
+"""
+
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.tiled_store.checkpoint import RunFolder, Task, of_task
-from panfocus.tiled_store.survey import look, measure, span
+from panfocus.job.memory_plan import PROGRAM
+from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, open_checkpoint
 from panfocus.tiled_store.tile_plan import (
-    HALVINGS,
+    DECODED_CHUNKS,
+    LEVELS_PER_TASK,
+    STORE_MEMORY,
+    choose_tile_side,
     leading_axes,
-    place_of,
-    planes_at_once,
-    rectangles,
-    tile_at,
+    planes_per_task,
+    squares,
+    unit_index,
 )
 
 if TYPE_CHECKING:
+    from panfocus.io.ome_zarr import ZarrFrames
+    from panfocus.preprocess import HotPixels
     from panfocus.result import FusionResult
     from panfocus.show.pyramid import How
 
-# How four pixels of an output become one; those that are not named are means.
-HALVED: "dict[str, How]" = {"labels": "nearest", "never_in_focus": "any"}
+# How four pixels of an output become one; the default is their mean.
+REDUCTIONS: "dict[str, How]" = {"labels": "nearest", "never_in_focus": "any"}
 
 
-def work(task: Task) -> dict[str, Any]:
-    """Do a task, unless it is done; return what there is to tell of it, as plain data."""
+def run_task(task: TileTask) -> dict[str, Any]:
+    """Run a task, unless it is finished; return its note."""
     from panfocus._malloc import freed_memory_kept
     from panfocus._threads import limit_threads
     from panfocus.io.ome_zarr import use_one_thread
 
-    if (before := done_before(task)) is not None:
-        return before
+    if (note := read_task_note(task)) is not None:
+        return note
     started = time.perf_counter()
-    folder = of_task(task.folder, task.run)
+    checkpoint = open_checkpoint(task.folder, task.run)
     use_one_thread()
-    with folder.unless_over(), limit_threads(1), freed_memory_kept():
-        told = _STAGES[task.stage](folder, task)
-        told["seconds"] = round(time.perf_counter() - started, 4)
-        folder.keep(f"done-{task.name}", told)
-    return told
+    with checkpoint.while_owned(), limit_threads(1), freed_memory_kept():
+        note = _STAGES[task.stage](checkpoint, task)
+        note["seconds"] = round(time.perf_counter() - started, 4)
+        checkpoint.write_note(f"done-{task.name}", note)
+    return note
 
 
-def done_before(task: Task) -> dict[str, Any] | None:
-    """Return what a task has told that is done."""
-    told: dict[str, Any] | None = of_task(task.folder, task.run).kept(f"done-{task.name}")
-    return told
+def read_task_note(task: TileTask) -> dict[str, Any] | None:
+    """Return the note of a finished task; None if it is not finished."""
+    note: dict[str, Any] | None = open_checkpoint(task.folder, task.run).read_note(f"done-{task.name}")
+    return note
 
 
-def fuse(folder: RunFolder, task: Task) -> dict[str, Any]:
-    """Fuse a tile and write it into the stores; return what a report adds up."""
-    from panfocus.io.ome_zarr_writer import write_part
-    from panfocus.tiling import Shares, fuse_part, read_for
-
-    frames = folder.frames(task.unit)
-    method, corrections = folder.surveyed(task.unit)
-    assert method.halo is not None  # others are refused
-    tile = tile_at(task.region, (frames.shape[1], frames.shape[2]), method.halo)
-    place = read_for(tile)
-    part = fuse_part(method, frames[:, *place], tile, corrections.within(*place))
-    shares = Shares(len(frames))
-    shares.add(part)
-    unit = folder.units[task.unit]
-    for output in folder.plan["outputs"]:
-        axes = leading_axes(folder.image, map_of=output != "image", decisions=folder.decisions)
-        at = place_of(unit, folder.units, axes)
-        values = _written(output, part, len(unit.channels), folder.plan["step"])
-        write_part(folder.store(output), 0, (*at, *task.region), values)
-    return {"shares": shares.counts(), "report": part.report}
+def search_tasks(checkpoint: StoreCheckpoint, unit: int) -> list[TileTask]:
+    """Return the tasks that search a unit; none if there is nothing to search for."""
+    plan = checkpoint.plan
+    if plan["hot_pixels"] == "off" and checkpoint.image.dtype.kind != "f":
+        return []
+    return checkpoint.tasks("search", unit, squares(plan["size"], plan["searched"]))
 
 
-def halve(folder: RunFolder, task: Task) -> dict[str, Any]:
-    """Make the first smaller levels of a part of an output; its corner is one of a chunk of the last.
+def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Measure the range of values of a unit, from which hot pixels stand out."""
+    from panfocus.preprocess import value_span
+    from panfocus.tiling import BlockFrames
 
-    The task's unit is the first of the planes that it is at.
-    """
-    planes = planes_of(folder, task.output)
-    end = task.unit + planes_at_once(task.region, folder.plan["chunk"])
-    for level in range(1, min(HALVINGS, folder.plan["levels"] - 1) + 1):
-        halve_level(folder, task.output, level, task.region, planes[task.unit : end])
+    frames = checkpoint.frames(task.unit)
+    span = value_span(BlockFrames(frames, sampled=True, most=_half_of_free(frames, checkpoint)))
+    checkpoint.write_note(f"range-{task.unit}", {"span": span})
     return {}
 
 
-def planes_of(folder: RunFolder, output: str) -> list[tuple[int, ...]]:
-    """Return the places of all planes of an output, on its axes before rows and columns."""
-    from panfocus.io.ome_zarr_writer import open_level
+def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Search a part of every frame for candidates of hot pixels; in floats, also for the largest value."""
+    from panfocus._checks import largest_magnitude
+    from panfocus.preprocess import SEARCH_REACH, most_defects, standing_alone, standing_out
 
-    return list(np.ndindex(*open_level(folder.store(output), 0).shape[:-2]))
-
-
-def halve_level(
-    folder: RunFolder,
-    output: str,
-    level: int,
-    region: tuple[slice, slice],
-    planes: Sequence[tuple[int, ...]],
-) -> None:
-    """Make a part of a level, which is named by its pixels in the picture, from the one before."""
-    from panfocus.io.ome_zarr_writer import open_level, write_part
-    from panfocus.show.pyramid import halved
-
-    store = folder.store(output)
-    before = open_level(store, level - 1)
-    rows, cols = (slice(each.start >> level, -(-each.stop >> level)) for each in region)
-    for down, across in rectangles((rows.stop - rows.start, cols.stop - cols.start), folder.plan["chunk"]):
-        to = [slice(s.start + o.start, s.stop + o.start) for s, o in ((down, rows), (across, cols))]
-        of = [slice(2 * s.start, 2 * s.stop) for s in to]
-        for at in planes:
-            part = np.asarray(before[(*at, *of)])
-            write_part(store, level, (*at, *to), halved(part, HALVED.get(output, "mean")))
+    frames = checkpoint.frames(task.unit)
+    wide = tuple(
+        slice(max(0, part.start - SEARCH_REACH), min(part.stop + SEARCH_REACH, length))
+        for part, length in zip(task.region, frames.shape[1:3], strict=True)
+    )
+    most, span = most_defects(frames.shape), checkpoint.read_note(f"range-{task.unit}")["span"]
+    candidates, largest = [np.empty((0, 6))], []
+    counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, by frame
+    for k, part in _read_frames(frames, wide, _half_of_free(frames, checkpoint)):
+        if frames.dtype.kind == "f":
+            largest.append(largest_magnitude(part[None], 0))
+        for kind, find in enumerate((standing_out, standing_alone)):
+            pixels = find(part, most, span=span)
+            pixels[:, 0] += wide[0].start
+            pixels[:, 1] += wide[1].start
+            counts[kind].append(len(pixels))
+            candidates.append(np.column_stack([np.full((len(pixels), 2), (kind, k)), pixels]))
+    checkpoint.write_array(f"found-{task.name}", np.concatenate(candidates))
+    return {"largest": largest, "counts": counts}
 
 
-_STAGES = {"span": span, "look": look, "measure": measure, "fuse": fuse, "halve": halve}
+def _read_frames(
+    frames: "ZarrFrames", region: tuple[slice, ...], max_bytes: int
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the index and a region of every frame. Frames in the same chunks are read together."""
+    depth = frames.chunks[0]
+    frame_bytes = frames.dtype.itemsize * math.prod(
+        (*(part.stop - part.start for part in region), *frames.shape[3:])
+    )
+    at_once = max(1, min(depth, max_bytes // frame_bytes))
+    for first in range(0, len(frames), depth):
+        end = min(first + depth, len(frames))
+        for k in range(first, end, at_once):
+            parts = frames[k : min(k + at_once, end), *region]
+            yield from enumerate(parts, start=k)
 
 
-def _written(output: str, part: "FusionResult", n_channels: int, step: float) -> NDArray[Any]:
-    """Return what is written of a part: channels first, depth as distances, truth as 0 and 255."""
+def _half_of_free(frames: "ZarrFrames", checkpoint: StoreCheckpoint) -> int:
+    """Return half of the bytes that a worker may use beyond its fixed needs."""
+    fixed = PROGRAM + STORE_MEMORY + DECODED_CHUNKS * frames.image.chunk_bytes
+    free: int = checkpoint.plan["max_memory"] - fixed
+    return free // 2
+
+
+def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Measure the frames of a unit; write the corrections, and what the method measures."""
+    from panfocus.methods import Surveyor
+    from panfocus.preprocess import measure_exposure
+    from panfocus.tiling import BlockFrames, Corrections
+
+    plan = checkpoint.plan
+    stored = checkpoint.frames(task.unit)
+    # Chunks are cached: the strips and blocks that are measured share them.
+    frames = BlockFrames(stored, sampled=True, most=_half_of_free(stored, checkpoint))
+    hot = _find_hot_pixels(checkpoint, task.unit, frames.shape) if plan["hot_pixels"] != "off" else None
+    repaired = hot.repair(frames) if hot else frames
+    exposure = measure_exposure(repaired) if plan["exposure"] == "auto" else None
+    corrections = Corrections(hot, exposure)
+    method = checkpoint.method
+    if isinstance(method, Surveyor):
+        method = method.survey(corrections.of(frames))
+    checkpoint.write_survey(task.unit, method, corrections)
+    return {
+        "tile": choose_tile_side(method, stored, plan["chunk"], plan["max_memory"]),
+        "halo": method.halo,
+        "measured": getattr(method, "measured", {}),
+        "corrections": corrections.report(),
+    }
+
+
+def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, ...]) -> "HotPixels":
+    """Decide on the candidates of all parts, slice by slice: a pattern may have very many."""
+    from panfocus.preprocess import gather_hot_pixels, most_defects
+
+    most, parts = most_defects(shape), search_tasks(checkpoint, unit)
+    # Of both kinds, by slice.
+    counts = {part: checkpoint.read_note(f"done-{part.name}")["counts"] for part in parts}
+
+    def candidates(kind: int) -> Iterator[NDArray[np.float64]]:
+        for k in range(shape[0]):
+            here = [part for part in parts if counts[part][kind][k]]
+            if sum(counts[part][kind][k] for part in here) > most:
+                here = []  # too many for defects
+            rows = [np.empty((0, 6)), *(checkpoint.read_array(f"found-{part.name}") for part in here)]
+            yield np.concatenate([each[(each[:, 0] == kind) & (each[:, 1] == k), 2:] for each in rows])
+
+    return gather_hot_pixels(
+        candidates(0), candidates(1), shape, in_pairs=checkpoint.plan["hot_pixels"] == "on"
+    )
+
+
+def fuse(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Fuse a tile and write it into the stores; return figures for the report."""
+    from panfocus.io.ome_zarr_writer import write_part
+    from panfocus.methods import Tile
+    from panfocus.tiling import Shares, fuse_part, read_for
+
+    frames = checkpoint.frames(task.unit)
+    method, corrections = checkpoint.read_survey(task.unit)
+    assert method.halo is not None  # checked before
+    tile = Tile.at(task.region, (frames.shape[1], frames.shape[2]), method.halo)
+    region = read_for(tile)
+    part = fuse_part(method, frames[:, *region], tile, corrections.within(*region))
+    shares = Shares(len(frames))
+    shares.add(part)
+    unit = checkpoint.units[task.unit]
+    for output in checkpoint.plan["outputs"]:
+        axes = leading_axes(checkpoint.image, is_map=output != "image", decisions=checkpoint.decisions)
+        index = unit_index(unit, checkpoint.units, axes)
+        values = _stored_values(output, part, len(unit.channels), checkpoint.plan["step"])
+        write_part(checkpoint.store(output), 0, (*index, *task.region), values)
+    return {"shares": shares.counts(), "report": part.report}
+
+
+def _stored_values(output: str, part: "FusionResult", n_channels: int, step: float) -> NDArray[Any]:
+    """Return the values of an output as stored: channels first, depth as distance, masks as 0 and 255."""
     values: NDArray[Any] = getattr(part, output)
     if output == "image" and values.ndim == 3:
         return np.moveaxis(values[..., :n_channels], 2, 0)
     if output == "depth":
         return (values.astype(np.float64) * step).astype(np.float32)
     return values.astype(np.uint8) * np.uint8(255) if output == "never_in_focus" else values
+
+
+def reduce(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Make the first reduced levels of a part of an output, for several planes from the task's unit on."""
+    planes = list_planes(checkpoint, task.output)
+    end = task.unit + planes_per_task(task.region, checkpoint.plan["chunk"])
+    for level in range(1, min(LEVELS_PER_TASK, checkpoint.plan["levels"] - 1) + 1):
+        reduce_level(checkpoint, task.output, level, task.region, planes[task.unit : end])
+    return {}
+
+
+def list_planes(checkpoint: StoreCheckpoint, output: str) -> list[tuple[int, ...]]:
+    """Return the indices of all planes of an output, along its leading axes."""
+    from panfocus.io.ome_zarr_writer import open_level
+
+    return list(np.ndindex(*open_level(checkpoint.store(output), 0).shape[:-2]))
+
+
+def reduce_level(
+    checkpoint: StoreCheckpoint,
+    output: str,
+    level: int,
+    region: tuple[slice, slice],
+    planes: Sequence[tuple[int, ...]],
+) -> None:
+    """Make a part of a level from the level before; `region` is in pixels of the full image."""
+    from panfocus.io.ome_zarr_writer import open_level, write_part
+    from panfocus.show.pyramid import halved
+
+    store = checkpoint.store(output)
+    before = open_level(store, level - 1)
+    rows, cols = (slice(each.start >> level, -(-each.stop >> level)) for each in region)
+    shape = (rows.stop - rows.start, cols.stop - cols.start)
+    for down, across in squares(shape, checkpoint.plan["chunk"]):
+        target = [slice(s.start + o.start, s.stop + o.start) for s, o in ((down, rows), (across, cols))]
+        source = [slice(2 * s.start, 2 * s.stop) for s in target]
+        for plane in planes:
+            part = np.asarray(before[(*plane, *source)])
+            write_part(store, level, (*plane, *target), halved(part, REDUCTIONS.get(output, "mean")))
+
+
+_STAGES = {"range": measure_range, "search": search, "measure": measure, "fuse": fuse, "reduce": reduce}

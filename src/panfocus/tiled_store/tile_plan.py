@@ -1,167 +1,152 @@
-"""How a giant image is cut: what is decided together, chunks of the output, tiles that fit into memory."""
+"""Divide a large image into independent units, chunks of the outputs, and tiles that fit into memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import InputError
+from panfocus.errors import InputError, NotEnoughMemoryError
 from panfocus.job.memory_plan import PROGRAM, format_size
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
-    from panfocus.methods import FusionMethod, Region, Tile
+    from panfocus.methods import FusionMethod, Region
 
 DECISIONS = ("shared", "each")
-DEFAULT_MEMORY = 1_000_000_000  # bytes of a worker
-CHUNKS = (512, 256)  # pixels a side of what is written at once; the largest that memory allows
-LARGEST_SIDE = 2048  # of tiles: then halos are a quarter of the work, and there is enough for all workers
-LOOKED_AT = 2048  # pixels a side, about, that are searched for hot pixels at once
-HALVINGS = 3  # levels that one task makes: its part has one chunk of the last
-DECODED = 2  # times a chunk: as it is stored, at worst, and decoded
-STORES = 100_000_000  # bytes that reading and writing stores take beside the program: measured 60 to 90 MB
+DEFAULT_MEMORY = 1_000_000_000  # bytes for each worker
+CHUNK_SIDES = (512, 256)  # pixels, of the outputs; the first that memory allows is used
+MAX_TILE_SIDE = 2048  # pixels: halos are then a quarter of the work, and there are tiles for all workers
+SEARCH_SIDE = 2048  # pixels, about, of a part that is searched for hot pixels at once
+LEVELS_PER_TASK = 3  # pyramid levels that one task makes; its part is one chunk of the last
+DECODED_CHUNKS = 2  # a chunk in memory, as stored (at worst) and decoded
+STORE_MEMORY = 100_000_000  # bytes for reading and writing stores; measured: 60 to 90 MB
 
 
 @dataclass(frozen=True)
-class Unit:
-    """What is decided at once: some channels at one time point, counted from 0."""
+class FusionUnit:
+    """Channels of one time point that are fused together. Both count from 0."""
 
     time: int
     channels: tuple[int, ...]
 
 
-def units_of(image: "ZarrImage", decisions: str, channel: int | None, time: int | None) -> list[Unit]:
-    """List what there is to decide; `channel` and `time`, counted from 1, choose one of each."""
-    for option, number, axis, what in (
-        ("--channel", channel, "c", "channels"),
-        ("--time", time, "t", "time points"),
+def list_units(image: "ZarrImage", decisions: str, channel: int | None, time: int | None) -> list[FusionUnit]:
+    """Return the units of an image; `channel` and `time`, counted from 1, select one each."""
+    for setting, number, axis, things in (
+        ("channel", channel, "c", "channels"),
+        ("time", time, "t", "time points"),
     ):
         if number is not None and not 1 <= number <= image.length(axis):
             raise InputError(
-                f"{image.path}: it has {image.length(axis)} {what}; {option} {number} is none of them"
+                f"{image.path}: `{setting}` must be 1 to {image.length(axis)} (the number of {things}), got "
+                f"{number}.",
+                file=image.path,
+                setting=setting,
+                got=number,
             )
     times = range(image.length("t")) if time is None else [time - 1]
     channels = range(image.length("c")) if channel is None else [channel - 1]
     groups = [tuple(channels)] if decisions == "shared" else [(c,) for c in channels]
-    return [Unit(t, group) for t, group in product(times, groups)]
+    return [FusionUnit(t, group) for t, group in product(times, groups)]
 
 
-def leading_axes(image: "ZarrImage", *, map_of: bool, decisions: str) -> list[str]:
-    """Name the axes of an output before rows and columns; maps of a shared decision have no channels."""
+def leading_axes(image: "ZarrImage", *, is_map: bool, decisions: str) -> list[str]:
+    """Return the axes of an output before rows and columns. Maps of a shared decision have no channels."""
     return [
         axis.name
         for axis in image.axes
-        if axis.name == "t" or (axis.name == "c" and not (map_of and decisions == "shared"))
+        if axis.name == "t" or (axis.name == "c" and not (is_map and decisions == "shared"))
     ]
 
 
-def lengths(units: list[Unit]) -> dict[str, int]:
-    """Return how many time points and channels the units have together."""
+def axis_lengths(units: list[FusionUnit]) -> dict[str, int]:
+    """Return the number of time points and channels of all units."""
     return {"t": len({unit.time for unit in units}), "c": len({c for unit in units for c in unit.channels})}
 
 
-def place_of(unit: Unit, units: list[Unit], axes: list[str]) -> tuple[Any, ...]:
-    """Return where a unit lies in an output, on these axes before rows and columns."""
+def unit_index(unit: FusionUnit, units: list[FusionUnit], axes: list[str]) -> tuple[Any, ...]:
+    """Return the index of a unit in an output, along its leading axes."""
     times = sorted({each.time for each in units})
     channels = sorted({c for each in units for c in each.channels})
-    at: dict[str, Any] = {
+    index: dict[str, Any] = {
         "t": times.index(unit.time),
         "c": slice(0, len(channels)) if len(unit.channels) > 1 else channels.index(unit.channels[0]),
     }
-    return tuple(at[axis] for axis in axes)
+    return tuple(index[axis] for axis in axes)
 
 
-def chunk_side(method: "FusionMethod", frames: "ZarrFrames", max_memory: int, whose: str) -> int:
-    """Choose the side of the output's chunks: a tile of one fits into memory, whatever the frames are.
+def choose_chunk_side(
+    method: "FusionMethod", frames: "ZarrFrames", max_memory: int, limit: str = "`max_memory` allows"
+) -> int:
+    """Return the chunk side of the outputs, such that a tile of one chunk fits into memory.
 
-    `whose`: what a refusal says of the memory, and how there is more.
+    `limit` completes the sentence "..., but 1 GB" of the error.
     """
     from panfocus.methods import Surveyor
 
     height, width = frames.shape[1:3]
     worst = method.foreseen((height, width))[1] if isinstance(method, Surveyor) else method
-    for side in CHUNKS:
+    for side in CHUNK_SIDES:
         needed = worker_memory(worst, frames, side, side)
         if needed <= max_memory:
             return side
-    decoded = DECODED * frames.image.chunk_bytes
-    small = needed - decoded <= max_memory
-    instead = "save it in smaller chunks" if small else "fuse the slices in parts"
-    raise InputError(
-        f"about {format_size(needed)} of memory would be needed for each worker, more than the "
-        f"{format_size(max_memory)} {whose}, or {instead}"
+    has_large_chunks = needed - DECODED_CHUNKS * frames.image.chunk_bytes <= max_memory
+    remedy = "save the input in smaller chunks" if has_large_chunks else "fuse fewer slices at a time"
+    raise NotEnoughMemoryError(
+        f"Each worker needs about {format_size(needed)} of memory, but {limit} {format_size(max_memory)}. "
+        f"Allow more, or {remedy}.",
+        needed=needed,
+        limit=max_memory,
+        chunks_too_large=has_large_chunks,
     )
 
 
-def tile_side(method: "FusionMethod", frames: "ZarrFrames", chunk: int, max_memory: int) -> int:
-    """Choose the most that tiles have a side: as many whole chunks as are useful and fit into memory."""
-    sides = (chunk * n for n in range(LARGEST_SIDE // chunk, 1, -1))
+def choose_tile_side(method: "FusionMethod", frames: "ZarrFrames", chunk: int, max_memory: int) -> int:
+    """Return the largest useful side of tiles, in whole chunks, that fits into memory."""
+    sides = (chunk * n for n in range(MAX_TILE_SIDE // chunk, 1, -1))
     return next((side for side in sides if worker_memory(method, frames, side, chunk) <= max_memory), chunk)
 
 
 def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int, chunk: int) -> int:
-    """Bytes of a worker that fuses tiles of at most this side, one at a time, on one thread."""
+    """Return the bytes of a worker that fuses tiles of at most this side, one at a time, on one thread."""
     from panfocus._threads import limit_threads
+    from panfocus.methods import Tile
     from panfocus.tiling import tile_bytes
 
-    assert method.halo is not None  # others are refused
-    height, width = frames.shape[1:3]
-    rows, cols = (_spans(length, even_side(length, side, chunk)) for length in (height, width))
-    # One of the largest, in the middle if it can be: near the border a halo is cut off.
-    inner = (rows[(len(rows) - 1) // 2], cols[(len(cols) - 1) // 2])
-    tile = tile_at(inner, (height, width), method.halo)
-    # The frames, as they are read and corrected.
-    pixels = (
-        2 * tile.pixels * len(frames) * frames.dtype.itemsize * (frames.shape[3] if frames.ndim == 4 else 1)
-    )
+    assert method.halo is not None  # checked before
+    shape = (frames.shape[1], frames.shape[2])
+    tiles = (Tile.at(inner, shape, method.halo) for inner in tile_regions(shape, side, chunk))
+    tile = max(tiles, key=lambda tile: tile.pixels)
+    channels = frames.shape[3] if frames.ndim == 4 else 1
+    pixels = 2 * tile.pixels * len(frames) * frames.dtype.itemsize * channels  # as read, and corrected
     with limit_threads(1):
         working = pixels + tile_bytes(method, frames, tile)
-    return PROGRAM + STORES + DECODED * frames.image.chunk_bytes + working
+    return PROGRAM + STORE_MEMORY + DECODED_CHUNKS * frames.image.chunk_bytes + working
 
 
-def rectangles(shape: tuple[int, int], side: int) -> "Iterator[Region]":
-    """Cut an image into squares of one side, from its first pixel on; the last are smaller."""
-    rows, cols = (_spans(length, side) for length in shape)
+def squares(shape: tuple[int, int], side: int) -> "Iterator[Region]":
+    """Divide an image into squares of one side, from its first pixel on; the last ones are smaller."""
+    rows, cols = ([slice(at, min(at + side, length)) for at in range(0, length, side)] for length in shape)
     yield from product(rows, cols)
 
 
-def planes_at_once(region: "Region", chunk: int) -> int:
-    """Return how many planes one task makes smaller: of a small region, as many as have a full one's pixels.
+def tile_regions(shape: tuple[int, int], side: int, chunk: int) -> "list[Region]":
+    """Divide an image into as few tiles of whole chunks as this side allows, of similar size."""
+    from panfocus.methods import cover
 
-    Else small pictures of many times would be as many tasks, of some milliseconds each.
+    return [tile.inner for tile in cover(shape, side, 0, multiple=chunk)]
+
+
+def planes_per_task(region: "Region", chunk: int) -> int:
+    """Return the number of planes of a region that one pyramid task reduces.
+
+    It is larger for small regions: many time points of a small image would be many tasks of milliseconds.
     """
     rows, cols = region
-    return int((chunk << HALVINGS) ** 2 // ((rows.stop - rows.start) * (cols.stop - cols.start)))
+    return int((chunk << LEVELS_PER_TASK) ** 2 // ((rows.stop - rows.start) * (cols.stop - cols.start)))
 
 
-def tiles(shape: tuple[int, int], side: int, chunk: int) -> "Iterator[Region]":
-    """Cut an image into as few tiles of whole chunks as this side allows, of about equal size.
-
-    Squares of the full side would leave slivers at the end, and workers that wait for the large ones.
-    """
-    rows, cols = (_spans(length, even_side(length, side, chunk)) for length in shape)
-    yield from product(rows, cols)
-
-
-def even_side(length: int, side: int, chunk: int) -> int:
-    """Return the side of parts, in whole chunks: as many as there would be of the full side, but even."""
-    n_chunks = -(-length // chunk)
-    n_parts = -(-n_chunks * chunk // side)
-    return -(-n_chunks // n_parts) * chunk
-
-
-def _spans(length: int, side: int) -> list[slice]:
-    return [slice(at, min(at + side, length)) for at in range(0, length, side)]
-
-
-def tile_at(inner: "Region", shape: tuple[int, int], halo: int) -> "Tile":
-    """Return the tile with this inner part."""
-    from panfocus.methods import Tile
-
-    return Tile(inner, Tile.whole(shape).outer, shape).trimmed(halo)
-
-
-def searched_side(image: "ZarrImage") -> int:
-    """Return the side of parts that are searched: whole chunks of the input, or even parts of large ones."""
+def search_side(image: "ZarrImage") -> int:
+    """Return the side of parts to search: whole chunks of the input, or equal parts of large chunks."""
     chunk = max(n for n, axis in zip(image.chunks, image.axes, strict=True) if axis.name in "yx")
-    return LOOKED_AT // chunk * chunk if chunk <= LOOKED_AT else -(-chunk // -(-chunk // LOOKED_AT))
+    return SEARCH_SIDE // chunk * chunk if chunk <= SEARCH_SIDE else -(-chunk // -(-chunk // SEARCH_SIDE))

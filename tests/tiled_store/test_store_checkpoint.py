@@ -1,4 +1,4 @@
-"""Where a run keeps what it has done, and where its stores go: after kills, changes and by way of links."""
+"""Checkpoints of stores: after kills, changes of the input, late workers, and with symbolic links."""
 
 import importlib
 import os
@@ -6,22 +6,22 @@ import shutil
 
 import numpy as np
 import pytest
-from store_runs import Quiet, fuse_store, levels, request_for
+from store_runs import Terminal, fuse_store, levels, request_for
 
 import panfocus as pf
 from panfocus.io.ome_zarr import count_missing_chunks, read_ome_zarr, store_state
-from panfocus.tiled_store import store_run as whole_run
-from panfocus.tiled_store.checkpoint import RunFolder
+from panfocus.tiled_store import store_run
+from panfocus.tiled_store.checkpoint import StoreCheckpoint
 from panfocus.tiled_store.prepare import prepare
 from panfocus.tiled_store.store_run import run
-from panfocus.tiled_store.tasks import work
+from panfocus.tiled_store.tasks import run_task
 
 zarr = pytest.importorskip("zarr")
 
 
 @pytest.fixture
 def small(tmp_path, slices):
-    """A store of plain chunks: another of the same size can take the place of each."""
+    """A store of uncompressed chunks, and its pixels."""
     pixels = slices[:, :150, :140]
     zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(1, 64, 64), compressors=None)
     return tmp_path / "in.zarr", pixels
@@ -29,14 +29,14 @@ def small(tmp_path, slices):
 
 def fuse_again(path, out):
     job = prepare(request_for(path, {"image": out}), decisions="shared", force=True)
-    return run(job, Quiet(), force=True)
+    return run(job, force=True)
 
 
-def test_a_store_that_is_a_link_is_replaced_where_the_link_leads_to(tmp_path, small):
+def test_symbolic_link_to_a_store_is_kept_and_its_target_replaced(tmp_path, small):
     path, pixels = small
     (tmp_path / "disk").mkdir()
     link, target = tmp_path / "out.ome.zarr", tmp_path / "disk" / "old.ome.zarr"
-    link.symlink_to(target)  # which is not there yet
+    link.symlink_to(target)  # a broken link at first
     fuse_store(path, {"image": link})
     np.testing.assert_array_equal(levels(target)[0], pf.fuse(pixels).image)
     shutil.rmtree(target / "0")
@@ -46,15 +46,16 @@ def test_a_store_that_is_a_link_is_replaced_where_the_link_leads_to(tmp_path, sm
     np.testing.assert_array_equal(levels(target)[0], pf.fuse(pixels).image)
 
 
-def test_no_output_lies_where_the_picture_is_made(tmp_path, small):
+def test_output_in_the_checkpoint_folder_is_refused(tmp_path, small):
     out = tmp_path / "out.ome.zarr"
     (tmp_path / "out.ome.zarr.part").mkdir()
     inside = {"image": out, "labels": tmp_path / "out.ome.zarr.part" / "labels.ome.zarr"}
-    with pytest.raises(pf.InputError, match=r"labels\.ome\.zarr: .* where that is made"):
+    with pytest.raises(pf.InputError) as caught:
         fuse_store(small[0], inside)
+    assert caught.value.facts["file"] == inside["labels"]
 
 
-def test_a_folder_that_a_kill_has_left_with_its_lock_alone_is_taken(tmp_path, small):
+def test_folder_with_only_a_lock_is_used(tmp_path, small):
     path, pixels = small
     part = tmp_path / "out.ome.zarr.part"
     part.mkdir()
@@ -65,22 +66,21 @@ def test_a_folder_that_a_kill_has_left_with_its_lock_alone_is_taken(tmp_path, sm
 
 
 @pytest.mark.parametrize("left", ["made-image.json", "done-fuse-0-0-0.json", "image.ome.zarr"])
-def test_what_a_kill_leaves_of_a_folder_that_was_being_removed_counts_for_nothing(
-    tmp_path, small, left, monkeypatch
-):
+def test_rest_of_a_checkpoint_that_was_being_removed_is_ignored(tmp_path, small, left, monkeypatch):
     path, pixels = small
     out, part = tmp_path / "out.ome.zarr", tmp_path / "out.ome.zarr.part"
 
-    def killed(folder):
+    def remove_and_die(checkpoint):
         (part / "plan.json").write_text("{}")
-        (folder.room / left).mkdir(exist_ok=True) if left == "image.ome.zarr" else None  # half of a store
-        for entry in folder.room.iterdir():
+        if left == "image.ome.zarr":  # half of a store
+            (checkpoint.run_folder / left).mkdir(exist_ok=True)
+        for entry in checkpoint.run_folder.iterdir():
             if entry.name != left:
                 entry.unlink()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "remove", killed)
+        patch.setattr(StoreCheckpoint, "remove", remove_and_die)
         with pytest.raises(KeyboardInterrupt):
             fuse_store(path, {"image": out})
     assert list(part.rglob(left))
@@ -89,82 +89,93 @@ def test_what_a_kill_leaves_of_a_folder_that_was_being_removed_counts_for_nothin
     assert not part.exists()
 
 
-class Stopper(Quiet):
-    """A listener that ends the run when fusing begins."""
+class Stopper(Terminal):
+    """Interrupts the run when fusing starts."""
 
     def progress(self, stage, done):
         if stage == "fuse":
             raise KeyboardInterrupt
 
 
+def interrupted_tasks(monkeypatch, path, out, **settings):
+    """Interrupt a run when fusing starts; return all its tasks."""
+    tasks, make_tasks = [], StoreCheckpoint.tasks
+
+    def record(*arguments):
+        made = make_tasks(*arguments)
+        tasks.extend(made)
+        return made
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(StoreCheckpoint, "tasks", record)
+        fuse_store(path, {"image": out}, terminal=Stopper(), **settings)
+    return tasks
+
+
 @pytest.fixture
 def late(small, tmp_path, monkeypatch):
-    """Let a worker be late: `late(at, meanwhile)` has it end its tile after what happens `meanwhile`.
-
-    Its client has gone before; `at` is the function that it is in then.
-    """
+    """Run a tile of an interrupted run, and let something happen when it returns from a function."""
     path, _ = small
 
-    def work_late(at, meanwhile):
-        tasks, made = [], RunFolder.tasks
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(RunFolder, "tasks", lambda *of: [tasks.append(one) or one for one in made(*of)])
-            fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=Stopper(), method="coupled")
+    def run_late(name, meanwhile):
+        tasks = interrupted_tasks(monkeypatch, path, tmp_path / "out.ome.zarr", method="coupled")
 
-        def then_go_on(*given, **options):
-            found = function(*given, **options)
+        def return_late(*arguments, **options):
+            result = function(*arguments, **options)
             patch.undo()
             meanwhile()
-            return found
+            return result
 
-        function = getattr(importlib.import_module(at.rpartition(".")[0]), at.rpartition(".")[2])
+        module, _, attribute = name.rpartition(".")
+        function = getattr(importlib.import_module(module), attribute)
         with monkeypatch.context() as patch:
-            patch.setattr(at, then_go_on)
-            with pytest.raises(pf.FileError, match="another run has taken this folder"):
-                work(tasks[-1])
+            patch.setattr(name, return_late)
+            with pytest.raises(pf.FileError) as caught:
+                run_task(tasks[-1])
+        assert str(caught.value.facts["file"]) == str(tmp_path / "out.ome.zarr.part")
 
-    return work_late
+    return run_late
 
 
-PLACES = ["panfocus.tiling.fuse_part", "panfocus.io.ome_zarr_writer.open_level"]  # as it fuses, as it writes
+PLACES = [
+    "panfocus.tiling.fuse_part",
+    "panfocus.io.ome_zarr_writer.open_level",
+]  # while it fuses, while it writes
 
 
 @pytest.mark.parametrize("at", PLACES)
-def test_a_late_worker_of_other_settings_has_no_say_in_a_run_begun_anew(tmp_path, small, late, at):
-    """Even if that was begun with its settings once more in between."""
+def test_late_worker_with_other_settings_does_not_change_a_new_run(tmp_path, small, late, at):
+    """Even if a run with its settings was started again in between."""
     path, pixels = small
     out = {"image": tmp_path / "out.ome.zarr"}
 
-    def begin_anew():
+    def restart():
         for method in ("dwt", "coupled", "panfocus"):
             with pytest.raises(KeyboardInterrupt):
-                fuse_store(path, out, listener=Stopper(), method=method)
+                fuse_store(path, out, terminal=Stopper(), method=method)
 
-    late(at, begin_anew)
+    late(at, restart)
     assert len(list((tmp_path / "out.ome.zarr.part").glob("run-*"))) == 1
     fuse_store(path, out, method="panfocus")
     np.testing.assert_array_equal(levels(out["image"])[0], pf.fuse(pixels).image)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.zarr", "out.ome.zarr"]
 
 
-def test_what_a_late_worker_fails_at_is_told_beside_that_its_run_is_over(tmp_path, small, monkeypatch):
+def test_error_of_a_late_worker_is_part_of_the_message(tmp_path, small, monkeypatch):
     path, _ = small
-    tasks, made = [], RunFolder.tasks
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RunFolder, "tasks", lambda *of: [tasks.append(one) or one for one in made(*of)])
-        fuse_store(path, {"image": tmp_path / "out.ome.zarr"}, listener=Stopper())
+    tasks = interrupted_tasks(monkeypatch, path, tmp_path / "out.ome.zarr")
 
     def fails(*_):
         (tmp_path / "out.ome.zarr.part" / "plan.json").write_text("{}")
         raise pf.FileError("in.zarr, slice 2: damaged")
 
     monkeypatch.setattr("panfocus.tiling.fuse_part", fails)
-    with pytest.raises(pf.FileError, match=r"another run has taken .* \(in\.zarr, slice 2: damaged\)"):
-        work(tasks[-1])
+    with pytest.raises(pf.FileError, match=r"out\.ome\.zarr\.part.*in\.zarr, slice 2: damaged"):
+        run_task(tasks[-1])
 
 
 @pytest.mark.parametrize("at", PLACES)
-def test_a_worker_later_than_the_whole_run_leaves_nothing_behind(tmp_path, small, late, at):
+def test_worker_that_ends_after_the_run_leaves_nothing(tmp_path, small, late, at):
     path, pixels = small
     out = {"image": tmp_path / "out.ome.zarr"}
     late(at, lambda: fuse_store(path, out))
@@ -172,7 +183,7 @@ def test_a_worker_later_than_the_whole_run_leaves_nothing_behind(tmp_path, small
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.zarr", "out.ome.zarr"]
 
 
-def test_another_chunk_of_the_same_size_and_an_older_time_is_another_input(tmp_path, small):
+def test_chunk_of_the_same_size_and_another_time_is_another_input(tmp_path, small):
     path, _ = small
     request = request_for(path, {"image": tmp_path / "out.ome.zarr"})
     before = prepare(request, decisions="shared", force=False).plan
@@ -184,22 +195,23 @@ def test_another_chunk_of_the_same_size_and_an_older_time_is_another_input(tmp_p
 
 
 @pytest.mark.parametrize("changed", ["c/1/0/0", "zarr.json"])
-def test_an_input_that_is_changed_while_it_is_fused_is_refused(tmp_path, small, monkeypatch, changed):
-    """Its pixels, or its scale or fill value; nothing stays of a result that would be of two inputs."""
+def test_input_that_changes_during_the_run_is_refused(tmp_path, small, monkeypatch, changed):
+    """Its pixels, or its description."""
     path, _ = small
-    halve = whole_run._halve
+    reduce_levels = store_run._reduce_levels
 
-    def change_then_halve(*given):
+    def change_then_reduce_levels(*given):
         (path / changed).write_bytes((path / changed).read_bytes() + b" ")
-        halve(*given)
+        reduce_levels(*given)
 
-    monkeypatch.setattr(whole_run, "_halve", change_then_halve)
-    with pytest.raises(pf.FileError, match=r"in\.zarr: was changed while it was fused"):
+    monkeypatch.setattr(store_run, "_reduce_levels", change_then_reduce_levels)
+    with pytest.raises(pf.FileError) as caught:
         fuse_store(path, {"image": tmp_path / "out.ome.zarr"})
+    assert caught.value.facts["file"] == path
     assert [each.name for each in tmp_path.iterdir()] == ["in.zarr"]
 
 
-def test_files_that_are_no_chunks_hide_no_missing_one(small):
+def test_other_files_do_not_count_as_chunks(small):
     path, _ = small
     (path / "c" / "1" / "0" / "0").unlink()
     (path / "c" / "1" / "0" / ".DS_Store").touch()

@@ -1,4 +1,4 @@
-"""Outputs that are put in place: a kill meanwhile, at any moment, and the same command goes on."""
+"""Commits of outputs: after a kill at any moment, the same command finishes them."""
 
 import dataclasses
 import gc
@@ -7,13 +7,13 @@ import shutil
 
 import numpy as np
 import pytest
-from store_runs import Quiet, levels, request_for
+from store_runs import Terminal, levels, request_for
 
 import panfocus as pf
 from kills import Killed, killed_at, on_two_disks
 from panfocus.cli._tiled_store import fuse_store
 from panfocus.io import atomic_directory
-from panfocus.tiled_store import store_run as whole_run
+from panfocus.tiled_store import store_run
 
 zarr = pytest.importorskip("zarr")
 tifffile = pytest.importorskip("tifffile")
@@ -28,7 +28,7 @@ def fused_whole(slices):
 
 @pytest.fixture
 def made(tmp_path, slices, monkeypatch):
-    """Return a request whose outputs are all made, and a function that undoes what was done after that.
+    """Return a request whose outputs are ready to be committed, and a function that restores that state.
 
     Labels and the report are on another disk.
     """
@@ -46,8 +46,8 @@ def made(tmp_path, slices, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(whole_run, "make_ready", killed)
-        fuse_store(request, Quiet(), force=False, **OPTIONS)
+        patch.setattr(store_run, "prepare_commit", killed)
+        fuse_store(request, Terminal(), force=False, **OPTIONS)
 
     def undo():
         shutil.rmtree(here)
@@ -64,7 +64,7 @@ def names(request):
 
 
 def check(request, whole):
-    """All outputs are there, and nothing else."""
+    """Check that all outputs exist, and nothing else."""
     outputs = request.outputs
     np.testing.assert_array_equal(levels(outputs.image)[0], whole.image)
     np.testing.assert_array_equal(levels(outputs.labels)[0], whole.labels)
@@ -73,25 +73,23 @@ def check(request, whole):
     assert names(request) == {"out.ome.zarr", "labels.ome.zarr", "confidence.ome.tif", "report.json"}
 
 
-def test_a_run_killed_while_outputs_are_put_in_place_goes_on_with_the_same_command(
-    made, fused_whole, monkeypatch
-):
-    """From whichever change of the disk on; nothing is fused anew."""
+def test_run_killed_during_its_commit_resumes(made, fused_whole, monkeypatch):
+    """At every change of the disk. Nothing is fused again."""
     request, undo = made
-    monkeypatch.setattr("panfocus.tiled_store.scheduler.work", None)
+    monkeypatch.setattr("panfocus.tiled_store.store_run.run_task", None)
     part, n, had_some = request.outputs.image.with_suffix(".zarr.part"), 1, 0
     while True:
         undo()
         try:
             with monkeypatch.context() as patch:
                 killed_at(patch, n)
-                fuse_store(request, Quiet(), force=False, **OPTIONS)
+                fuse_store(request, Terminal(), force=False, **OPTIONS)
         except Killed:
             gc.collect()  # a lock is held as long as its file is open
         if not part.exists() or json.loads((part / "plan.json").read_text()) == {}:
-            break  # all but done, or done
+            break  # committed
         had_some += request.outputs.labels.exists()
-        fuse_store(request, Quiet(), force=False, **OPTIONS)
+        fuse_store(request, Terminal(), force=False, **OPTIONS)
         check(request, fused_whole)
         n += 1
     assert request.outputs.image.exists()
@@ -99,7 +97,7 @@ def test_a_run_killed_while_outputs_are_put_in_place_goes_on_with_the_same_comma
 
 
 def stop_when_labels_appear(monkeypatch, request):
-    """Have a run killed when the first outputs are in place."""
+    """Kill a run when the first outputs are committed."""
     move_into_place = atomic_directory.move_into_place
 
     def killed(waiting, target, *given, **options):
@@ -110,34 +108,32 @@ def stop_when_labels_appear(monkeypatch, request):
     with monkeypatch.context() as patch:
         patch.setattr(atomic_directory, "move_into_place", killed)
         with pytest.raises(Killed):
-            fuse_store(request, Quiet(), force=False, **OPTIONS)
+            fuse_store(request, Terminal(), force=False, **OPTIONS)
     gc.collect()
     assert request.outputs.labels.exists()
 
 
-def test_what_is_somebody_elses_is_not_replaced_by_a_run_that_goes_on(made, fused_whole, monkeypatch):
+def test_resumed_commit_does_not_overwrite_other_files(made, fused_whole, monkeypatch):
     request, _ = made
     stop_when_labels_appear(monkeypatch, request)
     mine = zarr.create_array(request.outputs.image, data=np.zeros(3))
-    with pytest.raises(pf.FileError, match=r"out\.ome\.zarr exists already"):
-        fuse_store(request, Quiet(), force=False, **OPTIONS)
+    with pytest.raises(pf.FileError, match=r"out\.ome\.zarr"):
+        fuse_store(request, Terminal(), force=False, **OPTIONS)
     assert mine.shape == (3,)
     shutil.rmtree(request.outputs.image)
-    fuse_store(request, Quiet(), force=False, **OPTIONS)
+    fuse_store(request, Terminal(), force=False, **OPTIONS)
     check(request, fused_whole)
 
 
-def test_a_run_that_goes_on_with_other_names_is_refused_and_with_other_settings_begins_anew(
-    made, monkeypatch
-):
+def test_commit_with_other_names_is_refused_and_with_other_settings_starts_again(made, monkeypatch):
     request, _ = made
     stop_when_labels_appear(monkeypatch, request)
     elsewhere = dataclasses.replace(request.outputs, labels=request.outputs.labels.with_name("l.ome.zarr"))
-    with pytest.raises(pf.FileError, match=r"goes on with their names alone: .*labels\.ome\.zarr"):
-        fuse_store(dataclasses.replace(request, outputs=elsewhere), Quiet(), force=True, **OPTIONS)
+    with pytest.raises(pf.FileError, match=r"labels\.ome\.zarr"):
+        fuse_store(dataclasses.replace(request, outputs=elsewhere), Terminal(), force=True, **OPTIONS)
     other = dataclasses.replace(request, hot_pixels="off")
-    with pytest.raises(pf.FileError, match=r"labels\.ome\.zarr exists already"):
-        fuse_store(other, Quiet(), force=False, **OPTIONS)
-    fuse_store(other, listener := Quiet(), force=True, **OPTIONS)
-    assert any("begins anew" in line for line in listener.said)
+    with pytest.raises(pf.FileError, match=r"labels\.ome\.zarr"):
+        fuse_store(other, Terminal(), force=False, **OPTIONS)
+    fuse_store(other, terminal := Terminal(), force=True, **OPTIONS)
+    assert any("out.ome.zarr.part" in line for line in terminal.lines)
     assert names(request) == {path.name for path in request.outputs.files().values()}
