@@ -108,6 +108,7 @@ PYTHON = Wording(
         "crop_borders": 'Use borders="crop" to remove filled borders.',
         "fewer_frames": "Use fewer or smaller frames.",
         "more_memory": "Increase `max_memory`, or use fewer or smaller frames.",
+        "replace_frame": "Every frame needs its counterpart: replace this frame, or leave out the whole set.",
         "skip_bad": "Leave the frame out.",
     },
 )

@@ -1,4 +1,4 @@
-"""Gains that were put in are found, and nothing else is taken for one."""
+"""Known gains are measured, and other differences are not mistaken for exposure."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from textures import as_bytes, texture
 
 
 def stack(n, *, seed=1, shape=(112, 160)):
-    """Colour frames (n, h, w, 3) in unit range, each sharp in its own stripe and blurred farther from it."""
+    """Return colour frames (n, h, w, 3) in unit range, each sharp in one stripe and blurred elsewhere."""
     sharp = 0.25 + 0.45 * np.stack([texture(shape, seed + c) for c in range(3)], axis=2)
     step = np.arange(shape[1]) * n // shape[1]
     frames = np.empty((n, *shape, 3))
@@ -34,7 +34,7 @@ def times(frames, gains):
 
 
 @pytest.mark.parametrize("gain", [[0.8] * 3, [1.2] * 3, WARM, 0.8 * WARM, [0.97, 1, 1]])
-def test_gains_of_a_pair_are_those_that_were_put_in(gain):
+def test_gains_of_a_pair_are_measured(gain):
     found = measure_exposure(times(PAIR, [np.ones(3), gain]))
     assert found.reference == 0
     np.testing.assert_array_equal(found.gains[0], 1)
@@ -42,14 +42,14 @@ def test_gains_of_a_pair_are_those_that_were_put_in(gain):
 
 
 def coded(light):
-    """Values of sRGB, by the standard's formula."""
+    """Return sRGB values by the formula of the standard."""
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
 @pytest.mark.parametrize("gain", [[0.8] * 3, WARM, 1.2 * WARM])
-def test_light_of_srgb_is_told_from_values(gain):
-    """Coded by the curve, gains are the 2.4th root of the light's, about -0.055; of plain values, about 0."""
-    light = (PAIR - 0.2) * np.array([np.ones(3), gain])[:, None, None]  # with dark parts: these tell
+def test_srgb_is_distinguished_from_linear_values(gain):
+    """With sRGB coding, gains are the 2.4th root of those of the light, relative to -0.055."""
+    light = (PAIR - 0.2) * np.array([np.ones(3), gain])[:, None, None]  # dark parts show the difference
     found = measure_exposure(as_bytes(coded(light)))
     assert found.curve.black == pytest.approx(-0.055 * 255)
     np.testing.assert_allclose(found.gains[1] ** 2.4 * gain, 1, atol=0.01)
@@ -59,8 +59,8 @@ def test_light_of_srgb_is_told_from_values(gain):
 
 
 @pytest.mark.parametrize(("share", "white"), [(0.01, 4095), (0.0005, 65535)])
-def test_many_pixels_at_the_brightest_value_of_16_bit_are_white(share, white):
-    """12 bit in a file of 16: what is clipped in enough pixels of a frame."""
+def test_plateau_of_16_bit_values_is_white(share, white):
+    """Files with 12 bits in 16 have many clipped pixels at 4095."""
     frames = np.rint(4000 * PAIR * np.array([1, 0.8])[:, None, None, None]).astype(np.uint16)
     n_rows, n_cols = frames.shape[1:3]
     n_clipped = round(share * n_rows * n_cols)
@@ -70,7 +70,7 @@ def test_many_pixels_at_the_brightest_value_of_16_bit_are_white(share, white):
     assert found.curve.white == white
 
 
-def test_the_reference_is_the_frame_of_middle_exposure():
+def test_reference_is_the_frame_of_median_exposure():
     gains = np.ones((6, 3))
     gains[0] = 0.7
     found = measure_exposure(times(SIX, gains))
@@ -78,22 +78,22 @@ def test_the_reference_is_the_frame_of_middle_exposure():
     np.testing.assert_allclose(found.gains * gains, 1, atol=0.005)
 
 
-def test_flicker_of_a_long_stack_is_found():
-    """20 frames, each of another exposure by up to 5 %."""
+def test_flicker_of_a_long_stack_is_measured():
+    """The exposures of 20 frames differ by up to 5 %."""
     frames = stack(20, shape=(112, 240))
     gains = np.random.default_rng(4).uniform(0.95, 1.05, (20, 1)) * np.ones(3)
     found = measure_exposure(times(frames, gains))
     np.testing.assert_allclose(found.gains * gains / gains[found.reference], 1, atol=0.006)
 
 
-def test_a_drift_in_small_steps_is_found():
-    """Each step is under the least difference, 1 %; together they are 11 %."""
+def test_drift_in_small_steps_is_measured():
+    """Each step is below the smallest difference, 1 %; together they are 11 %."""
     gains = 1.006 ** np.arange(20)[:, None] * np.ones(3)
     found = measure_exposure(times(stack(20, shape=(112, 240)), gains))
     np.testing.assert_allclose(found.gains * gains / gains[found.reference], 1, atol=0.006)
 
 
-def test_what_is_clipped_does_not_count():
+def test_clipped_pixels_are_ignored():
     bright = np.clip(SIX * np.linspace(0.8, 2, 112)[:, None, None], 0, 1)
     gains = np.ones((6, 3))
     gains[3] = 1.2
@@ -102,14 +102,14 @@ def test_what_is_clipped_does_not_count():
 
 
 def lights(radius):
-    """Small lights before black, far from each other, defocused."""
+    """Return defocused small lights, far apart on black."""
     sky = np.zeros((144, 144))
     sky[24::48, 24::48] = 1
     return defocused(sky, radius).astype(np.float32)
 
 
 def blurred_light(power):
-    """Two frames, sharp and blurred, of strong contrast; values are light to this power."""
+    """Return a sharp and a blurred frame of strong contrast; values are light to this power."""
     light = np.where(np.random.default_rng(9).random((96, 96)) < 0.5, 0.04, 0.9)
     return np.stack([as_bytes(defocused(light, radius) ** power) for radius in (0.0, 3.0)])
 
@@ -120,31 +120,31 @@ def blurred_light(power):
         as_bytes(PAIR),
         as_bytes(SIX[..., 0]),
         blurred_light(1.0),
-        blurred_light(0.5),  # the mean of the values is higher in the blurred frame: by a fifth
-        np.stack([lights(1.0), lights(9.0)]),  # most of the light leaves the blocks that have it
+        blurred_light(0.5),  # the blurred frame has a mean value higher by a fifth
+        np.stack([lights(1.0), lights(9.0)]),  # most of the light leaves its blocks
         np.stack([np.zeros((64, 64, 3), np.uint8), as_bytes(PAIR[1, :64, :64])]),  # no light to compare with
-        PAIR.astype(np.float32) - 0.5,  # black is not where light is counted from
+        PAIR.astype(np.float32) - 0.5,  # black is not at 0
         np.full((3, 40, 40), 255, np.uint8),  # clipped all over
         as_bytes(SIX)[:, :5, :7],  # smaller than a block
     ],
     ids=["pair", "grey", "light", "root of light", "lights", "black", "negative", "white", "small"],
 )
-def test_frames_of_the_same_exposure_stay_as_they_are(frames):
+def test_frames_of_equal_exposure_stay_unchanged(frames):
     found = measure_exposure(frames)
     np.testing.assert_array_equal(found.gains, 1)
     assert not found.differs
     assert found.correct(frames) is frames
 
 
-def test_what_enters_at_a_border_is_not_a_difference_of_exposure():
+def test_object_entering_at_a_border_does_not_count():
     frames = as_bytes(PAIR)
     frames[1, :, 140:] //= 3
     assert frames[1].mean() < 0.95 * frames[0].mean()
     assert not measure_exposure(frames).differs
 
 
-def test_real_frames_are_left_alone(data_dir):
-    """No set has frames of other exposure; two scenes of Lytro in which things moved, and a macro stack."""
+def test_real_frames_stay_unchanged(data_dir):
+    """Two Lytro scenes with moving objects, and a macro stack; all of equal exposure."""
     for pattern in ("lytro/lytro-10-*.jpg", "lytro/lytro-17-*.jpg", "stacks/amber-flies/*.jpg"):
         paths = sorted(data_dir.glob(pattern))
         assert len(paths) >= 2
@@ -162,8 +162,8 @@ def test_gains_do_not_depend_on_the_number_of_threads():
 
 @pytest.mark.parametrize("method", ["panfocus", "dwt"])
 @pytest.mark.parametrize("gain", [0.8, 0.8 * WARM, WARM])
-def test_the_picture_is_that_of_equal_frames_within_a_decibel(method, gain):
-    """With the noise of a camera, beside which the second rounding to 8 bit is little."""
+def test_fused_image_is_within_a_decibel_of_equal_frames(method, gain):
+    """Camera noise hides the second rounding to 8 bits."""
     seen = PAIR + np.random.default_rng(3).normal(0, 2 / 255, PAIR.shape)
     plain, changed = as_bytes(seen), times(seen, [np.ones(3), gain * np.ones(3)])
     sharp = 0.25 + 0.45 * np.stack([texture((112, 160), 1 + c) for c in range(3)], axis=2)
@@ -176,4 +176,4 @@ def test_the_picture_is_that_of_equal_frames_within_a_decibel(method, gain):
         for frames, how in ((plain, "auto"), (changed, "auto"), (changed, "off"))
     )
     assert with_it > without - 1
-    assert off < without - 3  # as it is without correction
+    assert off < without - 3  # without correction

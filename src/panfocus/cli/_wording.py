@@ -56,6 +56,7 @@ COMMAND = Wording(
         "no_preview": "Leave out --preview for full size.",
         "overwrite": "Choose another name, or use --force to overwrite.",
         "refine_more": "A larger --refine-strength, such as 0.01, smooths visibly.",
+        "replace_frame": "Every frame needs its counterpart: replace this frame, or leave out the whole set.",
         "skip_bad": "Leave the frame out, or use --skip-bad.",
     },
 )

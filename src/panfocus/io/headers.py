@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from panfocus import _checks
-from panfocus.errors import FileError, InputError, PanfocusError
+from panfocus.errors import FileError, InputError, Notice, PanfocusError
 from panfocus.io._frame import Frame, check_plausible
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.input_files import kind_of
@@ -39,7 +39,7 @@ class FrameFilter(Protocol):
 
     def select(
         self, inspected: Sequence[object], names: Sequence[str], frames: Frames, /
-    ) -> tuple[list[int], list[str]]:
+    ) -> tuple[list[int], list[Notice | str]]:
         """Return the numbers of the frames to keep, and notices.
 
         `inspected` has the result of `inspect` for each frame, or the error of a frame that cannot be read.

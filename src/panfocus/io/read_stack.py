@@ -12,7 +12,7 @@ from panfocus import _checks
 from panfocus._downscale import reduced
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
-from panfocus.errors import FileError, InputError, PanfocusError
+from panfocus.errors import FileError, InputError, Notice, PanfocusError
 from panfocus.io._frame import Frame
 from panfocus.io.disk_array import DiskArray
 from panfocus.io.file_errors import add_path_to_errors
@@ -154,7 +154,7 @@ def read_into(
     for k, summary in enumerate(map_blocks(decode, range(len(headers)), threads=at_once)):
         inspected.append(summary)
         progress("read", (k + 1) / len(headers))
-    notices: list[str] = []
+    notices: list[Notice | str] = []
     if bad:
         kept, notices = bad.select(inspected, [header.name for header in headers], frames)
         frames, headers = _to_front(frames, kept), [headers[k] for k in kept]

@@ -57,7 +57,7 @@ def _compose(
             in_memory=False,
             at_once=1,
             reference=job.reference or 0,
-            bad=BadFrames(skip=False, needed=True),
+            bad=BadFrames(skip=False, required=True),
         )
         lost = output_notices(path, stack, request.bits)
         # Exposure is measured again: the light of this set may have changed in another way.
@@ -89,11 +89,11 @@ def _compose(
 
 def _unlike(applied: "Stack", fused: "Stack") -> Sequence[Notice]:
     """Return a notice if no frame resembles its counterpart; it is no error, as the light may differ."""
-    from panfocus.preprocess.frame_checks import LEAST_LIKENESS, likeness, look_at
+    from panfocus.preprocess.frame_checks import LEAST_LIKENESS, likeness, summarize_frame
 
     best = None
     for k in range(len(fused.frames)):
-        one, other = (look_at(stack.frames[k]).thumbnail for stack in (applied, fused))
+        one, other = (summarize_frame(stack.frames[k]).thumbnail for stack in (applied, fused))
         if one is not None and other is not None:
             best = max(best or -1.0, likeness(one, other))
             if best >= LEAST_LIKENESS:

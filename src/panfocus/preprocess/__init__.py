@@ -1,32 +1,30 @@
-"""Prepare frames before fusion: repair hot pixels, equalise exposure, find frames that do not belong."""
+"""Preparation of frames before fusion: repair hot pixels, equalise exposure, find unsuitable frames."""
 
-from panfocus.preprocess.equalized_frames import CorrectedFrames
-from panfocus.preprocess.exposure import Exposure, measure_exposure
+from panfocus.preprocess.exposure import EqualizedFrames, Exposure, ToneCurve, measure_exposure
 from panfocus.preprocess.hot_pixels import (
     SEARCH_REACH,
     HotPixels,
+    RepairedFrames,
+    combine_candidates,
+    defect_limit,
+    find_fixed_candidates,
     find_hot_pixels,
-    gather_hot_pixels,
-    most_defects,
-    standing_alone,
-    standing_out,
+    find_single_candidates,
     value_span,
 )
-from panfocus.preprocess.repaired_frames import RepairedFrames
-from panfocus.preprocess.tone_curve import Curve
 
 __all__ = [
     "SEARCH_REACH",
-    "CorrectedFrames",
-    "Curve",
+    "EqualizedFrames",
     "Exposure",
     "HotPixels",
     "RepairedFrames",
+    "ToneCurve",
+    "combine_candidates",
+    "defect_limit",
+    "find_fixed_candidates",
     "find_hot_pixels",
-    "gather_hot_pixels",
+    "find_single_candidates",
     "measure_exposure",
-    "most_defects",
-    "standing_alone",
-    "standing_out",
     "value_span",
 ]

@@ -1,4 +1,4 @@
-"""Loop of the statistics of blocks."""
+"""Compiled loop of block statistics."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ Array = NDArray[Any]
 
 @compiled()
 def block_statistics(planes: Array, height: int, width: int, out: Array) -> None:
-    """Mean, variance and largest value (3, rows, cols, c) of blocks of planes (h, w, c), in float64.
+    """Write mean, variance and largest value (3, rows, cols, c) of the blocks of planes (h, w, c).
 
-    Values are taken from the first of their block: so sums of squares stay small, and differ by no rounding
-    between blocks that differ by an offset.
+    Sums are relative to the first value of each block: they stay small, and an offset does not change their
+    rounding.
     """
     _, rows, cols, n = out.shape
     for row in range(rows):

@@ -1,4 +1,4 @@
-"""Loops that find values which stand alone."""
+"""Compiled loops that find isolated values."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from panfocus._numba import compiled
 
 Array = NDArray[Any]
 
-REACH = 3  # pixels around one that are looked at
-MOST_ALIKE = 2  # others among them that may stand out as well: defects of two or three pixels
-ALIKE = 0.5  # as far as this part of it
+REACH = 3  # pixels: radius of the surroundings
+MOST_SIMILAR = 2  # similar values in the surroundings: a defect may cover two or three pixels
+SIMILAR = 0.5  # of the difference: values that differ by more than this share are similar
 AT_ONCE = 512  # values that are ruled out together
 
 
 @compiled()
-def isolated(planes: Array, least: float, spreads: float, found: Array) -> int:
-    """Find values of planes (h, w, c) that stand alone; write row, column, channel, by how much into `found`.
+def find_isolated(planes: Array, least: float, deviations: float, found: Array) -> int:
+    """Find isolated values in planes (h, w, c); write row, column, channel and difference to `found`.
 
-    Such a value is off the median of the 7 x 7 around it by `least`, and by so many times their median
-    deviation from it; but for two, none of them goes half as far. What an optic draws is wider. Return the
-    number, of which those beyond the length of `found` are not kept.
+    An isolated value differs from the median of the surrounding 7 x 7 pixels by `least` and by `deviations`
+    times their median deviation. At most two of them differ by half as much: optics blur real detail wider.
+    Return the number found; values beyond the length of `found` are counted but not written.
     """
     height, width, n = planes.shape
     rows = planes.reshape(height, width * n)
@@ -32,58 +32,61 @@ def isolated(planes: Array, least: float, spreads: float, found: Array) -> int:
         above, here, below = rows[y - REACH], rows[y], rows[y + REACH]
         for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
             end = min(start + AT_ONCE, (width - REACH) * n)
-            if not _off_those_far(above, here, below, start, end, REACH * n, least, suspect):
+            if not _mark_unlike_distant(above, here, below, start, end, REACH * n, least, suspect):
                 continue
             for i in range(start, end):
                 x, c = i // n, i % n
-                if not suspect[i] or _alike_beside(planes, y, x, c) > MOST_ALIKE:
+                if not suspect[i] or _count_similar(planes, y, x, c) > MOST_SIMILAR:
                     continue
-                off = _stands_out(planes, y, x, c, least, spreads, around)
-                if off == 0 or np.sum((around - (planes[y, x, c] - off)) / off > ALIKE) > MOST_ALIKE:
+                difference = _difference(planes, y, x, c, least, deviations, around)
+                if (
+                    difference == 0
+                    or np.sum((around - (planes[y, x, c] - difference)) / difference > SIMILAR) > MOST_SIMILAR
+                ):
                     continue
                 if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, difference
                 count += 1
     return count
 
 
 @compiled()
-def impulses(planes: Array, least: float, spreads: float, share: float, found: Array) -> int:
-    """Find values as `isolated` does, but single ones: none of the 8 beside goes this share as far."""
+def find_impulses(planes: Array, least: float, deviations: float, share: float, found: Array) -> int:
+    """Find values like `find_isolated`, none of whose 8 neighbours differs by `share` of their difference."""
     height, width, n = planes.shape
     rows = planes.reshape(height, width * n)
     around = np.empty((2 * REACH + 1) ** 2 - 1)
     suspect = np.empty(width * n, np.bool_)
-    sure = (1 - share) * least  # by so much it differs from each of the 8
+    sure = (1 - share) * least  # smallest difference from each neighbour
     count = 0
     for y in range(REACH, height - REACH):
         above, here, below = rows[y - 1], rows[y], rows[y + 1]
         for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
             end = min(start + AT_ONCE, (width - REACH) * n)
-            if not _off_those_beside(above, here, below, start, end, n, sure, suspect):
+            if not _mark_unlike_neighbours(above, here, below, start, end, n, sure, suspect):
                 continue
             for i in range(start, end):
                 if not suspect[i]:
                     continue
                 x, c = i // n, i % n
-                off = _stands_out(planes, y, x, c, least, spreads, around)
-                if off == 0 or not _alone(planes, y, x, c, off, share):
+                difference = _difference(planes, y, x, c, least, deviations, around)
+                if difference == 0 or not _is_single(planes, y, x, c, difference, share):
                     continue
                 if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, off
+                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, difference
                 count += 1
     return count
 
 
-# What rules most values out at once, in loops that are made into vectors: hence the unsigned indices, which
-# cannot count from the end, and no branches.
+# These loops rule out most values quickly. They have unsigned indices and no branches, so that the compiler
+# can vectorise them.
 
 
 @compiled()
-def _off_those_far(
+def _mark_unlike_distant(
     above: Array, here: Array, below: Array, start: int, end: int, apart: int, least: float, suspect: Array
 ) -> int:
-    """Mark, and count, values of a row (w * n,) that are off the mean of four at a distance by `least`."""
+    """Mark and count values of a row (w * n,) that differ from the mean of four distant ones by `least`."""
     step, count = np.uintp(apart), 0
     for i in range(np.uintp(start), np.uintp(end)):
         far = 0.25 * (
@@ -98,10 +101,10 @@ def _off_those_far(
 
 
 @compiled()
-def _off_those_beside(
+def _mark_unlike_neighbours(
     above: Array, here: Array, below: Array, start: int, end: int, apart: int, sure: float, suspect: Array
 ) -> int:
-    """Mark, and count, values of a row (w * n,) that are off all four beside them by `sure`."""
+    """Mark and count values of a row (w * n,) that differ from all four direct neighbours by `sure`."""
     step, count = np.uintp(apart), 0
     for i in range(np.uintp(start), np.uintp(end)):
         value = np.float64(here[i])
@@ -116,26 +119,28 @@ def _off_those_beside(
 
 
 @compiled()
-def _alike_beside(planes: Array, y: int, x: int, c: int) -> int:
-    """Count those of the 8 beside a value that are as far off as it is, by those at a distance."""
+def _count_similar(planes: Array, y: int, x: int, c: int) -> int:
+    """Count the 8 neighbours that differ from distant values by about as much as the value itself."""
     far = 0.25 * (
         np.float64(planes[y - REACH, x, c])
         + np.float64(planes[y + REACH, x, c])
         + np.float64(planes[y, x - REACH, c])
         + np.float64(planes[y, x + REACH, c])
     )
-    off = np.float64(planes[y, x, c]) - far
-    alike = -1  # it is like itself
+    difference = np.float64(planes[y, x, c]) - far
+    similar = -1  # the value itself is counted too
     for dy in range(-1, 2):
         for dx in range(-1, 2):
-            if (np.float64(planes[y + dy, x + dx, c]) - far) / off > ALIKE:
-                alike += 1
-    return alike
+            if (np.float64(planes[y + dy, x + dx, c]) - far) / difference > SIMILAR:
+                similar += 1
+    return similar
 
 
 @compiled()
-def _stands_out(planes: Array, y: int, x: int, c: int, least: float, spreads: float, around: Array) -> float:
-    """By how much a value is off the median of those around it, which are left in `around`; 0: too little."""
+def _difference(
+    planes: Array, y: int, x: int, c: int, least: float, deviations: float, around: Array
+) -> float:
+    """Return the difference from the median of the surroundings, or 0 if too small; fill `around`."""
     i = 0
     for dy in range(-REACH, REACH + 1):
         for dx in range(-REACH, REACH + 1):
@@ -143,15 +148,15 @@ def _stands_out(planes: Array, y: int, x: int, c: int, least: float, spreads: fl
                 around[i] = planes[y + dy, x + dx, c]
                 i += 1
     median = _median(around.copy())
-    off = np.float64(planes[y, x, c]) - median
-    if abs(off) < least or abs(off) < spreads * _median(np.abs(around - median)):
+    difference = np.float64(planes[y, x, c]) - median
+    if abs(difference) < least or abs(difference) < deviations * _median(np.abs(around - median)):
         return 0.0
-    return float(off)
+    return float(difference)
 
 
 @compiled()
 def _median(values: Array) -> float:
-    """Median of an even number of values, which are sorted: few at a time, and quick to compile."""
+    """Return the median of an even number of values, sorting them in place; quick to compile."""
     for i in range(1, len(values)):
         value, j = values[i], i
         while j > 0 and values[j - 1] > value:
@@ -163,11 +168,11 @@ def _median(values: Array) -> float:
 
 
 @compiled()
-def _alone(planes: Array, y: int, x: int, c: int, off: float, share: float) -> bool:
-    median = np.float64(planes[y, x, c]) - off
+def _is_single(planes: Array, y: int, x: int, c: int, difference: float, share: float) -> bool:
+    median = np.float64(planes[y, x, c]) - difference
     for dy in range(-1, 2):
         for dx in range(-1, 2):
-            beside = dy != 0 or dx != 0
-            if beside and abs(np.float64(planes[y + dy, x + dx, c]) - median) > share * abs(off):
+            is_neighbour = dy != 0 or dx != 0
+            if is_neighbour and abs(np.float64(planes[y + dy, x + dx, c]) - median) > share * abs(difference):
                 return False
     return True

@@ -1,7 +1,7 @@
-"""Hot and dead pixels, which stand alone at one place of every frame, and what does so in one frame."""
+"""Hot and dead pixels: isolated values at the same place of every frame, or very clear ones in one frame."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,52 +10,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import map_blocks
-from panfocus.preprocess._kernel_hot_pixels import REACH, impulses, isolated
-from panfocus.preprocess.repaired_frames import Places, RepairedFrames
-from panfocus.stack import Frames, colours, sampled_strips
+from panfocus.preprocess._kernel_hot_pixels import REACH, find_impulses, find_isolated
+from panfocus.stack import Frames, LazyFrames, colours, sampled_strips
 
-# Percentiles of the first frame: the range, which has so many steps at least, or rounding would stand out.
+# Percentiles of the first frame whose distance is the range of values. The range has at least this many
+# integer steps; otherwise rounding would look like defects.
 DARK, BRIGHT, LEAST_STEPS = 0.1, 99.9, 64
-# What stands out in every frame: by so much of the range, by so many times the spread around it, and in each
-# frame by at least this part of the most that it does in one.
-LEAST, SPREADS, STEADY = 0.1, 10.0, 0.5
-# What does so in one frame must be clearer, and none of the 8 beside it may go this share as far: detail of
-# the scene, be it a pixel wide, is softer.
-LEAST_SINGLE, SPREADS_SINGLE, SHARE = 0.2, 20.0, 0.1
-MOST = 0.001  # of all values; more are no defects but a pattern
-BAND = 128  # rows that a thread looks through at once
-SEARCH_REACH = REACH  # pixels around one that tell
+# A fixed defect differs from its surroundings in every frame: by this share of the range, by this many median
+# deviations, and in each frame by this share of its largest difference.
+LEAST, DEVIATIONS, STEADY = 0.1, 10.0, 0.5
+# A defect of a single frame must be clearer, and none of its 8 neighbours may differ by this share of its own
+# difference: real detail is softer, even if it is one pixel wide.
+LEAST_SINGLE, DEVIATIONS_SINGLE, SHARE = 0.2, 20.0, 0.1
+MOST = 0.001  # share of all values: more are not defects but a pattern
+BAND = 128  # rows that a thread searches at once
+SEARCH_REACH = REACH  # pixels around a value that the search reads
+MIDDLE = 3  # index of the lower median of 8 sorted values: always an existing value
 
-Found = NDArray[np.float64]  # (m, 4): row, column, channel, by how much it stands out
-Search = Callable[[NDArray[Any], Found], int]  # in planes; fills in what it finds, and returns the number
+Places = NDArray[np.intp]  # (m, 3): row, column, channel; sorted, none at the border
+Candidates = NDArray[np.float64]  # (m, 4): row, column, channel, difference from the surroundings
+Search = Callable[[NDArray[Any], Candidates], int]  # fills in what it finds in planes, returns the number
+
+
+class RepairedFrames(LazyFrames):
+    """Frames in which values at given places are replaced by the median of their 8 neighbours when read."""
+
+    def __init__(self, frames: Frames, places: Sequence[Places]) -> None:
+        super().__init__(frames.shape, frames.dtype)
+        self.source = frames
+        self._places = places  # of each frame
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        spans = [*place, slice(None), slice(None)][:2]
+        rows, cols = (range(length)[span] for length, span in zip(self.shape[1:3], spans, strict=True))
+        first, end = np.searchsorted(self._places[k][:, 0], (rows.start, rows.stop))
+        y, x, c = self._places[k][first:end].T
+        inside = (x >= cols.start) & (x < cols.stop)
+        if not inside.any():
+            return np.asarray(self.source[k, *place])
+        # Read one more pixel on each side, to repair pixels at the edges.
+        top, left = max(0, rows.start - 1), max(0, cols.start - 1)
+        around = (
+            slice(top, min(rows.stop + 1, self.shape[1])),
+            slice(left, min(cols.stop + 1, self.shape[2])),
+        )
+        wide = np.asarray(self.source[k, *around])
+        part = wide[rows.start - top : rows.stop - top, cols.start - left : cols.stop - left].copy()
+        y, x, c = y[inside], x[inside], c[inside]
+        medians = _neighbour_medians(colours(wide), y - top, x - left, c)
+        colours(part)[y - rows.start, x - cols.start, c] = medians
+        return part
+
+
+def _neighbour_medians(planes: NDArray[Any], *places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the median of the 8 neighbours of each row, column and channel."""
+    y, x, c = places
+    neighbours = [
+        planes[y + down, x + right, c] for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right
+    ]
+    return np.asarray(np.sort(np.stack(neighbours), axis=0)[MIDDLE])
 
 
 @dataclass(frozen=True, eq=False)
 class HotPixels:
-    """Where values are not the scene's: at the same places of every frame, and at some of single frames."""
+    """Places of defects: the same in every frame (`fixed`), and those of single frames."""
 
     fixed: Places
     single: tuple[Places, ...]  # of each frame
 
     @property
     def n_fixed(self) -> int:
-        """Number of pixels that are hot or dead; one may be so in several channels."""
-        return _count(self.fixed)
+        """Number of pixels that are defective in every frame, in one channel or several."""
+        return _count_pixels(self.fixed)
 
     @property
     def n_single(self) -> int:
-        """Number of pixels that stand alone in one frame, of all frames together."""
-        return sum(map(_count, self.single))
+        """Number of pixels that are defective in one frame, over all frames."""
+        return sum(map(_count_pixels, self.single))
 
     def repair(self, frames: Frames) -> Frames:
-        """Return these frames with the median of the 8 pixels around each in its place."""
+        """Return the frames with each defect replaced, when read, by the median of its 8 neighbours."""
         if not len(self.fixed) + sum(map(len, self.single)):
             return frames
-        of_frames = [np.unique(np.concatenate([self.fixed, single]), axis=0) for single in self.single]
-        return RepairedFrames(frames, of_frames)
+        places = [np.unique(np.concatenate([self.fixed, single]), axis=0) for single in self.single]
+        return RepairedFrames(frames, places)
 
     def within(self, rows: slice, cols: slice) -> "HotPixels":
-        """Return those inside a rectangle, counted from its corner."""
+        """Return the defects inside a rectangle, relative to its corner."""
 
         def inside(places: Places) -> Places:
             y, x = places[:, 0], places[:, 1]
@@ -66,83 +107,87 @@ class HotPixels:
 
 
 def find_hot_pixels(frames: Frames, *, in_pairs: bool = False) -> HotPixels:
-    """Look through frames that are not aligned yet, one at a time.
+    """Search frames, before alignment, one at a time.
 
-    Two frames may both have fine detail in focus: in pairs, what is alike in both is left unless told.
+    Fine detail may be in focus in both of two frames. Fixed defects of two frames are therefore searched only
+    with `in_pairs`.
     """
     span = value_span(frames)
-    return gather_hot_pixels(
-        (_search(frames, k, partial(standing_out, span=span)) for k in range(len(frames))),
-        (_search(frames, k, partial(standing_alone, span=span)) for k in range(len(frames))),
+    return combine_candidates(
+        (_search_frame(frames, k, partial(find_fixed_candidates, span=span)) for k in range(len(frames))),
+        (_search_frame(frames, k, partial(find_single_candidates, span=span)) for k in range(len(frames))),
         frames.shape,
         in_pairs=in_pairs,
     )
 
 
 def value_span(frames: Frames) -> float:
-    """Measure, in the first frame, the range beside which values are called to stand out."""
+    """Return the range of values in the first frame, the unit of differences."""
     first = np.concatenate([colours(strip).ravel() for strip in sampled_strips(frames, 0)])
     dark, bright = np.percentile(first, (DARK, BRIGHT))
     return max(float(bright - dark), LEAST_STEPS * float(frames.dtype.kind == "u"))
 
 
-def standing_out(part: NDArray[Any], most: int, *, span: float) -> Found:
-    """Find what stands alone in a rectangle of a frame and may be a hot pixel; `most` and one at most.
+def find_fixed_candidates(part: NDArray[Any], most: int, *, span: float) -> Candidates:
+    """Return isolated values in a rectangle of a frame that may be fixed defects, `most` + 1 at most.
 
-    Nothing is found within REACH of its edges.
+    Values within REACH of the edges are not searched.
     """
-    return _found(part, most, span, lambda planes, out: int(isolated(planes, LEAST * span, SPREADS, out)))
-
-
-def standing_alone(part: NDArray[Any], most: int, *, span: float) -> Found:
-    """Find, in the same way, what stands alone so clearly that one frame is enough to tell."""
-    least = LEAST_SINGLE * span
-    return _found(
-        part, most, span, lambda planes, out: int(impulses(planes, least, SPREADS_SINGLE, SHARE, out))
+    return _find(
+        part, most, span, lambda planes, out: int(find_isolated(planes, LEAST * span, DEVIATIONS, out))
     )
 
 
-def most_defects(shape: tuple[int, ...]) -> int:
-    """Return how many values of a frame of frames (n, h, w[, c]) may be defects."""
+def find_single_candidates(part: NDArray[Any], most: int, *, span: float) -> Candidates:
+    """Return values in a rectangle that are clear enough to be defects of this frame alone."""
+    least = LEAST_SINGLE * span
+    return _find(
+        part, most, span, lambda planes, out: int(find_impulses(planes, least, DEVIATIONS_SINGLE, SHARE, out))
+    )
+
+
+def defect_limit(shape: tuple[int, ...]) -> int:
+    """Return the largest number of values per frame of frames (n, h, w[, c]) that may be defects."""
     return max(1, int(MOST * math.prod(shape[1:])))
 
 
-def gather_hot_pixels(
-    out: Iterable[Found], alone: Iterable[Found], shape: tuple[int, ...], *, in_pairs: bool
+def combine_candidates(
+    fixed: Iterable[Candidates], single: Iterable[Candidates], shape: tuple[int, ...], *, in_pairs: bool
 ) -> HotPixels:
-    """Decide by what stands out in each frame, and what does so alone, of frames of this shape.
+    """Decide from the candidates of each frame, for frames of this shape, which values are defects.
 
-    What is found too often is no defect. Frames are asked for one by one, and no more than are needed.
+    Frames with too many candidates have a pattern, not defects. The iterables are read frame by frame, only
+    as far as needed.
     """
-    most, planes = most_defects(shape), (*shape[1:3], *(shape[3:] or (1,)))
-    fixed = np.empty(0, np.intp)
+    most, planes = defect_limit(shape), (*shape[1:3], *(shape[3:] or (1,)))
+    steady = np.empty(0, np.intp)
     if shape[0] > 2 or in_pairs:
-        fixed = _steady(_numbered(found if len(found) <= most else found[:0], planes) for found in out)
-    single = []
-    for found in alone:
-        numbers, _ = _numbered(found if len(found) <= most else found[:0], planes)
-        single.append(_places(np.setdiff1d(numbers, fixed), planes))
-    return HotPixels(_places(fixed, planes), tuple(single))
+        steady = _steady_places(_number(each if len(each) <= most else each[:0], planes) for each in fixed)
+    of_frames = []
+    for each in single:
+        numbers, _ = _number(each if len(each) <= most else each[:0], planes)
+        of_frames.append(_places(np.setdiff1d(numbers, steady), planes))
+    return HotPixels(_places(steady, planes), tuple(of_frames))
 
 
-def _steady(of_frames: Iterable[tuple[NDArray[np.intp], NDArray[np.float64]]]) -> NDArray[np.intp]:
-    """Keep what stands out in every frame, about alike; the search ends when nothing is left that may."""
+def _steady_places(candidates: Iterable[tuple[NDArray[np.intp], NDArray[np.float64]]]) -> NDArray[np.intp]:
+    """Return the numbers of values that differ in every frame by about as much; stop when none is left."""
     numbers: NDArray[np.intp] | None = None
-    for here, off in of_frames:
+    for here, difference in candidates:
         if numbers is None:
-            numbers, smallest, largest = here, off, off
+            numbers, smallest, largest = here, difference, difference
         else:
             numbers, before, now = np.intersect1d(numbers, here, assume_unique=True, return_indices=True)
-            smallest = np.minimum(smallest[before], off[now])
-            largest = np.maximum(largest[before], off[now])
+            smallest = np.minimum(smallest[before], difference[now])
+            largest = np.maximum(largest[before], difference[now])
         if not len(numbers):
             return numbers
     assert numbers is not None  # there are frames
-    # Of one sign, both are far from 0 on the same side; of two, their quotient is below 0.
+    # With equal signs the quotient is at most 1; with different signs it is negative.
     return numbers[np.minimum(smallest / largest, largest / smallest) >= STEADY]
 
 
-def _found(part: NDArray[Any], most: int, span: float, search: Search) -> Found:
+def _find(part: NDArray[Any], most: int, span: float, search: Search) -> Candidates:
     if span <= 0:
         return np.empty((0, 4))
     planes = np.ascontiguousarray(colours(part))
@@ -150,35 +195,35 @@ def _found(part: NDArray[Any], most: int, span: float, search: Search) -> Found:
     return out[: search(planes, out)]
 
 
-def _search(frames: Frames, k: int, search: Callable[[NDArray[Any], int], Found]) -> Found:
-    """Search frame k in bands of rows, until there is more than could be defects."""
+def _search_frame(frames: Frames, k: int, search: Callable[[NDArray[Any], int], Candidates]) -> Candidates:
+    """Search frame k in bands of rows; stop when there are more candidates than defects allowed."""
     height, width = frames.shape[1:3]
-    most = most_defects(frames.shape)
+    most = defect_limit(frames.shape)
 
-    def in_band(top: int) -> Found:
+    def search_band(top: int) -> Candidates:
         rows = slice(max(0, top - REACH), min(height, top + BAND + REACH))
-        found = search(np.asarray(frames[k, rows, slice(0, width)]), most).copy()
-        found[:, 0] += rows.start
-        return found
+        candidates = search(np.asarray(frames[k, rows, slice(0, width)]), most).copy()
+        candidates[:, 0] += rows.start
+        return candidates
 
-    found = [np.empty((0, 4))]
-    for of_band in map_blocks(in_band, range(0, height, BAND)):
-        found.append(of_band)
-        if sum(map(len, found)) > most:
+    parts = [np.empty((0, 4))]
+    for part in map_blocks(search_band, range(0, height, BAND)):
+        parts.append(part)
+        if sum(map(len, parts)) > most:
             break
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
-def _numbered(found: Found, planes: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the places as numbers in planes (h, w, c), ascending, and by how much each stands out."""
-    numbers = np.ravel_multi_index(tuple(found[:, :3].astype(np.intp).T), planes)
+def _number(candidates: Candidates, planes: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the flat indices of candidates in planes (h, w, c), ascending, and their differences."""
+    numbers = np.ravel_multi_index(tuple(candidates[:, :3].astype(np.intp).T), planes)
     order = np.argsort(numbers)
-    return numbers[order], found[order, 3]
+    return numbers[order], candidates[order, 3]
 
 
 def _places(numbers: NDArray[np.intp], planes: tuple[int, ...]) -> Places:
     return np.stack(np.unravel_index(numbers, planes), axis=1)
 
 
-def _count(places: Places) -> int:
+def _count_pixels(places: Places) -> int:
     return len(np.unique(places[:, :2], axis=0))

@@ -11,7 +11,7 @@ from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import limit_threads, map_blocks
 from panfocus.errors import AlignmentError, InputError
-from panfocus.preprocess.frame_checks import find_blank, look_at
+from panfocus.preprocess.frame_checks import find_blank, summarize_frame
 from panfocus.registration.common_area import common_area, common_mask, common_share, is_worth_cropping
 from panfocus.registration.models import MODELS, movement
 from panfocus.registration.pair_alignment import Registration
@@ -330,7 +330,9 @@ def alignment_errors(found: Alignment, frames: Frames, names: Sequence[str]) -> 
 def _blank_among(frames: Frames, numbers: Iterable[int]) -> set[int]:
     """Return which of some frames are blank compared with the rest of the stack."""
     numbers = set(numbers)
-    return numbers and numbers & find_blank({k: look_at(np.asarray(frames[k])) for k in range(len(frames))})
+    if not numbers:
+        return set()
+    return numbers & find_blank({k: summarize_frame(np.asarray(frames[k])) for k in range(len(frames))})
 
 
 def _alignment_error(

@@ -226,7 +226,7 @@ def _lost(path: Path | str, error: Exception | None = None) -> FileError:
 @lru_cache(maxsize=2)
 def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
     from panfocus.methods import Surveyor
-    from panfocus.preprocess import Curve, Exposure, HotPixels
+    from panfocus.preprocess import Exposure, HotPixels, ToneCurve
     from panfocus.tiling import Corrections
 
     note = checkpoint.read_note(f"survey-{unit}")
@@ -239,7 +239,7 @@ def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod"
         fixed, *single = (pixels[pixels[:, 0] == k, 1:] for k in range(-1, checkpoint.image.length("z")))
         hot = HotPixels(fixed, tuple(single))
     if fit := note["exposure"]:
-        exposure = Exposure(np.array(fit["gains"]), fit["reference"], Curve(**fit["curve"]))
+        exposure = Exposure(np.array(fit["gains"]), fit["reference"], ToneCurve(**fit["curve"]))
     return method, Corrections(hot, exposure)
 
 

@@ -81,20 +81,20 @@ def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]
 def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Search a part of every frame for candidates of hot pixels; in floats, also for the largest value."""
     from panfocus._checks import largest_magnitude
-    from panfocus.preprocess import SEARCH_REACH, most_defects, standing_alone, standing_out
+    from panfocus.preprocess import SEARCH_REACH, defect_limit, find_fixed_candidates, find_single_candidates
 
     frames = checkpoint.frames(task.unit)
     wide = tuple(
         slice(max(0, part.start - SEARCH_REACH), min(part.stop + SEARCH_REACH, length))
         for part, length in zip(task.region, frames.shape[1:3], strict=True)
     )
-    most, span = most_defects(frames.shape), checkpoint.read_note(f"range-{task.unit}")["span"]
+    most, span = defect_limit(frames.shape), checkpoint.read_note(f"range-{task.unit}")["span"]
     candidates, largest = [np.empty((0, 6))], []
     counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, by frame
     for k, part in _read_frames(frames, wide, _half_of_free(frames, checkpoint)):
         if frames.dtype.kind == "f":
             largest.append(largest_magnitude(part[None], 0))
-        for kind, find in enumerate((standing_out, standing_alone)):
+        for kind, find in enumerate((find_fixed_candidates, find_single_candidates)):
             pixels = find(part, most, span=span)
             pixels[:, 0] += wide[0].start
             pixels[:, 1] += wide[1].start
@@ -155,9 +155,9 @@ def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
 
 def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, ...]) -> "HotPixels":
     """Decide on the candidates of all parts, slice by slice: a pattern may have very many."""
-    from panfocus.preprocess import gather_hot_pixels, most_defects
+    from panfocus.preprocess import combine_candidates, defect_limit
 
-    most, parts = most_defects(shape), search_tasks(checkpoint, unit)
+    most, parts = defect_limit(shape), search_tasks(checkpoint, unit)
     # Of both kinds, by slice.
     counts = {part: checkpoint.read_note(f"done-{part.name}")["counts"] for part in parts}
 
@@ -169,7 +169,7 @@ def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, .
             rows = [np.empty((0, 6)), *(checkpoint.read_array(f"found-{part.name}") for part in here)]
             yield np.concatenate([each[(each[:, 0] == kind) & (each[:, 1] == k), 2:] for each in rows])
 
-    return gather_hot_pixels(
+    return combine_candidates(
         candidates(0), candidates(1), shape, in_pairs=checkpoint.plan["hot_pixels"] == "on"
     )
 

@@ -10,7 +10,7 @@ from panfocus.app.wording import EXCLUDE_OTHERS, page_text
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, check_time_order, read_headers
 from panfocus.io.read_stack import read_image
-from panfocus.preprocess.frame_checks import Look, find_blank, find_strangers, look_at
+from panfocus.preprocess.frame_checks import FrameSummary, find_blank, find_other_scenes, summarize_frame
 
 _MAX_NAMED = 3  # copies
 
@@ -70,10 +70,10 @@ def _find_copies(frames: Sequence[FrameToCheck]) -> list[str]:
 
 def _check_scenes(frames: Sequence[FrameToCheck]) -> list[str]:
     """Report blank frames and frames of another scene, by their thumbnails."""
-    looks: dict[tuple[int, ...], dict[int, Look]] = {}  # by size; other sizes are reported by the headers
+    looks: dict[tuple[int, ...], dict[int, FrameSummary]] = {}  # by size
     for k, frame in enumerate(frames):
         thumbnail = read_image(frame["thumbnail"])
-        looks.setdefault(thumbnail.shape, {})[k] = look_at(thumbnail)
+        looks.setdefault(thumbnail.shape, {})[k] = summarize_frame(thumbnail)
     warnings = []
     for same_size in looks.values():
         blank = find_blank(same_size)
@@ -82,6 +82,6 @@ def _check_scenes(frames: Sequence[FrameToCheck]) -> list[str]:
         warnings += [
             f"{frames[stranger.number]['name']} shows another scene than {frames[stranger.nearest]['name']} "
             f"(similarity {stranger.likeness:.2f})."
-            for stranger in find_strangers(same_size)
+            for stranger in find_other_scenes(same_size)
         ]
     return warnings

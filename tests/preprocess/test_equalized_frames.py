@@ -1,4 +1,4 @@
-"""Frames that are corrected where they are read: values by hand, any part, any kind."""
+"""Exposure correction of frames when they are read: known values, parts, dtypes."""
 
 import numpy as np
 import pytest
@@ -7,89 +7,88 @@ import panfocus as pf
 from panfocus._intensity import IntensityScale
 from panfocus.io.disk_array import scratch_frames
 from panfocus.methods import get_method
-from panfocus.preprocess import CorrectedFrames, measure_exposure
-from panfocus.preprocess.tone_curve import Curve
+from panfocus.preprocess import EqualizedFrames, ToneCurve, measure_exposure
 from panfocus.stack import Frames, part_of
 from panfocus.tiling import run
 from textures import as_bytes, texture
 
 
-def corrected(values, gain, reference, dtype):
-    """One row of grey values, corrected by a gain, beside a row of the reference."""
+def equalize(values, gain, reference, dtype):
+    """Return one row of grey values corrected by a gain, with a row of the reference."""
     frames = np.array([[reference], [values]], dtype)
-    return CorrectedFrames(
-        frames, np.array([[1.0], [gain]]), 0, Curve(IntensityScale.of(frames.dtype).white)
+    return EqualizedFrames(
+        frames, np.array([[1.0], [gain]]), 0, ToneCurve(IntensityScale.of(frames.dtype).white)
     )[1][0]
 
 
-def test_whole_numbers_are_rounded_and_end_at_white():
+def test_integers_are_rounded_and_clipped_at_white():
     np.testing.assert_array_equal(
-        corrected([0, 1, 7, 100, 203, 204, 254], 1.25, [0] * 7, np.uint8), [0, 1, 9, 125, 254, 255, 255]
+        equalize([0, 1, 7, 100, 203, 204, 254], 1.25, [0] * 7, np.uint8), [0, 1, 9, 125, 254, 255, 255]
     )
-    np.testing.assert_array_equal(corrected([4000, 60000], 1.25, [0, 0], np.uint16), [5000, 65535])
+    np.testing.assert_array_equal(equalize([4000, 60000], 1.25, [0, 0], np.uint16), [5000, 65535])
 
 
-def test_white_becomes_what_the_reference_has_but_no_less_than_it_stands_for():
-    # White times .8 is 204: the light was that or more.
+def test_clipped_value_becomes_the_reference_but_at_least_white_times_gain():
+    # White times 0.8 is 204: the light was at least that.
     np.testing.assert_array_equal(
-        corrected([255, 255, 255, 254], 0.8, [90, 230, 255, 255], np.uint8), [204, 230, 255, 203]
+        equalize([255, 255, 255, 254], 0.8, [90, 230, 255, 255], np.uint8), [204, 230, 255, 203]
     )
-    np.testing.assert_array_equal(corrected([255], 1.25, [90], np.uint8), [255])
+    np.testing.assert_array_equal(equalize([255], 1.25, [90], np.uint8), [255])
 
 
-def test_a_clipped_channel_follows_the_others_of_its_pixel():
-    """Times .8, green and blue are 160 and 80: on average 8 more than the reference, then 8 less."""
+def test_clipped_channel_follows_the_other_channels():
+    """Times 0.8, green and blue are 160 and 80: on average 8 above the reference, then 8 below."""
     frames = np.array([[[[210, 150, 74], [230, 167, 89]]], [[[255, 200, 100]] * 2]], np.uint8)
-    result = CorrectedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, Curve(255))[1][0]
+    result = EqualizedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, ToneCurve(255))[1][0]
     np.testing.assert_array_equal(result, [[218, 160, 80], [222, 160, 80]])
-    frames[0, 0, :, 0] = 250, 205  # no more than white, no less than white times .8
-    result = CorrectedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, Curve(255))[1][0]
+    frames[0, 0, :, 0] = 250, 205  # limited to white and to white times 0.8
+    result = EqualizedFrames(frames, np.array([[1.0] * 3, [0.8] * 3]), 0, ToneCurve(255))[1][0]
     np.testing.assert_array_equal(result[:, 0], [255, 204])
 
 
-def test_values_of_srgb_become_those_of_more_light():
-    """By the standard's formula, to a level: from 0.04045 on exactly, below nearly."""
+def test_srgb_values_follow_the_light():
+    """Compared with the formula of the standard: exact from 0.04045 on, approximate below."""
     values = np.arange(256) / 255
     light = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
     for factor in (0.7, 0.8, 1.3):
         grown = factor * light
         coded = np.where(grown <= 0.0031308, 12.92 * grown, 1.055 * grown ** (1 / 2.4) - 0.055)
         gain = np.array([factor ** (1 / 2.4)])
-        found = Curve.srgb(255).multiplied(np.arange(256)[:, None], gain)[:, 0]
+        found = ToneCurve.srgb(255).multiply(np.arange(256)[:, None], gain)[:, 0]
         np.testing.assert_allclose(found, 255 * coded, atol=0.35)
         np.testing.assert_allclose(found[15:], 255 * coded[15:], atol=0.02)
         assert found[0] == 0
         assert np.all(np.diff(found) > 0)
 
 
-def test_white_of_12_bit_stays_white():
+def test_12_bit_white_stays_white():
     frames = np.array([[[4095, 4000, 900]], [[4095, 4095, 1000]]], np.uint16)
-    corrected = CorrectedFrames(frames, np.array([[1.0], [0.9]]), 0, Curve(4095))[1][0]
+    corrected = EqualizedFrames(frames, np.array([[1.0], [0.9]]), 0, ToneCurve(4095))[1][0]
     np.testing.assert_array_equal(corrected, [4095, 4000, 900])
-    brighter = CorrectedFrames(frames, np.array([[1.0], [1.2]]), 0, Curve(4095))[1][0]
+    brighter = EqualizedFrames(frames, np.array([[1.0], [1.2]]), 0, ToneCurve(4095))[1][0]
     np.testing.assert_array_equal(brighter, [4095, 4095, 1200])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_floats_are_multiplied_and_may_go_beyond_white(dtype):
-    result = corrected([0.5, 0.9, 1.0, 3.0], 1.25, [0.2] * 4, dtype)
+def test_floats_are_not_clipped(dtype):
+    result = equalize([0.5, 0.9, 1.0, 3.0], 1.25, [0.2] * 4, dtype)
     assert result.dtype == dtype
     np.testing.assert_allclose(result, [0.625, 1.125, 1.0, 3.75], rtol=1e-6)
 
 
-def test_alpha_and_frames_without_a_gain_stay():
+def test_alpha_and_frames_with_gain_1_stay_unchanged():
     frames = np.random.default_rng(0).integers(0, 255, (3, 9, 11, 4), np.uint8)
-    view = CorrectedFrames(frames, np.array([[1.0] * 3, [0.5] * 3, [1.0] * 3]), 0, Curve(255))
+    view = EqualizedFrames(frames, np.array([[1.0] * 3, [0.5] * 3, [1.0] * 3]), 0, ToneCurve(255))
     np.testing.assert_array_equal(view[:][[0, 2]], frames[[0, 2]])
     np.testing.assert_array_equal(view[1][..., 3], frames[1][..., 3])
     np.testing.assert_array_equal(view[1][..., :3], np.rint(frames[1][..., :3] / 2))
 
 
 @pytest.mark.parametrize("channels", [(), (3,)])
-def test_every_part_is_that_of_the_whole(channels):
+def test_parts_equal_the_whole(channels):
     frames = np.random.default_rng(1).integers(0, 256, (4, 20, 30, *channels), np.uint8)
     gains = np.random.default_rng(2).uniform(0.8, 1.2, (4, *(channels or (1,))))
-    view = CorrectedFrames(frames, gains, 2, Curve(255))
+    view = EqualizedFrames(frames, gains, 2, ToneCurve(255))
     whole = np.stack([view[k] for k in range(4)])
     assert isinstance(view, Frames)
     np.testing.assert_array_equal(view[:], whole)
@@ -100,7 +99,7 @@ def test_every_part_is_that_of_the_whole(channels):
 
 
 @pytest.mark.parametrize("method", ["panfocus", "dwt", "pca"])
-def test_frames_on_disk_and_in_tiles_give_the_same(method):
+def test_frames_on_disk_and_tiles_give_the_same_bits(method):
     frames = np.stack([as_bytes(gain * (0.2 + 0.6 * texture((420, 90)))) for gain in (1.0, 0.85, 1.1)])
     expected = pf.fuse(frames, method)
     assert expected.report["exposure"]["gains"][1] != [1.0]
