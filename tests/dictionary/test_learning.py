@@ -1,4 +1,4 @@
-"""Coupled learning: what each step must do, and that it finds what is there."""
+"""Coupled learning: each step, and recovery of known dictionaries."""
 
 import numpy as np
 import pytest

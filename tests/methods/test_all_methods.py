@@ -1,6 +1,6 @@
-"""What every method promises: frames in any number and order, grey and colour, whole and in tiles."""
+"""Properties of every method: any number and order of frames, grey and colour, whole images and tiles."""
 
-import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from panfocus._threads import limit_threads
 from panfocus.methods import get_method, method_names
 from panfocus.tiling import run
 
-# Pixels of the frames, and averages of them; the others compute new ones.
+# Methods that copy or average pixels of the frames; the others compute new values.
 COPIES_PIXELS = {"coupled", "dsift", "panfocus", "pca", "sr-cm", "sr-fm", "sr-ksvd"}
 CASES = [
     ("coupled", {}),
@@ -31,7 +31,7 @@ CASES = [
 ]
 
 
-def made(case):
+def create(case):
     name, settings = case
     return get_method(name, **settings)
 
@@ -48,15 +48,16 @@ copying_case = pytest.mark.parametrize(
 )
 
 
-tiled_case = pytest.mark.parametrize("case", [c for c in CASES if made(c).halo is not None], ids=case_name)
+tiled_case = pytest.mark.parametrize("case", [c for c in CASES if create(c).halo is not None], ids=case_name)
 
 
-# To panfocus neighbours in the stack are neighbours in depth: of three frames or more the order counts.
+# In panfocus, neighbouring frames are neighbours in depth: the order of three or more frames matters.
 any_order_case = pytest.mark.parametrize("case", [c for c in CASES if c[0] != "panfocus"], ids=case_name)
 
 
+@cache
 def focus_stack(n_frames, *, channels=None, dtype=np.uint8, shape=(61, 83)):
-    """A texture that is sharp in one stripe of each frame, with noise of its own."""
+    """Return a texture that is sharp in another stripe of each frame, with noise (read-only)."""
     rng = np.random.default_rng(11)
     full = shape if channels is None else (*shape, channels)
     spread = (0.6, 0.6) if channels is None else (0.6, 0.6, 0)
@@ -67,17 +68,19 @@ def focus_stack(n_frames, *, channels=None, dtype=np.uint8, shape=(61, 83)):
     frames = np.stack([np.where(stripe == k, sharp, soft) for k in range(n_frames)])
     frames = np.clip(0.2 + 1.2 * (frames - frames.min()) + 0.01 * rng.random(frames.shape), 0, 1)
     if np.issubdtype(dtype, np.integer):
-        return np.rint(frames * np.iinfo(dtype).max).astype(dtype)
-    return frames.astype(dtype)
+        frames = np.rint(frames * np.iinfo(dtype).max)
+    frames = frames.astype(dtype)
+    frames.flags.writeable = False  # shared by tests, and no method may write to its frames
+    return frames
 
 
 def detail(image):
-    """How much neighbours differ."""
+    """Return the mean difference of neighbouring pixels."""
     return np.abs(np.diff(image.astype(float), axis=1)).mean()
 
 
 def least_sharpness(frames):
-    """Details that a fusion of a focus stack must have: clearly more than the frames have on average."""
+    """Return the detail that a fused image must exceed: clearly more than the frames have on average."""
     return 1.4 * np.mean([detail(frame) for frame in frames])
 
 
@@ -94,30 +97,28 @@ def test_every_method_is_tested():
 
 
 @every_case
-@pytest.mark.parametrize("n_frames", [2, 3, 9])
-@pytest.mark.parametrize("channels", [None, 3])
-def test_any_number_of_frames_is_fused_to_something_sharper(case, n_frames, channels):
+@pytest.mark.parametrize(("n_frames", "channels"), [(2, None), (3, 3), (9, None)])
+def test_fused_image_is_sharper_than_the_frames(case, n_frames, channels):
     frames = focus_stack(n_frames, channels=channels)
-    result = run(made(case), frames)
+    result = run(create(case), frames)
     assert result.image.shape == frames.shape[1:]
     assert result.image.dtype == frames.dtype
-    assert set(made(case).maps) == {
+    assert set(create(case).maps) == {
         name
         for name in ("labels", "confidence", "depth", "never_in_focus")
         if getattr(result, name) is not None
     }
 
     sharpness = detail(result.image)
-    if case[0] == "pca":  # weights for whole frames give a mean, as sharp as that
+    if case[0] == "pca":  # a weighted mean is as sharp as a mean
         assert 0.95 < sharpness / detail(frames.mean(axis=0)) < 1.05
     else:
         assert sharpness > least_sharpness(frames)
 
 
-@pytest.mark.parametrize("n_frames", [2, 3, 9])
-@pytest.mark.parametrize("channels", [None, 3])
-def test_no_frame_and_no_mean_of_frames_passes_for_fused(n_frames, channels):
-    """That is, the test above tells fusion from doing nothing, also for pca."""
+@pytest.mark.parametrize(("n_frames", "channels"), [(2, None), (3, 3), (9, None)])
+def test_single_frames_and_means_are_not_sharp_enough(n_frames, channels):
+    # Without this, the test above could pass without fusion.
     frames = focus_stack(n_frames, channels=channels)
     mean = frames.mean(axis=0)
     for image in (mean, *frames):
@@ -126,83 +127,75 @@ def test_no_frame_and_no_mean_of_frames_passes_for_fused(n_frames, channels):
 
 
 @copying_case
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
-@pytest.mark.parametrize("channels", [None, 3])
+@pytest.mark.parametrize(
+    ("dtype", "channels"), [(np.uint8, 3), (np.uint16, None), (np.float32, 3), (np.float64, None)]
+)
 def test_equal_frames_give_that_frame(case, dtype, channels):
     frame = focus_stack(2, channels=channels, dtype=dtype)[0]
-    np.testing.assert_array_equal(run(made(case), np.stack([frame] * 3)).image, frame)
+    np.testing.assert_array_equal(run(create(case), np.stack([frame] * 3)).image, frame)
 
 
 @copying_case
-def test_no_pixel_leaves_the_range_of_the_frames(case):
+def test_result_stays_in_the_range_of_the_frames(case):
     frames = focus_stack(3, channels=3)
-    image = run(made(case), frames).image
+    image = run(create(case), frames).image
     assert (image >= frames.min(axis=0)).all()
     assert (image <= frames.max(axis=0)).all()
 
 
 @any_order_case
-@pytest.mark.parametrize("channels", [None, 3])
-@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
-def test_the_order_of_the_frames_does_not_change_the_picture(case, channels, dtype):
+@pytest.mark.parametrize(("channels", "dtype"), [(None, np.float64), (3, np.uint8)])
+def test_order_of_frames_does_not_change_the_image(case, channels, dtype):
     frames = focus_stack(3, channels=channels, dtype=dtype, shape=(41, 53))
-    expected = run(made(case), frames).image
-    for order in itertools.permutations(range(3)):
-        np.testing.assert_array_equal(run(made(case), frames[list(order)]).image, expected)
+    expected = run(create(case), frames).image
+    for order in ([1, 2, 0], [2, 1, 0]):
+        np.testing.assert_array_equal(run(create(case), frames[order]).image, expected)
 
 
 def with_ties(frames):
-    """Frames that nothing tells apart in some places, though their pixels differ there."""
+    """Return frames that tie in some areas, although their pixels differ."""
     white = np.iinfo(frames.dtype).max if frames.dtype.kind == "u" else 1
     tied = frames.copy()
     for k, level in enumerate((0.3, 0.8, 0.6, 0.1)[: len(frames)]):
-        tied[k, :20, :20] = white * level  # no contrast at all
+        tied[k, :20, :20] = white * level  # flat
     tied[:, :20, 30:] = frames[0, :20, 30:]
     texture = np.random.default_rng(5).integers(-50, 50, frames.shape[1:])[21:, :24]
     middle, step = (128, 1) if frames.dtype == np.uint8 else (0.5, 1 / 128)
     for k, sign in enumerate((1, -1, 1, -1)[: len(frames)]):
-        tied[k, 21:, :24] = middle + sign * step * texture  # light and dark exchanged
+        tied[k, 21:, :24] = middle + sign * step * texture  # the texture and its negative
     if frames.ndim == 4:
-        tied[..., -1] = np.random.default_rng(6).permuted(frames[..., -1], axis=None)  # alpha has no say
+        tied[..., -1] = np.random.default_rng(6).permuted(frames[..., -1], axis=None)  # alpha must not decide
     return tied
 
 
 @any_order_case
-@pytest.mark.parametrize("channels", [None, 4])
-@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
-@pytest.mark.parametrize("n_frames", [2, 4])
-def test_the_order_of_frames_that_tie_does_not_matter_either(case, channels, dtype, n_frames):
+@pytest.mark.parametrize(
+    ("channels", "dtype", "n_frames"), [(None, np.uint8, 2), (4, np.float64, 2), (4, np.uint8, 4)]
+)
+def test_order_of_tied_frames_does_not_matter(case, channels, dtype, n_frames):
     frames = with_ties(focus_stack(n_frames, channels=channels, dtype=dtype, shape=(41, 53)))
-    expected = run(made(case), frames).image
+    expected = run(create(case), frames).image
     for order in [[1, 0]] if n_frames == 2 else [[3, 1, 0, 2], [1, 2, 3, 0]]:
-        np.testing.assert_array_equal(run(made(case), frames[order]).image, expected)
+        np.testing.assert_array_equal(run(create(case), frames[order]).image, expected)
 
 
 @tiled_case
-@pytest.mark.parametrize("channels", [None, 3])
-@pytest.mark.parametrize("side", [17, 24, 41])
-def test_tiles_equal_the_whole(case, channels, side):
+@pytest.mark.parametrize(("channels", "side"), [(None, 17), (3, 24), (None, 41)])
+def test_tiles_equal_the_whole_image(case, channels, side):
     frames = focus_stack(3, channels=channels)
-    assert_same(run(made(case), frames, side=side), run(made(case), frames, side=10**9))
+    assert_same(run(create(case), frames, side=side), run(create(case), frames, side=10**9))
 
 
 @every_case
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_do_not_change_a_bit(case, threads):
+def test_threads_change_no_bit(case, threads):
     frames = focus_stack(2, dtype=np.float32)
     with limit_threads(threads):
-        assert_same(run(made(case), frames, side=30), run(made(case), frames))
+        assert_same(run(create(case), frames, side=30), run(create(case), frames))
 
 
 @every_case
 @pytest.mark.parametrize("shape", [(8, 8), (9, 31), (40, 8)])
-def test_small_images_are_fused_too(case, shape):
+def test_small_images_are_fused(case, shape):
     frames = focus_stack(2, shape=shape)
-    assert run(made(case), frames).image.shape == shape
-
-
-@every_case
-def test_frames_are_not_written_to(case):
-    frames = focus_stack(2)
-    frames.flags.writeable = False
-    run(made(case), frames)
+    assert run(create(case), frames).image.shape == shape

@@ -1,4 +1,4 @@
-"""Dense SIFT: descriptors against OpenCV's, their sum, and matching against a search written out."""
+"""Dense SIFT: descriptors compared with OpenCV, their sum, and matching compared with a plain search."""
 
 import math
 
@@ -17,12 +17,10 @@ def texture(rng, shape):
 
 
 @pytest.mark.parametrize("cell", [3, 4, 6])
-def test_descriptors_on_a_grid_are_opencvs(rng, monkeypatch, cell):
-    """To half a unit of 512, which is how OpenCV rounds; its own steps are taken here where ours has none.
-
-    OpenCV lays a Gaussian of two cells over each descriptor, then normalises it, clips at 0.2, normalises
-    again and rounds multiples of 1/512. Its smoothing of sqrt(sigma^2 - 0.5^2) is set to ours.
-    """
+def test_descriptors_agree_with_opencv(rng, monkeypatch, cell):
+    # OpenCV weights each descriptor by a Gaussian of two cells, normalises, clips at 0.2, normalises again
+    # and rounds to multiples of 1/512. The same steps are applied here. Its smoothing is
+    # sqrt(sigma^2 - 0.5^2), set to ours.
     image = np.rint(255 * texture(rng, (90, 101))).astype(np.uint8)
     places = [(y, x) for y in range(28, 62, 7) for x in range(28, 72, 9)]
     points = [cv2.KeyPoint(float(x), float(y), cell / 1.5, 0.0, 1.0, 0) for y, x in places]
@@ -33,7 +31,7 @@ def test_descriptors_on_a_grid_are_opencvs(rng, monkeypatch, cell):
     for (y, x), theirs in zip(places, expected, strict=True):
 
         def under_a_gaussian(gray, y=y, x=x):
-            margin = math.ceil((gray.shape[0] - image.shape[0]) / 2)  # odd cells begin half a pixel early
+            margin = math.ceil((gray.shape[0] - image.shape[0]) / 2)  # odd cells start half a pixel earlier
             rows, cols = np.ogrid[: gray.shape[0], : gray.shape[1]]
             square = (rows - margin - y) ** 2 + (cols - margin - x) ** 2
             return tuple(np.exp(-square / (2 * (2 * cell) ** 2)) * part for part in gradient(gray))
@@ -45,31 +43,31 @@ def test_descriptors_on_a_grid_are_opencvs(rng, monkeypatch, cell):
 
 
 @pytest.mark.parametrize("cell", range(1, 8))
-def test_activity_is_the_sum_of_the_descriptors_entries_also_at_the_edges(rng, cell):
+def test_activity_is_the_sum_of_descriptor_entries(rng, cell):
     gray = texture(rng, (23, 31))
     np.testing.assert_allclose(activity(gray, cell), descriptors(gray, cell).sum(axis=2), rtol=1e-12)
 
 
-def test_the_image_is_mirrored_beyond_its_edges(rng):
+def test_image_is_mirrored_at_its_edges(rng):
     gray = texture(rng, (23, 31))
     wider = np.pad(gray, 20, "symmetric")
     np.testing.assert_allclose(descriptors(wider, 4)[20:-20, 20:-20], descriptors(gray, 4), atol=1e-12)
 
 
 @pytest.mark.parametrize("cell", [1, 2, 3, 6, 7])
-def test_no_pixel_beyond_the_reach_counts_and_one_at_the_reach_does(cell):
+def test_reach_is_exact(cell):
     reach = _dense_sift.reach(cell)
     gray = np.zeros((2 * reach + 9, 2 * reach + 9))
     at = reach + 4
     gray[at, at] = 1
-    seen = activity(gray, cell) > 0
+    changed = activity(gray, cell) > 0
     distance = np.abs(np.arange(len(gray)) - at)
-    assert not seen[distance > reach].any()
-    assert seen[at - reach, at]
-    assert seen[at, at + reach]
+    assert not changed[distance > reach].any()
+    assert changed[at - reach, at]
+    assert changed[at, at + reach]
 
 
-def test_an_upright_edge_has_one_orientation():
+def test_vertical_edge_has_one_orientation():
     step = np.tile(np.repeat([0.0, 1.0], 20), (40, 1))
     orientations = descriptors(step, 4)[20, 20].reshape(16, 8)
     np.testing.assert_allclose(orientations[:, 1:], 0, atol=1e-12)  # brighter to the right: angle 0
@@ -84,42 +82,42 @@ def everywhere(shape):
 
 @pytest.mark.parametrize("cell", [2, 3, 6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_matches_are_the_nearest_normalised_descriptors(rng, cell, dtype):
+def test_matches_have_the_most_similar_descriptors(rng, cell, dtype):
     a, b = (texture(rng, (17, 21)).astype(dtype) for _ in range(2))
     places = everywhere(a.shape)
-    found = matches(Searchable.of(a, cell, 2), Searchable.of(b, cell, 2), places)
+    matched = matches(Searchable.of(a, cell, 2), Searchable.of(b, cell, 2), places)
     here, there = (
         d / np.linalg.norm(d, axis=2, keepdims=True) for d in (descriptors(a, cell), descriptors(b, cell))
     )
-    for y, x, v, u in zip(*places, *found, strict=True):
+    for y, x, v, u in zip(*places, *matched, strict=True):
         around = slice(max(0, y - 2), y + 3), slice(max(0, x - 2), x + 3)
         nearest = np.linalg.norm(there[around] - here[y, x], axis=2).min()
         assert max(abs(v - y), abs(u - x)) <= 2
-        # Two that differ in the last digits are one.
+        # Allow for ties up to rounding.
         assert np.linalg.norm(there[v, u] - here[y, x]) <= nearest + 100 * np.finfo(dtype).eps
-    assert len(set(zip(found[0] - places[0], found[1] - places[1], strict=True))) > 15
+    assert len(set(zip(matched[0] - places[0], matched[1] - places[1], strict=True))) > 15
 
 
-def test_a_shift_is_found(rng):
+def test_shift_is_found(rng):
     scene = texture(rng, (60, 70))
     a, b = (Searchable.of(part, 4, 3) for part in (scene[5:45, 5:55], scene[7:47, 4:54]))
     places = tuple(np.indices((20, 20)).reshape(2, -1) + 10)
-    # What a shows at (y, x), b shows at (y - 2, x + 1).
+    # The content of a at (y, x) is at (y - 2, x + 1) in b.
     np.testing.assert_array_equal(matches(a, b, places), (places[0] - 2, places[1] + 1))
     np.testing.assert_array_equal(matches(b, a, places), (places[0] + 2, places[1] - 1))
 
 
-def test_nothing_moves_where_all_is_flat(rng):
+def test_flat_areas_do_not_move(rng):
     flat, other = (Searchable.of(gray, 2, 3) for gray in (np.full((20, 20), 0.3), texture(rng, (20, 20))))
     for here, there in ((flat, flat), (flat, other), (other, flat)):
         np.testing.assert_array_equal(matches(here, there, everywhere((20, 20))), everywhere((20, 20)))
 
 
-def test_no_match_lies_outside_the_image(rng):
+def test_matches_stay_inside_the_image(rng):
     scene = texture(rng, (40, 40))
     parts = [Searchable.of(part, 4, 3) for part in (scene[:20, :20], scene[3:23, 3:23])]
     for here, there in (parts, parts[::-1]):
-        found = np.array(matches(here, there, everywhere((20, 20))))
-        assert found.min() >= 0
-        assert found.max() <= 19
-        assert np.abs(found - everywhere((20, 20))).max() == 3
+        matched = np.array(matches(here, there, everywhere((20, 20))))
+        assert matched.min() >= 0
+        assert matched.max() <= 19
+        assert np.abs(matched - everywhere((20, 20))).max() == 3

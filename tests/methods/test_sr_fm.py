@@ -42,8 +42,8 @@ def plain_sr_fm(frames, dictionary, *, eps=0.1, stride=1):
         codes = batch_omp_plain(dictionary.matrix, X, max_atoms=d * d, max_sq_error=eps)
         A = np.abs(codes.dense(n_atoms)).reshape(n_atoms, len(rows), len(cols))
         for i, j in product(range(len(rows)), range(len(cols))):
-            beside = A[:, max(0, i - 1) : i + 2, max(0, j - 1) : j + 2]
-            responses[k, i, j] = beside.max(axis=(1, 2)).sum()
+            around = A[:, max(0, i - 1) : i + 2, max(0, j - 1) : j + 2]
+            responses[k, i, j] = around.max(axis=(1, 2)).sum()
     total, cover, votes = np.zeros((height, width)), np.zeros((height, width)), np.zeros(frames.shape)
     for (i, r), (j, c) in product(enumerate(rows), enumerate(cols)):
         winner = responses[:, i, j].argmax()

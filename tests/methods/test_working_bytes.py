@@ -1,10 +1,10 @@
-"""Methods do not work with more memory than they say: plans rely on it."""
+"""Methods stay within the memory that `working_bytes` returns, which plans rely on."""
 
 import dataclasses
 import tracemalloc
 
 import pytest
-from test_all_methods import case_name, focus_stack, made
+from test_all_methods import case_name, create, focus_stack
 
 from panfocus._threads import limit_threads
 from panfocus.methods import Surveyor, Tile, get_method, largest
@@ -23,13 +23,13 @@ SMALL, LARGE = (200, 200), (400, 500)
 
 
 def peak(case, n_frames, shape):
-    """Bytes that fusing a whole image takes at its peak, beside the frames."""
+    """Return the peak memory of fusing a whole image, without the frames."""
     frames = focus_stack(n_frames, channels=3, shape=shape)
     with limit_threads(1):
-        method = made(case)
+        method = create(case)
         if isinstance(method, Surveyor):
             method = method.survey(frames)
-        method.fuse(frames[:, : SMALL[0], : SMALL[1]], Tile.whole(SMALL))  # compiles all that is used
+        method.fuse(frames[:, : SMALL[0], : SMALL[1]], Tile.whole(SMALL))  # compile the kernels first
         tracemalloc.start()
         try:
             method.fuse(frames, Tile.whole(shape))
@@ -40,28 +40,30 @@ def peak(case, n_frames, shape):
 
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 @pytest.mark.parametrize("n_frames", [2, 6])
-def test_a_method_works_with_as_many_bytes_as_it_says(case, n_frames):
-    """By the growth from a small image to a large one: what any image takes, as a dictionary, is no part."""
+def test_memory_grows_as_stated(case, n_frames):
+    # Compare a small and a large image, so that constant parts such as dictionaries do not count.
     grown = peak(case, n_frames, LARGE) - peak(case, n_frames, SMALL)
     with limit_threads(1):
-        large, small = (made(case).working_bytes(n_frames, 3, Tile.whole(shape)) for shape in (LARGE, SMALL))
-    said = large - small
-    assert said / 8 < grown < said
+        large, small = (
+            create(case).working_bytes(n_frames, 3, Tile.whole(shape)) for shape in (LARGE, SMALL)
+        )
+    stated = large - small
+    assert stated / 8 < grown < stated
 
 
-def test_a_tile_of_soft_frames_takes_as_many_bytes_as_is_said():
-    """Verdicts on a picture that is soft look at wide surroundings, which have to be fused with the tile."""
-    frames = focus_stack(30, channels=3, shape=(760, 760))
+def test_memory_of_a_tile_of_soft_frames_is_as_stated():
+    # The out-of-focus mask of soft frames has a wide halo, which is fused with the tile.
+    frames = focus_stack(12, channels=3, shape=(760, 760))
     with limit_threads(1):
         method = dataclasses.replace(get_method("panfocus").survey(frames), scale=4)
         tile = largest((760, 760), 64, method.halo)
         outer = frames[:, *tile.outer]
-        method.fuse(outer, tile)  # compiles all that is used
+        method.fuse(outer, tile)  # compile the kernels first
         tracemalloc.start()
         try:
             method.fuse(outer, tile)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        said = method.working_bytes(30, 3, tile)
-    assert said / 4 < peak < said
+        stated = method.working_bytes(12, 3, tile)
+    assert stated / 4 < peak < stated

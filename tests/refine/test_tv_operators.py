@@ -1,4 +1,4 @@
-"""The operators are what they claim: adjoint, inverse, proximal map."""
+"""Operators of the total-variation problem: adjoint, inverse, proximal map."""
 
 import numpy as np
 import pytest

@@ -75,9 +75,9 @@ def test_kernel_writes_only_inside_its_arrays(rng, m, n_atoms, n):
     read = map(guarded, (X, pursuit._panels, pursuit._atoms, pursuit._gram))
     k = pursuit.max_atoms
     written = [np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32), *omp._allocate_outcome(n)]
-    kept = [guarded(array) for array in written]
-    _kernel_numba.code_block(*read, pursuit.max_sq_error, work, *kept)
+    outputs = [guarded(array) for array in written]
+    _kernel_numba.code_block(*read, pursuit.max_sq_error, work, *outputs)
     assert all((end == 99).all() for ends in guards for end in ends)
     codes = pursuit.codes(X.T)
-    for array, name in zip(kept, ("atoms", "coefficients", "counts", "sq_errors", "stops"), strict=True):
+    for array, name in zip(outputs, ("atoms", "coefficients", "counts", "sq_errors", "stops"), strict=True):
         np.testing.assert_array_equal(array.T, getattr(codes, name), err_msg=name)

@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 SIDE = 15  # px: side of the square over which blurs are compared; summed as 5 x 3 pixels in each direction
 REACH = SIDE // 2
-ROWS = 16  # rows of an attempt in the ring buffer: those of a square, and one more
+ROWS = 16  # rows of an attempt in the ring buffer: one more than a square has
 
 
 @compiled(fastmath={"contract"})

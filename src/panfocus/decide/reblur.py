@@ -58,7 +58,7 @@ def log_odds(frames: Iterable[FloatArray], *, noise: float) -> Iterator[LogOdds]
     first = next(remaining)
     here: FloatArray | None = first
     forward = None  # error of reproducing `here` by blurring `before`
-    attempts = allocate_attempts(first)  # reused for all frames: allocating anew costs time
+    attempts = allocate_attempts(first)  # reused for all frames, to save allocations
     while here is not None:
         after = next(remaining, None)
         neighbours = [frame for frame in (before, after) if frame is not None]

@@ -36,7 +36,7 @@ class Learning:
     same supports. The paper's "10 multiple dictionary update cycles" can mean 10 x 1 or 1 x 10.
 
     `start` is the initial dictionary: random training samples, or overcomplete cosines. With samples, the
-    atoms of a pair correspond from the first round on; with cosines, part of the pairing is that of the
+    atoms of a pair correspond from the first round on; with cosines, the pairing comes partly from the
     cosines.
     """
 

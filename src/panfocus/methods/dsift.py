@@ -26,7 +26,7 @@ from panfocus.result import FusionResult
 
 Refinement = Literal["matching", "sharpness", "none"]
 
-MAX_CELL = 64  # px: descriptors are then 256 px wide, too wide to tell focus
+MAX_CELL = 64  # px: descriptors are then 256 px wide, wider than most details
 UNDECIDED = -1
 BLOCK = 256  # px: side of the blocks that are refined in parallel
 SHARPNESS_RADIUS = 3  # px: radius of the square whose squared differences measure sharpness

@@ -69,7 +69,7 @@ SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
 # its surroundings. The sum of two windows, at most 2 MOST_LOG_ODDS, is stored in bytes, in NEAR_STEPs.
 HIGH_DOUBT, NEAR_STEP = 51, 2 * MOST_LOG_ODDS / np.float32(127)
 # If the front frame is known: log odds added in its favour next to foreground objects, and the window.
-LEAN, BESIDE = np.float32(0.5), gaussian(4.0, cut=2)
+LEAN, NEARBY = np.float32(0.5), gaussian(4.0, cut=2)
 
 # Work of one thread: a block of frames with its halo, or a band of rows of the maps.
 BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
@@ -204,7 +204,7 @@ class _Surveyed(FusionMethod):
         surroundings = self._odds_reach + reach(GATHER_MOST)
         pixels = self._odds_reach + reach(GATHER_MORE)
         if self.settings.front != "unknown":
-            pixels = surroundings + reach(BESIDE)
+            pixels = surroundings + reach(NEARBY)
         image = pixels + max(reach(SEAM), reach(WIDE_SEAM))
         mask = image + never_in_focus_reach(
             self.settings.dictionary.patch_size, self.settings.patch_stride, self.scale
@@ -400,8 +400,8 @@ def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first:
     """
     up_to_each = np.cumsum(probabilities(of_surroundings)[:-1], axis=0)  # sharpest in frame k or before
     for k, up_to_k in enumerate(up_to_each):
-        beside = filtered(up_to_k if first else 1 - up_to_k, BESIDE)
-        of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * beside, 1)
+        nearby = filtered(up_to_k if first else 1 - up_to_k, NEARBY)
+        of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * nearby, 1)
 
 
 def _smooth_weights(chances: FloatArray, rows: slice) -> FloatArray:
@@ -414,7 +414,7 @@ def _smooth_weights(chances: FloatArray, rows: slice) -> FloatArray:
 
 
 def _copy_inner(votes: IntArray, rows: slice, tile: Tile, inner_votes: IntArray) -> None:
-    """Copy the votes (n, rows, w) of rows of a tile's outer part to those of its inner part (n, h, w)."""
+    """Copy the part of votes (n, rows, w) of some outer rows that is in the tile's inner part (n, h, w)."""
     inside, cols = tile.core
     start, stop = max(rows.start, inside.start), min(rows.stop, inside.stop)
     if start < stop:
