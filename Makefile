@@ -1,4 +1,4 @@
-# Every target works on a fresh machine that has Python 3.11 or newer, make and a package registry.
+# Every target works on a fresh machine with Python 3.11 or newer, make and access to PyPI.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -10,7 +10,7 @@ demo: .venv/installed
 	$(BIN)/panfocus demo
 
 test: .venv/installed-all browser exiftool screen
-	$(BIN)/python -m pytest -n 2 --dist loadfile  # two at a time: many wait for a browser or for processes
+	$(BIN)/python -m pytest -n 2 --dist loadfile  # two workers: many tests wait for a browser or for processes
 
 # Rewrite tests/messages.json after a change of wording.
 messages: .venv/installed-all
@@ -24,12 +24,12 @@ lint: .venv/installed-all
 bench: .venv/installed-all
 	$(BIN)/python -m benchmarks
 
-# Half an hour on two cores; `make test` has a short form of each.
+# Takes half an hour on two cores; `make test` has a short form of each run.
 soak: .venv/installed-all
 	$(BIN)/python -m soak.fuzz --count 20000
 	$(BIN)/python -m soak.kills --count 200
 
-# For the tests in a browser. Where apt cannot be used they are skipped by name, or fail if CI is set.
+# Browser for tests. If apt cannot install it, these tests are skipped, or fail if CI is set.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 browser:
 	@command -v chromium >/dev/null \
@@ -38,7 +38,7 @@ browser:
 	        apt-get install -qq --no-install-recommends chromium; } \
 	|| echo "no browser, and apt cannot install one: the tests that need it are skipped"
 
-# For the tests of metadata, in the same way.
+# exiftool for tests of metadata, in the same way.
 exiftool:
 	@command -v exiftool >/dev/null \
 	|| { $(SUDO) apt-get update -qq \
@@ -46,7 +46,7 @@ exiftool:
 	        apt-get install -qq --no-install-recommends libimage-exiftool-perl; } \
 	|| echo "no exiftool, and apt cannot install it: the tests that need it are skipped"
 
-# For the tests of the napari plugin, in the same way: a screen in memory, and what Qt and OpenGL draw on it with.
+# A virtual screen, with the libraries of Qt and OpenGL, for tests of the napari plugin.
 screen:
 	@command -v Xvfb >/dev/null \
 	|| { $(SUDO) apt-get update -qq \

@@ -1,4 +1,4 @@
-"""The commands and the Python code of README.md run, and its links exist."""
+"""README.md and CONTRIBUTING.md are true: commands and code run, links and files exist."""
 
 import re
 import shutil
@@ -43,3 +43,19 @@ def test_links_exist():
     links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", TEXT)
     assert len(links) > 20
     assert [link for link in links if not (README.parent / link).exists()] == []
+
+
+def test_files_of_contributing_exist():
+    package = README.parent / "src" / "panfocus"
+    text = (README.parent / "CONTRIBUTING.md").read_text("utf-8")
+    table = text[text.index("| where is") : text.index("## Layers")]
+    files = re.findall(r"`([\w/]+\.py)`", table)
+    assert len(files) > 15
+    assert [file for file in files if not (package / file).exists()] == []
+    for file, name in re.findall(r"`([\w/]+\.py)` \(`(\w+)`", table):
+        assert re.search(rf"^\s*(def|class) {name}\b", (package / file).read_text("utf-8"), re.MULTILINE), (
+            name
+        )
+    tree = text[text.index("src/panfocus/\n") : text.index("tests/   ")]
+    parts = {path.name for path in package.iterdir() if path.is_dir() and not path.name.startswith("__")}
+    assert set(re.findall(r"(\w+)/(?=[ \n])", tree)) - {"panfocus"} == parts
