@@ -32,7 +32,7 @@ from panfocus.compare import (
 from panfocus.io.encode import write_image
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -88,7 +88,7 @@ def blurred(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Defocus every channel."""
     scale = IntensityScale.of(image.dtype)
     unit = scale.to_unit(image)
-    return scale.from_unit(np.stack([defocused(unit[..., i], RADIUS) for i in range(3)], axis=2))
+    return scale.from_unit(np.stack([apply_defocus(unit[..., i], RADIUS) for i in range(3)], axis=2))
 
 
 def photograph(file: Path) -> None:

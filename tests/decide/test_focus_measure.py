@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from panfocus.decide.focus_measure import NOISE_GAIN, REACH, WINDOW, laplacian_energy
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 
 SHAPE = (13, 17)
 
@@ -72,5 +72,5 @@ def test_energy_of_noise_matches_its_gain(rng):
 
 def test_it_falls_with_the_defocus(rng):
     sharp = rng.random((60, 60))
-    energies = [laplacian_energy(defocused(sharp, radius)).mean() for radius in (0, 1, 2, 4)]
+    energies = [laplacian_energy(apply_defocus(sharp, radius)).mean() for radius in (0, 1, 2, 4)]
     assert (np.diff(energies) < 0).all()

@@ -6,7 +6,7 @@ from panfocus import CoupledDictionary
 from panfocus.dictionary import Learning, learn_ksvd
 from panfocus.dictionary.training import data_range, sample_patches
 from panfocus.errors import FileError, InputError
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 
 QUICK = {"patch_size": 4, "n_atoms": 12, "max_atoms": 2, "rounds": 2, "n_samples": 300}
 
@@ -15,7 +15,7 @@ QUICK = {"patch_size": 4, "n_atoms": 12, "max_atoms": 2, "rounds": 2, "n_samples
 def images():
     rng = np.random.default_rng(2)
     sharp = [rng.random((23, 31)), rng.random((27, 19))]
-    return [sharp] + [[defocused(image, radius) for image in sharp] for radius in (1.5, 3.0)]
+    return [sharp] + [[apply_defocus(image, radius) for image in sharp] for radius in (1.5, 3.0)]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.coupled import Coupled, level_weights, weighted_activity
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 from panfocus.sparse import batch_omp_plain
 
 SHAPE = (13, 17)
@@ -79,7 +79,7 @@ def two_halves():
     rng = np.random.default_rng(7)
     sharp = gaussian_filter(rng.random((72, 120)), 0.7)
     sharp = (sharp - sharp.min()) / (sharp.max() - sharp.min())
-    soft = defocused(sharp, 2.5)
+    soft = apply_defocus(sharp, 2.5)
     left = np.arange(120) < 60
     frames = np.stack([np.where(left, soft, sharp), np.where(left, sharp, soft)])
     return frames, np.broadcast_to(left.astype(int), sharp.shape)

@@ -8,7 +8,7 @@ import panfocus as pf
 from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, _never_in_focus, get_method
 from panfocus.methods._never_in_focus import _blurred_patches, _reduced, find_scale, never_in_focus
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 from panfocus.tiling import run
 from textures import as_bytes, texture
 
@@ -25,7 +25,7 @@ def half_blurred(shape=(200, 320), radii=(0.0, 2.5), least=3.0, *, contrast=1.0,
     return np.stack(
         [
             as_bytes(
-                np.where(right, defocused(sharp, radius + least), defocused(sharp, radius))
+                np.where(right, apply_defocus(sharp, radius + least), apply_defocus(sharp, radius))
                 + rng.normal(0, noise / 255, shape)
             )
             for radius in radii
@@ -102,7 +102,7 @@ def test_sharp_objects_count_less_at_another_depth():
     # Blurred stripes of 24 px between sharp ones of 40 px: most patches around them are sharp.
     sharp = texture((160, 320))
     striped = np.arange(320) % 64 < 24
-    gray = np.where(striped, defocused(sharp, 3.0), sharp).astype(np.float32)
+    gray = np.where(striped, apply_defocus(sharp, 3.0), sharp).astype(np.float32)
     chances = np.broadcast_to([~striped[None], striped[None]], (2, 160, 320)).astype(np.float32)
     of_one_depth, of_two = (
         never_in_focus(gray, depths, Tile.whole((160, 320)), DICTIONARY, stride=4, noise=0.0, scale=1)
@@ -160,7 +160,7 @@ def test_patch_is_blurred_if_blurred_atoms_clearly_dominate(more, expected):
 
 
 def test_rounding_to_8_bits_does_not_look_sharp():
-    faint = as_bytes(0.5 + 0.05 * (defocused(texture((200, 200)), 4.0) - 0.5))
+    faint = as_bytes(0.5 + 0.05 * (apply_defocus(texture((200, 200)), 4.0) - 0.5))
     assert faint.std() < 1.1  # levels
     rows = cols = np.arange(0, 192, 8)
     assert _blurred_patches((faint / 255).astype(np.float32), rows, cols, DICTIONARY, 0.0).mean() > 0.4

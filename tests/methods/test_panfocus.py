@@ -4,7 +4,7 @@ from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
 from panfocus.methods import get_method
-from panfocus.simulate import Layer, defocused, render_stack
+from panfocus.simulate import Layer, apply_defocus, render_stack
 from panfocus.tiling import run
 from textures import as_bytes, texture
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 def halves(shape=(120, 160), radius=3.0):
     """Return a sharp image, and two frames: the first is sharp on the left, the second on the right."""
     sharp = texture(shape)
-    soft = defocused(sharp, radius)
+    soft = apply_defocus(sharp, radius)
     left = np.arange(shape[1]) < shape[1] // 2
     return as_bytes(sharp), np.stack(
         [as_bytes(np.where(left, sharp, soft)), as_bytes(np.where(left, soft, sharp))]
@@ -29,7 +29,7 @@ def staircase(n_frames, shape=(100, 40), strength=1.5):
     for focus in range(n_frames):
         frame = np.empty_like(sharp)
         for k in range(n_frames):
-            frame[:, step == k] = defocused(sharp, strength * abs(k - focus))[:, step == k]
+            frame[:, step == k] = apply_defocus(sharp, strength * abs(k - focus))[:, step == k]
         frames.append(as_bytes(frame))
     return sharp, np.stack(frames), step
 
@@ -64,7 +64,7 @@ def test_labels_and_depth_follow_the_stack():
 
 def test_depth_is_halfway_between_equally_sharp_frames():
     sharp = texture((100, 100))
-    near, middle, far = (as_bytes(defocused(sharp, r)) for r in (1.0, 1.0, 4.0))
+    near, middle, far = (as_bytes(apply_defocus(sharp, r)) for r in (1.0, 1.0, 4.0))
     depth = pf.fuse(np.stack([near, middle, far]), method="panfocus").depth
     assert depth.mean() == pytest.approx(0.5, abs=0.05)
 
@@ -121,7 +121,7 @@ def test_areas_blurred_in_every_frame_are_found():
     sharp = texture((160, 240))
     never = np.arange(240) >= 140
     frames = np.stack(
-        [as_bytes(np.where(never, defocused(sharp, r + 3.0), defocused(sharp, r))) for r in (0, 2.5)]
+        [as_bytes(np.where(never, apply_defocus(sharp, r + 3.0), apply_defocus(sharp, r))) for r in (0, 2.5)]
     )
     found = pf.fuse(frames, method="panfocus").never_in_focus
     assert found[:, 160:].mean() > 0.9
@@ -142,7 +142,7 @@ def test_noise_is_estimated_for_the_whole_stack():
 def test_single_bright_pixels_do_not_win():
     # Cosmic rays have full contrast, in a frame that is blurred around them.
     sharp = 0.5 + np.where(np.arange(160) < 80, 0.5, 0.1) * (texture((120, 160)) - 0.5)
-    soft = defocused(sharp, 4.0)
+    soft = apply_defocus(sharp, 4.0)
     left = np.arange(160) < 80
     frames = np.stack([as_bytes(np.where(left, sharp, soft)), as_bytes(np.where(left, soft, sharp))])
     expected = pf.fuse(frames)

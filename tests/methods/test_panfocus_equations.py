@@ -8,7 +8,7 @@ from scipy.ndimage import correlate1d, gaussian_filter, uniform_filter
 
 import panfocus as pf
 from panfocus.decide.gray import to_gray
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 
 SHAPE = (120, 150)
 
@@ -88,7 +88,7 @@ def stack(noise):
     sharp = 0.5 + 0.2 * np.sum(of_widths, axis=0)
     sharp[:50] = 0.5 + 0.06 * (sharp[:50] - 0.5)
     blurs = [
-        np.stack([defocused(plane, radius) for plane in np.moveaxis(sharp, 2, 0)], axis=2)
+        np.stack([apply_defocus(plane, radius) for plane in np.moveaxis(sharp, 2, 0)], axis=2)
         for radius in np.arange(0, 4.5, 0.5)
     ]
     frames = []

@@ -9,7 +9,7 @@ from panfocus.decide.focus_measure import laplacian_energy
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 from panfocus.sparse import batch_omp_plain
 from panfocus.tiling import run
 
@@ -116,8 +116,8 @@ def test_halo_is_exactly_as_wide_as_needed(rng, small, stride, halo):
 
 
 def test_sharp_halves_are_found(rng):
-    sharp = defocused(rng.random((72, 120)), 0.7)
-    soft = defocused(sharp, 2.5)
+    sharp = apply_defocus(rng.random((72, 120)), 0.7)
+    soft = apply_defocus(sharp, 2.5)
     left = np.arange(120) < 60
     frames = np.stack([np.where(left, soft, sharp), np.where(left, sharp, soft)])
     result = fuse(np.rint(255 * frames).astype(np.uint8))
@@ -126,7 +126,7 @@ def test_sharp_halves_are_found(rng):
 
 
 def test_dictionary_is_learned_from_focus_maps(rng):
-    images = [defocused(rng.random((40, 50)), radius) for radius in (0.7, 2.0)]
+    images = [apply_defocus(rng.random((40, 50)), radius) for radius in (0.7, 2.0)]
     options = {"patch_size": 4, "n_atoms": 16, "rounds": 2, "n_samples": 500, "rng": 3}
     learned = SrFm.learn_dictionary(images, **options)
     assert learned.levels.shape == (1, 16, 16)

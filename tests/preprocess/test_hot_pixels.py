@@ -8,7 +8,7 @@ import panfocus as pf
 from panfocus._threads import limit_threads
 from panfocus.io.read_stack import read_stack
 from panfocus.preprocess import RepairedFrames, find_hot_pixels
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 from textures import as_bytes, texture
 
 HOT = [(20, 30), (41, 77), (129, 12), (200, 60)]  # on both sides of a band's end at row 128
@@ -16,7 +16,7 @@ HOT = [(20, 30), (41, 77), (129, 12), (200, 60)]  # on both sides of a band's en
 
 def stack(n=3, shape=(260, 100)):
     """Return grey frames, each blurred by a different radius."""
-    return np.stack([as_bytes(0.2 + 0.5 * defocused(texture(shape), 2.0 + k)) for k in range(n)])
+    return np.stack([as_bytes(0.2 + 0.5 * apply_defocus(texture(shape), 2.0 + k)) for k in range(n)])
 
 
 def with_hot(frames, places=HOT, value=255):

@@ -7,7 +7,7 @@ import panfocus as pf
 from panfocus._threads import limit_threads
 from panfocus.io.read_stack import read_stack
 from panfocus.preprocess import measure_exposure
-from panfocus.simulate import defocused
+from panfocus.simulate import apply_defocus
 from textures import as_bytes, texture
 
 
@@ -19,7 +19,7 @@ def stack(n, *, seed=1, shape=(112, 160)):
     for focus in range(n):
         for k in range(n):
             soft = np.stack(
-                [defocused(plane, min(4, abs(k - focus))) for plane in np.moveaxis(sharp, 2, 0)], 2
+                [apply_defocus(plane, min(4, abs(k - focus))) for plane in np.moveaxis(sharp, 2, 0)], 2
             )
             frames[focus][:, step == k] = soft[:, step == k]
     return frames
@@ -105,13 +105,13 @@ def lights(radius):
     """Return defocused small lights, far apart on black."""
     sky = np.zeros((144, 144))
     sky[24::48, 24::48] = 1
-    return defocused(sky, radius).astype(np.float32)
+    return apply_defocus(sky, radius).astype(np.float32)
 
 
 def blurred_light(power):
     """Return a sharp and a blurred frame of strong contrast; values are light to this power."""
     light = np.where(np.random.default_rng(9).random((96, 96)) < 0.5, 0.04, 0.9)
-    return np.stack([as_bytes(defocused(light, radius) ** power) for radius in (0.0, 3.0)])
+    return np.stack([as_bytes(apply_defocus(light, radius) ** power) for radius in (0.0, 3.0)])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def textures(rng):
 
 
 def least_radii(setting, layers):
-    """Of each layer: the smallest and the largest radius, over its pixels, in the best frame."""
+    """Return the smallest and the largest radius of each layer in its best frame."""
     for layer in layers:
         depth = np.broadcast_to(layer.depth, layer.matte.shape)[layer.matte > 0]
         radii = setting.strength * np.abs(depth[None] - np.arange(setting.n_frames)[:, None]).min(axis=0)
@@ -26,7 +26,7 @@ def least_radii(setting, layers):
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
-def test_every_object_has_a_shape_with_a_smooth_rim_and_leaves_the_background_visible(kind, textures):
+def test_objects_have_smooth_rims_and_leave_background_visible(kind, textures):
     for seed in range(5):
         setting = replace(PLAIN, objects=(kind,), seed=seed)
         background, thing = draw_layers(setting, textures, **SIZE)
@@ -44,7 +44,7 @@ def test_every_object_has_a_shape_with_a_smooth_rim_and_leaves_the_background_vi
     ],
 )
 @pytest.mark.parametrize("objects", [("blob", "dome", "board"), ("board", "leaves", "dome", "wires")])
-def test_nothing_is_nearer_than_what_is_in_front_of_it(textures, near_first, background, unfocused, objects):
+def test_layers_are_ordered_by_depth(textures, near_first, background, unfocused, objects):
     for seed in range(5):
         setting = SceneSetting(
             objects=objects,
@@ -66,9 +66,7 @@ def test_nothing_is_nearer_than_what_is_in_front_of_it(textures, near_first, bac
 
 @pytest.mark.parametrize(("n_frames", "largest_radius"), [(2, 10.0), (3, 10.0), (5, 8.0), (20, 12.0)])
 @pytest.mark.parametrize(("unfocused", "never"), [("none", None), ("front", 2), ("middle", 1), ("back", 0)])
-def test_only_the_surface_that_is_asked_for_is_never_in_focus(
-    textures, n_frames, largest_radius, unfocused, never
-):
+def test_only_the_chosen_surface_is_never_in_focus(textures, n_frames, largest_radius, unfocused, never):
     if unfocused == "middle":
         largest_radius = 5.0 * (n_frames - 1)  # room for a gap between frames
     for seed in range(10):
@@ -82,7 +80,7 @@ def test_only_the_surface_that_is_asked_for_is_never_in_focus(
                 assert most <= 0.5 + 1e-9
 
 
-def test_a_floor_recedes_from_the_middle_of_the_range_to_its_end(textures):
+def test_a_floor_covers_half_of_the_depth_range(textures):
     setting = replace(PLAIN, background="floor")
     floor = draw_layers(setting, textures, **SIZE)[0]
     assert np.ptp(floor.depth, axis=1).max() == 0
@@ -90,7 +88,7 @@ def test_a_floor_recedes_from_the_middle_of_the_range_to_its_end(textures):
     assert (np.diff(floor.depth[:, 0]) < 0).all()
 
 
-def test_the_same_setting_gives_the_same_scene_and_another_seed_another(textures):
+def test_the_seed_determines_the_scene(textures):
     first, again, other = (draw_layers(replace(PLAIN, seed=seed), textures, **SIZE) for seed in (1, 1, 2))
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.picture, two.picture)
@@ -100,7 +98,7 @@ def test_the_same_setting_gives_the_same_scene_and_another_seed_another(textures
 
 
 def test_surfaces_have_different_textures(rng):
-    textures = [np.full((100, 130, 3), value) for value in (0.1, 0.4, 1.0)]  # by chance, down to 0.6 of that
+    textures = [np.full((100, 130, 3), value) for value in (0.1, 0.4, 1.0)]  # darkened randomly, down to 0.6
     pictures = [layer.picture.max() for layer in draw_layers(PLAIN, textures, **SIZE)]
     source = [next(value for value in (0.1, 0.4, 1.0) if picture <= value) for picture in pictures]
     assert sorted(source) == [0.1, 0.4, 1.0]
@@ -114,24 +112,26 @@ def test_a_scene_may_be_a_background_alone(textures):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "setting"),
     [
-        ({"objects": ("cloud",)}, "unknown object 'cloud'; known: blob, polygon"),
-        ({"background": "sea"}, "unknown background 'sea'; known: wall, floor"),
-        ({"unfocused": "left"}, "unfocused must be one of none, front, middle, back, got 'left'"),
-        ({"unfocused": "front", "objects": ()}, "unfocused='front' needs an object"),
-        ({"unfocused": "middle"}, "needs disks that grow by 5 pixels per frame, got 2"),
-        ({"unfocused": "middle", "background": "floor"}, "unfocused='middle' needs a wall"),
-        ({"n_frames": 1}, "n_frames must be at least 2, got 1"),
-        ({"largest_radius": 0}, "largest_radius must be positive, got 0"),
+        ({"objects": ("cloud",)}, "objects"),
+        ({"background": "sea"}, "background"),
+        ({"unfocused": "left"}, "unfocused"),
+        ({"unfocused": "front", "objects": ()}, "unfocused"),
+        ({"unfocused": "middle"}, "unfocused"),
+        ({"unfocused": "middle", "background": "floor"}, "unfocused"),
+        ({"n_frames": 1}, "n_frames"),
+        ({"largest_radius": 0}, "largest_radius"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(changes, message):
-    with pytest.raises(InputError, match=message):
+def test_invalid_scene_settings_are_rejected(changes, setting):
+    with pytest.raises(InputError) as caught:
         replace(PLAIN, **changes)
+    assert caught.value.facts["setting"] == setting
 
 
 @pytest.mark.parametrize("textures", [[], [np.zeros((90, 119, 3))], [np.zeros((90, 120))]])
 def test_textures_must_be_as_large_as_the_scene(textures):
-    with pytest.raises(InputError, match=r"at least one texture|at least \(90, 120, 3\)"):
+    with pytest.raises(InputError) as caught:
         draw_layers(PLAIN, textures, **SIZE)
+    assert caught.value.facts["setting"] == "textures"

@@ -1,6 +1,6 @@
-"""Simulated defocus, for learning; rendered focal stacks with known truth, for measuring."""
+"""Simulated defocus for learning, and rendered focal stacks with ground truth for tests."""
 
-from panfocus.simulate.defocus import defocused, disk, simulate_levels, simulate_training
+from panfocus.simulate.defocus import apply_defocus, disk, simulate_levels, simulate_training
 from panfocus.simulate.layers import Layer, Truth, find_truth, render_stack
 from panfocus.simulate.scenes import SceneSetting, draw_layers
 
@@ -8,7 +8,7 @@ __all__ = [
     "Layer",
     "SceneSetting",
     "Truth",
-    "defocused",
+    "apply_defocus",
     "disk",
     "draw_layers",
     "find_truth",

@@ -1,4 +1,4 @@
-"""Defocus as a lens makes it: a point becomes a disk."""
+"""Simulated defocus of a lens: a point becomes a disk."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,18 +9,18 @@ from scipy.signal import oaconvolve
 from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 
-SUBPIXELS = 16  # the disk's rim is sampled this finely: its area is right to 1 % at a radius of 1 pixel
-WITHIN_A_PIXEL = 0.5  # radius in pixels: a disk up to this one blurs nothing
-RADII = (1.5, 6.0)  # of the blurred levels, in pixels: from just visible to most of an 8 x 8 patch
+SUBPIXELS = 16  # samples per pixel at the rim: the area is accurate to 1 % at a radius of 1 pixel
+WITHIN_A_PIXEL = 0.5  # radius in pixels: disks up to this size do not blur
+RADII = (1.5, 6.0)  # radii of the blurred levels in pixels: from just visible to most of an 8 x 8 patch
 NOISE = 1.0 / 255  # largest standard deviation of the sensor noise
-WHITE = 255  # levels are rounded to 8 bit, as cameras write them
+WHITE = 255  # levels are rounded to 8 bits, like camera images
 
 
 def disk(radius: float) -> FloatArray:
-    """Point spread of a lens out of focus: a disk of unit sum, each pixel weighed by its part inside."""
+    """Return the point spread of a defocused lens: a disk of sum 1 with anti-aliased rim."""
     if not radius > 0:
-        raise InputError(f"radius must be positive, got {radius}")
-    radius = max(radius, WITHIN_A_PIXEL)  # which gives the same, and is not too fine to be sampled
+        raise InputError(f"`radius` must be positive, got {radius}.", setting="radius", got=radius)
+    radius = max(radius, WITHIN_A_PIXEL)  # gives the same kernel, and is coarse enough for the samples
     reach = int(np.ceil(radius))
     fine = (np.arange((2 * reach + 1) * SUBPIXELS) + 0.5) / SUBPIXELS - reach - 0.5
     inside = (fine[:, None] ** 2 + fine**2 <= radius**2).astype(np.float64)
@@ -29,8 +29,8 @@ def disk(radius: float) -> FloatArray:
     return np.asarray(kernel / kernel.sum())
 
 
-def defocused(image: FloatArray, radius: float) -> FloatArray:
-    """Blur an image (h, w) by a disk; beyond its borders it is mirrored. Radius 0 leaves it as it is."""
+def apply_defocus(image: FloatArray, radius: float) -> FloatArray:
+    """Blur an image (h, w) with a disk; borders are mirrored. Radius 0 returns the image."""
     if radius == 0:
         return image
     kernel = disk(radius)
@@ -39,26 +39,26 @@ def defocused(image: FloatArray, radius: float) -> FloatArray:
 
 
 def simulate_levels(image: FloatArray, *, n_levels: int, rng: np.random.Generator) -> list[FloatArray]:
-    """Return a sharp image (h, w), unit range, as a camera would at each focus level, sharpest first.
+    """Simulate photographs of a sharp image (h, w), unit range, at each focus level, sharpest first.
 
-    The range of radii is divided evenly (by ratio) among the blurred levels; each draws its radius there.
-    Every level gets its own noise and is rounded to 8 bit.
+    The range of radii is divided evenly (by ratio) among the blurred levels; each level draws its radius from
+    its part. Every level gets separate noise and is rounded to 8 bits.
     """
     if n_levels < 2:
-        raise InputError(f"n_levels must be at least 2, got {n_levels}")
+        raise InputError(f"`n_levels` must be at least 2, got {n_levels}.", setting="n_levels", got=n_levels)
     limits = np.geomspace(*RADII, n_levels)
     radii = [0.0, *(float(np.exp(rng.uniform(*np.log(pair)))) for pair in pairwise(limits))]
-    return [_photographed(defocused(image, radius), rng) for radius in radii]
+    return [_add_noise(apply_defocus(image, radius), rng) for radius in radii]
 
 
 def simulate_training(
     images: Sequence[FloatArray], *, n_levels: int, rng: np.random.Generator, draws: int = 4
 ) -> list[list[FloatArray]]:
-    """Simulate every image `draws` times, each with radii and noise of its own; lists of images per level."""
+    """Simulate every image `draws` times with new radii and noise. Return a list of images per level."""
     drawn = [simulate_levels(image, n_levels=n_levels, rng=rng) for image in images for _ in range(draws)]
     return [list(level) for level in zip(*drawn, strict=True)]
 
 
-def _photographed(image: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _add_noise(image: FloatArray, rng: np.random.Generator) -> FloatArray:
     noisy = image + rng.normal(0.0, rng.uniform(0.0, NOISE), image.shape)
     return (np.rint(np.clip(noisy, 0, 1) * WHITE) / WHITE).astype(np.float32)

@@ -1,18 +1,19 @@
-"""Focal stacks of layered scenes, rendered as a thin lens would photograph them, and what is true of them.
+"""Focal stacks of layered scenes, rendered with a thin lens, and their ground truth.
 
-A scene is a list of layers, the farthest first. Each has a picture, a matte (how much of each pixel it
-covers) and a depth, and goes on behind those in front of it. Depths are counted in frames: frame i is focused
-on depth i, and a point at depth d is spread there over a disk of radius `strength` |d - i| pixels, as by a
-thin lens whose steps of focus are even in dioptres.
+A scene is a list of layers, the farthest first. A layer has an image, a matte (its coverage of each pixel)
+and a depth, and continues behind the layers in front of it. Depths are in frames: frame i is focused on depth
+i. There, a point at depth d becomes a disk of radius `strength` |d - i| pixels, as with a thin lens whose
+focus steps are even in dioptres.
 
-- Light adds up, values coded for a screen do not: pictures are decoded (sRGB), blurred, composed and coded
-  again. Noise and rounding to 8 bit come last.
-- A layer's matte is blurred as its light is, and the layers are laid over each other, back to front. This is
-  exact wherever all layers but one are in focus; where two are blurred, what the front one lets through is
-  taken to be an even sample of what is behind it.
-- A layer whose depth varies is blurred by the disk of each of its points. The light is divided by what a
-  white layer without a rim receives from the same disks: a surface without holes stays without holes.
-- Beyond its borders a scene is mirrored.
+- Light is additive, sRGB values are not: images are decoded, blurred, composed and encoded again. Noise and
+  rounding to 8 bits come last.
+- The matte of a layer is blurred like its light, and layers are composed from back to front. This is exact
+  where at most one layer is out of focus. Where two are blurred, the front layer is assumed to transmit an
+  even sample of the light behind it.
+- A layer of varying depth is blurred by the disk of each of its points. The light is divided by the light of
+a
+  white layer without borders, blurred by the same disks, so that closed surfaces stay closed.
+- Scenes are mirrored at the borders.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +28,15 @@ from scipy.signal import oaconvolve
 from panfocus import _checks
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
-from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, defocused, disk
+from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, apply_defocus, disk
 
-NEVER_IN_FOCUS = 2.0  # pixels: a disk this wide in the best of the frames is plain to see
-BAND = 16  # pixels to both sides of a depth edge that count as its surroundings
-EDGE_STEP = 0.5  # pixels: layers whose disks never differ by more are at one depth, for the eye
-DETAIL = 4.0 / WHITE  # a surface has texture where a blur of 2 pixels takes this much away, root mean square
-DETAIL_WINDOW = 9  # pixels, over which that mean is taken
-RADIUS_STEP = 0.25  # pixels between the disks of a surface whose depth varies; others are mixed of two
-RADIUS_RATIO = 1.1  # of larger disks: a tenth of a radius more or less does not show
+NEVER_IN_FOCUS = 2.0  # radius in pixels that is clearly visible in the best frame
+BAND = 16  # pixels on both sides of a depth edge
+EDGE_STEP = 0.5  # difference of disk radii in pixels below which two layers count as one depth
+DETAIL = 4.0 / WHITE  # root mean square change by a blur of 2 pixels that counts as texture
+DETAIL_WINDOW = 9  # side in pixels of the window of this mean
+RADIUS_STEP = 0.25  # pixels between the disks of a surface of varying depth; others are interpolated
+RADIUS_RATIO = 1.1  # ratio of larger disks; a difference of 10 % is not visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,11 @@ class Layer:
     Attributes
     ----------
     picture : ndarray (h, w, c)
-        What is painted on it, unit range, as coded for a screen (sRGB); everywhere, also where it is hidden.
+        Image on the surface, in sRGB and unit range, including hidden parts.
     matte : ndarray (h, w)
-        The share of each pixel that it covers, 0 to 1.
+        Coverage of each pixel, 0 to 1.
     depth : float or ndarray (h, w)
-        Where it is in focus, in frames. It should vary slowly: by far less than a pixel of radius per pixel.
+        Depth in frames. It should vary slowly: by much less than 1 pixel of radius per pixel.
     """
 
     picture: FloatArray
@@ -58,36 +59,45 @@ class Layer:
 
     def __post_init__(self) -> None:
         if self.picture.ndim != 3 or self.picture.size == 0:
-            raise InputError(f"a layer's picture has shape {self.picture.shape}; needed: (h, w, c)")
+            raise InputError(
+                f"The `picture` of a layer must have shape (h, w, c), got {self.picture.shape}.",
+                setting="picture",
+                got=self.picture.shape,
+            )
         if self.matte.shape != self.picture.shape[:2]:
             raise InputError(
-                f"a layer's matte has shape {self.matte.shape}; its picture needs {self.picture.shape[:2]}"
+                f"The `matte` of a layer must have shape {self.picture.shape[:2]}, got {self.matte.shape}.",
+                setting="matte",
+                got=self.matte.shape,
             )
         if np.shape(self.depth) not in ((), self.matte.shape):
             raise InputError(
-                f"a layer's depth has shape {np.shape(self.depth)}; needed: a number or {self.matte.shape}"
+                f"The `depth` of a layer must be a number or have shape {self.matte.shape}, got "
+                f"{np.shape(self.depth)}.",
+                setting="depth",
+                got=np.shape(self.depth),
             )
         if not np.isfinite(self.depth).all():
-            raise InputError("a layer's depth holds NaN or infinite values")
+            raise InputError("The `depth` of a layer contains NaN or infinite values.", setting="depth")
         for name, values in (("picture", self.picture), ("matte", self.matte)):
             if not (values.min() >= 0 and values.max() <= 1):
-                raise InputError(f"a layer's {name} must lie between 0 and 1")
+                raise InputError(f"The `{name}` of a layer must be between 0 and 1.", setting=name)
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known of a rendered stack.
+    """Ground truth of a rendered stack.
 
     Attributes
     ----------
     image : ndarray of uint8 (h, w, c)
-        The picture that a pinhole would take: every layer sharp, no noise.
+        All-in-focus image without noise.
     depth : ndarray of float32 (h, w)
-        Depth, in frames, of the layer that most of each pixel shows; also beyond the first or the last frame.
+        Depth in frames of the layer with the largest share in each pixel; may be outside the stack.
     least_radius : ndarray of float32 (h, w)
-        Radius, in pixels, of that layer's disk in the frame that has it sharpest.
+        Radius in pixels of that layer's disk in its sharpest frame.
     textured : ndarray of bool (h, w)
-        Whether that layer has texture here that a blur of 2 pixels visibly takes away.
+        Whether that layer has texture here that a blur of 2 pixels visibly removes.
     near_edge : ndarray of bool (h, w)
         Whether a depth edge, a border between two layers at different depths, is within 16 pixels.
     """
@@ -100,7 +110,7 @@ class Truth:
 
     @cached_property
     def never_in_focus(self) -> NDArray[np.bool_]:
-        """Places whose disk has a radius of 2 pixels or more in every frame."""
+        """Whether the disk has a radius of 2 pixels or more in every frame."""
         return self.least_radius >= NEVER_IN_FOCUS
 
 
@@ -112,20 +122,20 @@ def render_stack(
     noise: float = 0.0,
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.uint8]:
-    """Photograph layers, the farthest first, once for each focus.
+    """Render layers, the farthest first, once for each focus.
 
     Parameters
     ----------
     layers : sequence of Layer
-        All of one size; the first must cover the whole picture.
+        Layers of one size; the first must cover the whole image.
     n_frames : int
         Number of frames, two or more; frame i is focused on depth i.
     strength : float
-        By how many pixels the disk of a point grows in radius from frame to frame. Larger blurs more.
+        Growth of the disk radius in pixels per frame. Larger values blur more.
     noise : float
-        Standard deviation of the sensor noise in levels of 255, normal, another one in each frame.
+        Standard deviation of the normal sensor noise in levels of 255, independent in each frame.
     rng : Generator, optional
-        Where the noise comes from; needed with noise.
+        Random generator; required with noise.
 
     Returns
     -------
@@ -134,18 +144,18 @@ def render_stack(
     _check_scene(layers, n_frames, strength)
     _checks.real_number("noise", noise)
     if not 0 <= noise < WHITE:
-        raise InputError(f"noise must be from 0 to {WHITE}, got {noise}")
+        raise InputError(f"`noise` must be from 0 to {WHITE}, got {noise}.", setting="noise", got=noise)
     if noise > 0 and rng is None:
-        raise InputError("noise needs a generator of random numbers (rng)")
-    light = [_decoded(layer.picture) for layer in layers]
+        raise InputError("`noise` needs a random generator, `rng`.", setting="rng")
+    light = [_decode_srgb(layer.picture) for layer in layers]
     frames = []
     for focus in range(n_frames):
         seen = np.zeros_like(light[0])
         for layer, colour in zip(layers, light, strict=True):
             radius = strength * np.abs(np.asarray(layer.depth, dtype=np.float64) - focus)
-            shown, covered = _blurred(colour, layer.matte, radius)
+            shown, covered = _blur_layer(colour, layer.matte, radius)
             seen = shown + (1 - covered[..., None]) * seen
-        exposed = WHITE * _coded(seen)
+        exposed = WHITE * _encode_srgb(seen)
         if rng is not None and noise > 0:
             exposed += rng.normal(0.0, noise, exposed.shape)
         frames.append(_to_bytes(exposed))
@@ -153,20 +163,20 @@ def render_stack(
 
 
 def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Truth:
-    """Say what is true of the stack that `render_stack` makes of these layers."""
+    """Return the ground truth of the stack that `render_stack` renders."""
     _check_scene(layers, n_frames, strength)
     seen = np.zeros_like(layers[0].picture, dtype=np.float64)
-    shares: list[FloatArray] = []  # of each pixel, by layer
+    shares: list[FloatArray] = []  # share of each layer in each pixel
     for layer in layers:
         shares = [(1 - layer.matte) * share for share in shares] + [layer.matte]
-        seen = layer.matte[..., None] * _decoded(layer.picture) + (1 - layer.matte[..., None]) * seen
+        seen = layer.matte[..., None] * _decode_srgb(layer.picture) + (1 - layer.matte[..., None]) * seen
     front = np.argmax(shares, axis=0)
     is_front = [front == i for i in range(len(layers))]
     depth = np.select(is_front, [np.broadcast_to(layer.depth, front.shape) for layer in layers])
     textured = np.select(is_front, [_has_texture(layer.picture) for layer in layers], default=False)
     nearest = np.clip(np.rint(depth), 0, n_frames - 1)
     return Truth(
-        image=_to_bytes(WHITE * _coded(seen)),
+        image=_to_bytes(WHITE * _encode_srgb(seen)),
         depth=depth.astype(np.float32),
         least_radius=(strength * np.abs(depth - nearest)).astype(np.float32),
         textured=textured,
@@ -178,31 +188,39 @@ def _check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> Non
     _checks.whole_number("n_frames", n_frames, at_least=2)
     _checks.real_number("strength", strength)
     if not 0 < strength < np.inf:
-        raise InputError(f"strength must be positive and finite, got {strength}")
+        raise InputError(
+            f"`strength` must be positive and finite, got {strength}.", setting="strength", got=strength
+        )
     if not layers:
-        raise InputError("a scene needs at least one layer")
+        raise InputError("A scene needs at least one layer.", setting="layers")
     for layer in layers:
         if layer.picture.shape != layers[0].picture.shape:
             raise InputError(
-                f"layers have shapes {layers[0].picture.shape} and {layer.picture.shape}; needed: one shape"
+                f"All layers must have one shape, got {layers[0].picture.shape} and {layer.picture.shape}.",
+                setting="layers",
+                got=layer.picture.shape,
             )
     if layers[0].matte.min() < 1:
-        raise InputError("the first layer must cover the whole picture: its matte must be 1 everywhere")
+        raise InputError("The `matte` of the first layer must be 1 everywhere.", setting="matte")
 
 
-def _blurred(light: FloatArray, matte: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the light that a layer sends to each pixel (h, w, c), and the share (h, w) that it blocks."""
+def _blur_layer(light: FloatArray, matte: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the light of a layer at each pixel (h, w, c), and the share (h, w) of the light it blocks."""
     planes = np.concatenate([light * matte[..., None], matte[..., None]], axis=2)
     if radius.ndim == 0:
-        spread = np.stack([defocused(planes[..., i], float(radius)) for i in range(planes.shape[2])], axis=2)
+        spread = np.stack(
+            [apply_defocus(planes[..., i], float(radius)) for i in range(planes.shape[2])], axis=2
+        )
         return spread[..., :-1], spread[..., -1]
-    planes = np.concatenate([planes, np.ones((*matte.shape, 1))], axis=2)  # the last: white without a rim
+    planes = np.concatenate(
+        [planes, np.ones((*matte.shape, 1))], axis=2
+    )  # the last plane: white without borders
     reach = int(np.ceil(radius.max()))
     wide, wide_radius = (
         np.pad(a, [(reach, reach)] * 2 + [(0, 0)] * (a.ndim - 2), mode="symmetric") for a in (planes, radius)
     )
     sums = np.zeros_like(wide)
-    for level, weights in _by_radius(wide_radius):
+    for level, weights in _split_by_radius(wide_radius):
         rows, columns = _box(weights > 0)
         part = wide[rows, columns] * weights[rows, columns, None]
         if level <= WITHIN_A_PIXEL:
@@ -220,8 +238,8 @@ def _blurred(light: FloatArray, matte: FloatArray, radius: FloatArray) -> tuple[
     return inner[..., :-1], inner[..., -1]
 
 
-def _by_radius(radius: FloatArray) -> Iterator[tuple[float, FloatArray]]:
-    """Share out the pixels among disks: yield a radius and the weight of each pixel, which add up to one."""
+def _split_by_radius(radius: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+    """Yield disk radii and the weight of each pixel for it. The weights of a pixel sum to one."""
     levels = [0.0, WITHIN_A_PIXEL]
     while levels[-1] < radius.max():
         levels.append(max(levels[-1] + RADIUS_STEP, levels[-1] * RADIUS_RATIO))
@@ -239,7 +257,7 @@ def _box(mask: NDArray[np.bool_]) -> tuple[slice, slice]:
 
 
 def _add_at(sums: FloatArray, part: FloatArray, row: int, column: int) -> None:
-    """Add a part whose upper left corner is at (row, column); what lies outside is dropped."""
+    """Add a part with its upper left corner at (row, column); values outside are dropped."""
     top, left = max(0, -row), max(0, -column)
     bottom, right = min(len(part), len(sums) - row), min(part.shape[1], sums.shape[1] - column)
     sums[row + top : row + bottom, column + left : column + right] += part[top:bottom, left:right]
@@ -247,12 +265,12 @@ def _add_at(sums: FloatArray, part: FloatArray, row: int, column: int) -> None:
 
 def _has_texture(picture: FloatArray) -> NDArray[np.bool_]:
     grey = picture.mean(axis=2, dtype=np.float64)
-    detail = grey - defocused(grey, NEVER_IN_FOCUS)
+    detail = grey - apply_defocus(grey, NEVER_IN_FOCUS)
     return np.asarray(uniform_filter(detail**2, DETAIL_WINDOW, mode="reflect") >= DETAIL**2)
 
 
 def _near_edge(front: IntArray, depth: FloatArray) -> NDArray[np.bool_]:
-    """Find the surroundings of the places where another layer begins, from depths in pixels of radius."""
+    """Return the pixels near borders between layers of different depth, given in pixels of radius."""
     edge = np.zeros(front.shape, dtype=bool)
     for axis in (0, 1):
         one, other = (
@@ -267,13 +285,13 @@ def _near_edge(front: IntArray, depth: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(distance_transform_edt(~edge) < BAND)
 
 
-def _decoded(picture: FloatArray) -> FloatArray:
-    """Light of values coded as sRGB (IEC 61966-2-1)."""
+def _decode_srgb(picture: FloatArray) -> FloatArray:
+    """Return the linear light of sRGB values (IEC 61966-2-1)."""
     values = picture.astype(np.float64)
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
-def _coded(light: FloatArray) -> FloatArray:
+def _encode_srgb(light: FloatArray) -> FloatArray:
     light = np.clip(light, 0, 1)  # rounding errors of the blur
     return np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
 

@@ -1,4 +1,4 @@
-"""Layered scenes drawn at random: objects of many shapes, before a background, with pictures as textures."""
+"""Random layered scenes: objects of several shapes in front of a background, textured with images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 from panfocus.simulate.layers import Layer
 
-IN_FOCUS = 0.5  # pixels: largest radius, in its best frame, of a surface that counts as in focus
-OUT_OF_FOCUS = (2.5, 5.0)  # pixels: range of the smallest radius of a surface that no frame has in focus
+IN_FOCUS = 0.5  # largest radius in pixels, in its best frame, of a surface in focus
+OUT_OF_FOCUS = (2.5, 5.0)  # radius in pixels, in its best frame, of a surface that is never in focus
 BACKGROUNDS = ("wall", "floor")
 OBJECTS = ("blob", "polygon", "dome", "board", "leaves", "wires", "hairs")
-OUTSIDE = ("none", "front", "middle", "back")  # which surface no frame has in focus
+UNFOCUSED = ("none", "front", "middle", "back")  # surface that is never in focus
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneSetting:
-    """What a scene is drawn from.
+    """Settings of a random scene.
 
     Attributes
     ----------
@@ -29,18 +29,18 @@ class SceneSetting:
     n_frames : int
         Number of frames.
     largest_radius : float
-        Radius, in pixels, of the disk of a point at the first frame's depth in the last frame.
+        Radius in pixels, in the last frame, of the disk of a point at the depth of the first frame.
     background : str
         wall (facing the camera) or floor (slanted).
     unfocused : str
-        Which surface no frame has in focus: none, the front one (too near), the back one (too far), or a
-        middle one (between two frames, whose disks must differ by 5 pixels, before a wall).
+        Surface that is never in focus: none, front (too near), back (too far) or middle (between two frames,
+        whose disks must differ by 5 pixels, in front of a wall).
     near_first : bool
-        Whether the first frame is focused on what is nearest, or the last one.
+        Whether the first frame is focused nearest, instead of the last.
     noise : float
         Standard deviation of the noise, in levels of 255.
     seed : int
-        Fixes everything that is drawn.
+        Seed of the random generator.
     """
 
     objects: tuple[str, ...]
@@ -55,54 +55,74 @@ class SceneSetting:
     def __post_init__(self) -> None:
         for kind in self.objects:
             if kind not in OBJECTS:
-                raise InputError(f"unknown object {kind!r}; known: {', '.join(OBJECTS)}")
+                raise InputError(
+                    f"`objects` must be of {', '.join(OBJECTS)}, got {kind!r}.", setting="objects", got=kind
+                )
         if self.background not in BACKGROUNDS:
-            raise InputError(f"unknown background {self.background!r}; known: {', '.join(BACKGROUNDS)}")
-        if self.unfocused not in OUTSIDE:
-            raise InputError(f"unfocused must be one of {', '.join(OUTSIDE)}, got {self.unfocused!r}")
+            raise InputError(
+                f"`background` must be one of {', '.join(BACKGROUNDS)}, got {self.background!r}.",
+                setting="background",
+                got=self.background,
+            )
+        if self.unfocused not in UNFOCUSED:
+            raise InputError(
+                f"`unfocused` must be one of {', '.join(UNFOCUSED)}, got {self.unfocused!r}.",
+                setting="unfocused",
+                got=self.unfocused,
+            )
         if self.unfocused in ("front", "middle") and not self.objects:
-            raise InputError(f"unfocused={self.unfocused!r} needs an object")
+            raise InputError(f"`unfocused` {self.unfocused} needs an object.", setting="unfocused")
         _checks.whole_number("n_frames", self.n_frames, at_least=2)
         _checks.real_number("largest_radius", self.largest_radius)
         if not 0 < self.largest_radius < np.inf:
-            raise InputError(f"largest_radius must be positive, got {self.largest_radius}")
+            raise InputError(
+                f"`largest_radius` must be positive, got {self.largest_radius}.",
+                setting="largest_radius",
+                got=self.largest_radius,
+            )
         if self.unfocused == "middle" and self.background == "floor":
-            raise InputError("unfocused='middle' needs a wall: a floor would fill the gap")
+            raise InputError("`unfocused` middle needs a wall as background.", setting="unfocused")
         if self.unfocused == "middle" and self.strength < 2 * OUT_OF_FOCUS[0]:
             raise InputError(
-                f"unfocused='middle' needs disks that grow by {2 * OUT_OF_FOCUS[0]:g} pixels per frame, "
-                f"got {self.strength:g}"
+                f"`unfocused` middle needs disks that grow by {2 * OUT_OF_FOCUS[0]:g} pixels per frame, got "
+                f"{self.strength:g}.",
+                setting="unfocused",
+                got=self.strength,
             )
 
     @property
     def strength(self) -> float:
-        """By how many pixels a disk grows in radius from frame to frame."""
+        """Growth of the disk radius in pixels per frame."""
         return self.largest_radius / (self.n_frames - 1)
 
 
 def draw_layers(
     setting: SceneSetting, textures: Sequence[FloatArray], *, height: int, width: int
 ) -> list[Layer]:
-    """Draw the layers of a scene, the farthest first; the same setting and textures give the same scene.
+    """Draw the layers of a scene, the farthest first. Equal arguments give the same scene.
 
     Parameters
     ----------
     setting : SceneSetting
-        What to draw.
+        Settings of the scene.
     textures : sequence of arrays (h, w, 3)
-        Sharp pictures, unit range, each at least as large as the scene; the surfaces take them in turns.
+        Sharp images, unit range, at least as large as the scene; surfaces use them in turn.
     height, width : int
         Size of the scene in pixels.
     """
     if not textures:
-        raise InputError("a scene needs at least one texture")
+        raise InputError("A scene needs at least one texture.", setting="textures")
     for texture in textures:
         if texture.ndim != 3 or texture.shape[0] < height or texture.shape[1] < width:
-            raise InputError(f"a texture has shape {texture.shape}; needed: at least ({height}, {width}, 3)")
+            raise InputError(
+                f"A texture must have at least shape ({height}, {width}, 3), got {texture.shape}.",
+                setting="textures",
+                got=texture.shape,
+            )
     rng = np.random.default_rng(setting.seed)
     canvas = _Canvas(height, width, rng)
     order = rng.permutation(len(textures))
-    n_columns = max(1, len(setting.objects))  # one for each object, so that they do not pile up
+    n_columns = max(1, len(setting.objects))  # one column per object, so that they do not pile up
     columns = rng.permutation(n_columns)
     positions = _positions(setting, rng)
     layers = []
@@ -120,9 +140,9 @@ def draw_layers(
 
 
 def _positions(setting: SceneSetting, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Place the surfaces, the farthest first, in frames counted from the farthest focus.
+    """Return positions of the surfaces, the farthest first, in frames from the farthest focus.
 
-    Of each: where its nearest point is, and how far it may recede without meeting what is behind it.
+    Each is the position of the nearest point, and how far the surface may recede without touching the next.
     """
     last, strength, n_objects = setting.n_frames - 1, setting.strength, len(setting.objects)
     beyond = rng.uniform(*OUT_OF_FOCUS) / strength
@@ -149,7 +169,7 @@ def _positions(setting: SceneSetting, rng: np.random.Generator) -> list[tuple[fl
 
 
 def _cut(texture: FloatArray, height: int, width: int, rng: np.random.Generator) -> FloatArray:
-    """Cut a piece out of a picture, mirrored and darkened by chance."""
+    """Cut a random piece of a texture, randomly mirrored and darkened."""
     top, left = rng.integers(texture.shape[0] - height + 1), rng.integers(texture.shape[1] - width + 1)
     piece = texture[top : top + height, left : left + width]
     if rng.random() < 0.5:
@@ -158,14 +178,14 @@ def _cut(texture: FloatArray, height: int, width: int, rng: np.random.Generator)
 
 
 class _Canvas:
-    """Shapes in pixels: each is a matte with a smooth rim, and how far each pixel recedes, 0 to 1."""
+    """Shapes as mattes with smooth rims, and how far each pixel recedes, 0 to 1."""
 
     def __init__(self, height: int, width: int, rng: np.random.Generator) -> None:
         self.height, self.width, self.rng = height, width, rng
         self.rows, self.columns = np.mgrid[:height, :width].astype(np.float64)
 
     def draw(self, kind: str, centre: tuple[float, float]) -> tuple[FloatArray, FloatArray | float]:
-        """Draw a surface of some kind; return its matte, and its recess unless it faces the camera."""
+        """Draw a surface. Return its matte and its recess, which is 0 if it faces the camera."""
         row, column = centre[0] * self.height, centre[1] * self.width
         size = self.rng.uniform(0.2, 0.33) * self.height
         matte: FloatArray = np.ones(self.rows.shape)
@@ -193,7 +213,7 @@ class _Canvas:
         return matte, recess
 
     def _star(self, row: float, column: float, size: float, *, wobble: float) -> FloatArray:
-        """Draw a smooth closed shape: a circle with waves of several lengths along its rim."""
+        """Draw a smooth closed shape: a circle with waves along its rim."""
         down, right = self.rows - row, self.columns - column
         distance, angle = np.hypot(down, right), np.arctan2(down, right)
         rim, slope = np.ones_like(angle), np.zeros_like(angle)
@@ -204,7 +224,7 @@ class _Canvas:
         return _coverage((distance - size * rim) / np.hypot(1, slope / np.maximum(rim, 0.2)))
 
     def _polygon(self, row: float, column: float, size: float) -> FloatArray:
-        """Draw a convex polygon: what lies inside of four to seven straight lines around a centre."""
+        """Draw a convex polygon of four to seven sides around a centre."""
         corners = self.rng.integers(4, 8)
         turns = 2 * np.pi * (np.arange(corners) + self.rng.uniform(-0.25, 0.25, corners)) / corners
         turns += self.rng.uniform(0, 2 * np.pi)
@@ -216,7 +236,7 @@ class _Canvas:
         return _coverage(outside)
 
     def _leaves(self, row: float, column: float) -> FloatArray:
-        """Draw pointed leaves to both sides of a stem."""
+        """Draw pointed leaves on both sides of a stem."""
         heading = self.rng.uniform(0, 2 * np.pi)
         stem = self.rng.uniform(0.35, 0.5) * self.height
         matte = np.zeros(self.rows.shape)
@@ -224,7 +244,7 @@ class _Canvas:
             at_row, at_column = row + along * stem * np.sin(heading), column + along * stem * np.cos(heading)
             side = heading + (1 if i % 2 else -1) * self.rng.uniform(0.6, 1.1)
             length, fat = self.height * self.rng.uniform(0.05, 0.1), self.rng.uniform(0.25, 0.4)
-            # a leaf is what two circles share; both ends of its axis lie on both circles
+            # a leaf is the intersection of two circles; both ends of its axis are on both circles
             bend = length * (1 - fat**2) / (2 * fat)
             middle = at_row + length * np.sin(side), at_column + length * np.cos(side)
             leaf = np.maximum(
@@ -242,7 +262,7 @@ class _Canvas:
         return np.maximum(matte, _line(twig, 2.5))
 
     def _wires(self) -> FloatArray:
-        """Draw sagging lines from one side of the picture to the other."""
+        """Draw sagging lines across the image."""
         matte = np.zeros(self.rows.shape)
         heading = self.rng.uniform(-0.6, 0.6) + self.rng.choice([0, np.pi / 2])
         for _ in range(self.rng.integers(3, 6)):
@@ -254,7 +274,7 @@ class _Canvas:
         return matte
 
     def _hairs(self, column: float) -> FloatArray:
-        """Draw a tuft of fine lines that grow from below the picture, each bent its own way."""
+        """Draw a tuft of fine, differently bent lines that start below the image."""
         matte = np.zeros(self.rows.shape)
         for _ in range(self.rng.integers(14, 24)):
             heading = -np.pi / 2 + self.rng.normal(0, 0.3)
@@ -268,7 +288,7 @@ class _Canvas:
         return matte
 
     def _axes(self, row: float, column: float, heading: float) -> tuple[FloatArray, FloatArray]:
-        """Coordinates along a heading and across it, from a point."""
+        """Return coordinates along a heading and across it, from a point."""
         down, right = self.rows - row, self.columns - column
         return (
             down * np.sin(heading) + right * np.cos(heading),
@@ -277,10 +297,10 @@ class _Canvas:
 
 
 def _coverage(outside: FloatArray) -> FloatArray:
-    """Share of a pixel inside a shape, from its distance to the rim in pixels, negative inside."""
+    """Return the share of a pixel inside a shape, from its distance to the rim, negative inside."""
     return np.asarray(np.clip(0.5 - outside, 0, 1))
 
 
 def _line(distance: FloatArray, width: float | FloatArray) -> FloatArray:
-    """Share of a pixel that a line covers, from the distance to its middle; it may be finer than a pixel."""
+    """Return the share of a pixel that a line covers, from the distance to its middle."""
     return np.asarray(np.clip(np.minimum((1 + width) / 2 - np.abs(distance), width), 0, 1))

@@ -2,8 +2,9 @@ import json
 import sys
 
 import pytest
-from benchmarks import _data
 from benchmarks._data import Cost, measure_in_turns, measure_process, save_figures
+
+from benchmarks import _data
 
 TAKE = "import sys; taken = b'x' * int(sys.argv[1])"  # writes to every page of it
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import whole_program
 from benchmarks._data import Cost, measure_process
 from benchmarks.whole_program import beside_rivals, fuse_command, run_long, write_pair
 
+from benchmarks import whole_program
 from panfocus.io.read_stack import read_image, read_stack
 
 

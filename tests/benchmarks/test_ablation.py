@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from benchmarks import ablation
 from benchmarks.ablation import PARTS, summary
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
+from benchmarks import ablation
 
 
 @pytest.fixture(scope="module")

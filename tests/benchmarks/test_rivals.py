@@ -2,8 +2,8 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks import rivals
 
+from benchmarks import rivals
 from panfocus.io.read_stack import read_image
 
 

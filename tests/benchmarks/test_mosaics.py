@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from benchmarks import mosaics
 from benchmarks.mosaics import STRIP_HEIGHT, cut, lay, layout
+
+from benchmarks import mosaics
 
 
 def numbered(height, width):

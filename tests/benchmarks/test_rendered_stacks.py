@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import rendered_stacks
 from benchmarks.rendered_stacks import SETTINGS, TEXTURES, RenderedScene, measure, scenes, summary
 
 import panfocus as pf
+from benchmarks import rendered_stacks
 from panfocus.compare import find_groups
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.simulate import Truth

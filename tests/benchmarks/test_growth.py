@@ -2,9 +2,9 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks import growth
 from benchmarks.growth import exponent, figures_of, fit, timed_pursuits
 
+from benchmarks import growth
 from panfocus._threads import map_blocks
 from panfocus.sparse import Pursuit
 

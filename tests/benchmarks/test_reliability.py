@@ -3,10 +3,10 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from benchmarks import reliability, rendered_stacks
 from benchmarks.reliability import Judged
 
 import panfocus as pf
+from benchmarks import reliability, rendered_stacks
 
 
 def test_labels_are_sorted_by_confidence():

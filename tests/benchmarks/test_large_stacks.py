@@ -2,10 +2,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import large_stacks
 from benchmarks.large_stacks import BLURS, NOISE, blurs, need_room, render, surface, write_stack
 from benchmarks.mosaics import Picture
 
+from benchmarks import large_stacks
 from panfocus._threads import limit_threads
 from panfocus.io.read_stack import read_stack
 
