@@ -19,7 +19,7 @@ def warnings(tmp_path):
             path = tmp_path / f"{name}.png"
             write_image(path, np.full(shape, number, np.uint8))
             frames.append({"name": path.name, "path": str(path), "thumbnail": str(path), "digest": name})
-        return check.run({"frames": frames}, lambda event: None)["warnings"]
+        return check.run(print, frames=frames)["warnings"]
 
     return check_frames
 
@@ -64,5 +64,5 @@ def test_a_blank_frame_is_named(tmp_path):
         path = tmp_path / f"{name}.png"
         write_image(path, picture)
         frames.append({"name": path.name, "path": str(path), "thumbnail": str(path), "digest": name})
-    (line,) = check.run({"frames": frames}, lambda event: None)["warnings"]
+    (line,) = check.run(print, frames=frames)["warnings"]
     assert line.startswith("b.png ")

@@ -67,14 +67,14 @@ def fused(tmp_path, paths, **options):
     outputs = Outputs(image=folder / "exports" / "fused.tif", report=folder / "exports" / "report.json")
     request = Request(inputs=tuple(map(str, paths)), outputs=outputs, **options)
     events = []
-    result = fuse.run({"task": "fuse", "folder": str(folder), "request": to_plain(request)}, events.append)
+    result = fuse.run(events.append, folder=str(folder), request=to_plain(request), reads=[])
     return folder, request, json.loads(json.dumps(result)), events
 
 
 def exported(folder, request, outputs, **options):
     asked = dataclasses.replace(request, outputs=outputs, **options)
-    task = {"folder": str(folder), "request": to_plain(asked), "shown": to_plain(asked), "picture": True}
-    return export.run(task, lambda _: None)
+    plain = to_plain(asked)
+    return export.run(lambda _: None, folder=str(folder), request=plain, shown=plain, picture=True)
 
 
 def typed(line, folder, monkeypatch):
@@ -136,11 +136,11 @@ def test_a_frame_that_changes_during_the_fusion_counts_as_changed(tmp_path, fram
     outputs = Outputs(image=folder / "exports" / "fused.tif", report=folder / "exports" / "report.json")
     request = Request(inputs=tuple(map(str, paths)), outputs=outputs, method="pca", align="off")
 
-    def tell(event):
-        if event.get("stage") == "check":  # what was there is known, and not yet read
+    def send(event):
+        if event.get("stage") == "check":  # after the stamps, before the frames are read
             paths[1].write_bytes(paths[0].read_bytes())
 
-    fuse.run({"task": "fuse", "folder": str(folder), "request": to_plain(request)}, tell)
+    fuse.run(send, folder=str(folder), request=to_plain(request), reads=[])
     report = json.loads((folder / "report.json").read_text())
     assert [is_unchanged(entry, report["stamps"]) for entry in report["inputs"]] == [True, False, True]
 
@@ -260,12 +260,12 @@ def test_a_saved_result_is_restored(tmp_path, frames):
 def test_an_estimate_has_size_memory_and_time_or_an_error(tmp_path, frames):
     paths = written(tmp_path / "frames", frames, "png")
     outputs = Outputs(image=tmp_path / "fused.tif")
-    sent = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    sent = estimate.run(print, request=to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs)))
     assert (sent["n_frames"], sent["width"], sent["height"], sent["error"]) == (3, 180, 150, None)
     assert sent["memory"] > frames[0].size * 3
     assert sent["seconds"] > 0
     paths[1].write_bytes(b"no picture")
-    sent = estimate.run({"request": to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs))}, print)
+    sent = estimate.run(print, request=to_plain(Request(inputs=tuple(map(str, paths)), outputs=outputs)))
     assert sent["error"].startswith(str(paths[1]))
     assert sent["seconds"] is None
     assert list(tmp_path.iterdir()) == [tmp_path / "frames"]
@@ -290,7 +290,7 @@ def test_an_estimate_includes_compiling_if_needed(tmp_path, frames, monkeypatch)
         outputs=Outputs(image=tmp_path / "fused.png"),
     )
     kept = [True, False]
-    monkeypatch.setattr("panfocus._numba.any_kept", lambda *parts: kept.pop(0))
-    sent = [estimate.run({"request": to_plain(request)}, lambda event: None) for _ in range(2)]
+    monkeypatch.setattr(estimate, "any_kept", lambda *parts: kept.pop(0))
+    sent = [estimate.run(print, request=to_plain(request)) for _ in range(2)]
     assert [each["compiling"] for each in sent] == [0.0, estimate.SECONDS_TO_COMPILE]
     assert sent[1]["seconds"] == pytest.approx(sent[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

@@ -22,46 +22,46 @@ TASKS = """
         sys.modules[f"panfocus.app.tasks.{run.__name__}"] = module
 
     @task
-    def echo(task, send):
+    def echo(send, say):
         print("what a library prints")
         for number in range(3):
             send({"event": "progress", "done": number})
-        return {"said": task["say"]}
+        return {"said": say}
 
     @task
-    def sleep(task, send):
+    def sleep(send, seconds):
         import time
         try:
             send({"event": "asleep"})
-            time.sleep(task["seconds"])
+            time.sleep(seconds)
         except KeyboardInterrupt:
             send({"event": "woken"})
             raise
         return {}
 
     @task
-    def die(task, send):
+    def die(send, signal):
         import os
-        os.kill(os.getpid(), task["signal"])
+        os.kill(os.getpid(), signal)
 
     @task
-    def leave(task, send):
+    def leave(send):
         import os
         sys.stderr.write("first\\nthe disk is on fire\\n")
         sys.stderr.flush()
         os._exit(3)
 
     @task
-    def refuse(task, send):
+    def refuse(send):
         from panfocus.errors import InputError
         raise InputError("too\\nfew frames")
 
     @task
-    def err(task, send):
+    def err(send):
         return 1 / 0
 
     @task
-    def devour(task, send):
+    def devour(send):
         import numpy as np
         return {"sum": float(np.ones(1 << 45, np.uint8).sum())}
 """

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +23,7 @@ from panfocus.app.request_builder import short_command
 from panfocus.app.responses import JsonAnswer, RequestError, json_body
 from panfocus.app.retouching import job_lock, open_retouching
 from panfocus.app.state import EXPORTS, REPORT, PageJob
-from panfocus.app.tasks import ExportSummary, ExportTask, FuseTask
+from panfocus.app.tasks import ExportSummary
 from panfocus.app.work_folder import ID, new_id
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder, read_json, read_text, write_files
@@ -47,12 +47,12 @@ def parse_export(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, 
     """Return the files of an export without their folder, settings of writing, and the wanted contents."""
     suffix, contents = wanted.get("format", "tif"), wanted.get("what", ["image"])
     if suffix not in FORMATS:
-        raise RequestError(400, f"`format` must be one of {', '.join(FORMATS)}.", setting="format")
+        raise RequestError(400, f"`format` must be one of {', '.join(FORMATS)}.")
     if not (isinstance(contents, list) and contents and all(name in CONTENTS for name in contents)):
-        raise RequestError(400, f"`what` must be a list of {', '.join(CONTENTS)}.", setting="what")
+        raise RequestError(400, f"`what` must be a list of {', '.join(CONTENTS)}.")
     bits, quality = wanted.get("bits"), wanted.get("quality", 95)
     if type(bits) not in (int, type(None)) or type(quality) is not int:
-        raise RequestError(400, "`bits` and `jpeg_quality` must be integers.", setting="bits")
+        raise RequestError(400, "`bits` and `jpeg_quality` must be integers.")
     float_suffix = "png" if suffix == "png" else "tif"
     maps: dict[str, Any] = {
         name: Path(f"{stem}-{name.replace('_', '-')}.{float_suffix if name in _FLOAT_MAPS else 'png'}")
@@ -88,7 +88,7 @@ async def _export(request: Request) -> JsonAnswer:
     stack = app.store.stacks.get(job.stack)
     stem = _file_stem(stack.name)
     outputs, settings, contents = parse_export(stem, wanted)
-    fused: requests.Request = from_plain(cast(FuseTask, job.task)["request"])
+    fused: requests.Request = from_plain(job.task["request"])
     shown = dataclasses.replace(fused, outputs=outputs, **settings)
     async with app.jobs.exporting:
         _check_done(app.store.jobs.get(job.id))  # may have changed while this waited
@@ -167,17 +167,11 @@ async def _copy_strokes(app: "App", job: PageJob) -> AsyncIterator[Path | None]:
 
 
 async def _write(
-    app: "App",
-    job: PageJob,
-    shown: requests.Request,
-    strokes: Path | None,
-    folder: Path,
-    *,
-    picture: bool,
+    app: "App", job: PageJob, shown: requests.Request, strokes: Path | None, folder: Path, *, picture: bool
 ) -> ExportSummary:
     """Write files into a folder, in a worker process; `shown` names them without the folder."""
     request = dataclasses.replace(shown, outputs=_move_outputs(shown.outputs, folder), retouch=strokes)
-    task: ExportTask = {
+    task = {
         "task": "export",
         "folder": str(app.store.jobs.folder(job.id)),
         "request": to_plain(request),

@@ -8,7 +8,7 @@ from panfocus.app.file_stamps import file_stamp
 from panfocus.app.responses import RequestError
 from panfocus.app.stacks import Stacks
 from panfocus.app.state import PageFrame, PageStack
-from panfocus.app.tasks import CheckTask, FrameToCheck, PreviewTask, ScanTask
+from panfocus.app.tasks import FrameToCheck
 from panfocus.app.wording import describe_error
 from panfocus.app.worker_pool import TaskCancelled, WorkerPool
 from panfocus.errors import PanfocusError
@@ -51,7 +51,7 @@ class FrameScanner:
         preview = self._stacks.preview(stack, key)
         if not await asyncio.to_thread(preview.is_file):
             path = self._stacks.path(stack, frame)
-            task: PreviewTask = {"task": "preview", "path": str(path), "picture": str(preview)}
+            task = {"task": "preview", "path": str(path), "picture": str(preview)}
             await self._workers.run_quick(task, urgent=True, seconds=_timeout(frame))
         return preview
 
@@ -80,7 +80,7 @@ class FrameScanner:
             path = self._stacks.path(stack, frame)
             stamp = await asyncio.to_thread(file_stamp, path)  # before it is read, to notice later changes
             thumbnail = self._stacks.thumbnail(stack, frame.key)
-            task: ScanTask = {"task": "scan_frame", "path": str(path), "thumbnail": str(thumbnail)}
+            task = {"task": "scan_frame", "path": str(path), "thumbnail": str(thumbnail)}
             content = await self._workers.run_quick(task, seconds=_timeout(frame))
             found = PageFrame.from_json(frame.to_json() | content | {"state": "ready"})
         except _TASK_ERRORS as error:
@@ -112,8 +112,8 @@ class FrameScanner:
                 for frame in stack.used_frames
                 if frame.state == "ready"
             ]
-            task: CheckTask = {"task": "check", "frames": frames}
-            warnings: list[str] = (await self._workers.run_quick(task))["warnings"]
+            checked = await self._workers.run_quick({"task": "check", "frames": frames})
+            warnings: list[str] = checked["warnings"]
         except _TASK_ERRORS as error:
             warnings = [f"Cannot check whether these frames belong together. {describe_error(error)}"]
         warnings = [self._stacks.shorten_paths(stack_id, line) for line in warnings]

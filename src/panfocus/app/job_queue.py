@@ -11,7 +11,6 @@ from panfocus.app.events import with_revision
 from panfocus.app.responses import RequestError
 from panfocus.app.retouching import STROKE_FILES, job_lock, open_retouching
 from panfocus.app.state import ARRAYS, ATOMS, EXPORTS, LIVE, REPORT, SAVED_RESULT, PageJob
-from panfocus.app.tasks import FuseTask
 from panfocus.app.wording import describe_error
 from panfocus.app.work_folder import now
 from panfocus.app.worker_pool import TaskCancelled, Worker
@@ -90,9 +89,7 @@ class JobQueue:
     def add(self, job: PageJob) -> None:
         """Queue a job whose folder was made by `new_folder`."""
         if sum(job.state == "queued" for job in self._jobs.all()) >= MAX_QUEUED:
-            raise RequestError(
-                409, f"{MAX_QUEUED} jobs are waiting already. Cancel some of them.", limit=MAX_QUEUED
-            )
+            raise RequestError(409, f"{MAX_QUEUED} jobs are waiting already. Cancel some of them.")
         self._jobs.save(job)
         self.send(job)
         self._work.set()
@@ -111,7 +108,7 @@ class JobQueue:
                 self._worker.interrupt()
                 asyncio.get_running_loop().call_later(SECONDS_TO_CANCEL, self._worker.kill)
 
-    def retry(self, job: PageJob, task: FuseTask | None = None, command: str | None = None) -> None:
+    def retry(self, job: PageJob, task: dict[str, Any] | None = None, command: str | None = None) -> None:
         """Queue a job again that failed or was cancelled, perhaps with another task."""
         if job.state not in ("failed", "cancelled"):
             raise RequestError(

@@ -13,7 +13,7 @@ from panfocus.app.learning import add_learning
 from panfocus.app.request_builder import fusion_command, fusion_request
 from panfocus.app.responses import JsonAnswer, RequestError, json_body
 from panfocus.app.state import EXPORTS, PageJob, PageStack
-from panfocus.app.tasks import Estimate, EstimateTask, FuseTask
+from panfocus.app.tasks import Estimate
 from panfocus.app.work_folder import now
 from panfocus.job.serialization import to_plain
 
@@ -48,14 +48,16 @@ def add_fusion(app: "App", stack: PageStack, options: dict[str, Any]) -> PageJob
     return job
 
 
-def _fusion_task(app: "App", stack: PageStack, options: dict[str, Any], folder: Path) -> tuple[FuseTask, str]:
+def _fusion_task(
+    app: "App", stack: PageStack, options: dict[str, Any], folder: Path
+) -> tuple[dict[str, Any], str]:
     """Return the worker's task for the job in `folder`, and the command line that does the same."""
     frames = stack.used_frames
     # A file that is not scanned yet may have many pages.
     if all(frame.state == "ready" for frame in frames) and sum(frame.pages or 1 for frame in frames) < 2:
         raise RequestError(409, "A fusion needs at least two frames.")
     request = fusion_request(app, stack, options, folder / EXPORTS)
-    task: FuseTask = {
+    task = {
         "task": "fuse",
         "folder": str(folder),
         "request": to_plain(request),
@@ -120,7 +122,7 @@ async def _estimate(request: Request) -> JsonAnswer:
     stack = app.store.stacks.get(request.path_params["id"])
     options = await json_body(request)
     wanted = fusion_request(app, stack, options, app.store.stacks.folder(stack.id))
-    task: EstimateTask = {"task": "estimate", "request": to_plain(wanted)}
+    task = {"task": "estimate", "request": to_plain(wanted)}
     estimate: Estimate = await app.workers.run_quick(task, urgent=True)
     estimate["warnings"] = [app.stacks.shorten_paths(stack.id, line) for line in estimate["warnings"]]
     if estimate["error"]:

@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from panfocus.app.responses import RequestError, file_answer
 from panfocus.app.state import ATOMS, EXPORTS, PageJob, new_learning
-from panfocus.app.tasks import LearnTask
 from panfocus.app.work_folder import now
 from panfocus.job.training_data import HELP
 
@@ -67,7 +66,7 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> PageJob:
     regions = _check_regions(wanted.get("regions"), frames)
     folder = app.jobs.new_folder()
     path = folder / EXPORTS / "regions.toml"
-    task: LearnTask = {
+    task = {
         "task": "learn",
         "folder": str(folder),
         "file": str(path),
@@ -111,30 +110,24 @@ def _check_name(app: "App", name: object) -> str:
     name = name.strip() if isinstance(name, str) else ""
     if not _NAME.fullmatch(name):
         raise RequestError(
-            400,
-            "The name of a dictionary has 1 to 60 letters, digits, spaces, dashes and underscores.",
-            setting="name",
+            400, "The name of a dictionary has 1 to 60 letters, digits, spaces, dashes and underscores."
         )
     queued = [job.name for job in app.store.jobs.all() if job.kind == "learn" and job.is_open]
     taken = [*DEFAULT_NAMES, *app.store.dictionary_names(), *queued]
     # Without case: on some disks both names are one file.
     if other := next((each for each in taken if each.casefold() == name.casefold()), None):
-        raise RequestError(
-            409, f"There is already a dictionary {other}. Choose another name.", setting="name", got=name
-        )
+        raise RequestError(409, f"There is already a dictionary {other}. Choose another name.")
     return name
 
 
 def _check_settings(wanted: object) -> dict[str, int]:
     if not isinstance(wanted, dict) or not wanted.keys() <= SETTINGS.keys():
-        raise RequestError(400, f"Unknown setting; known: {', '.join(SETTINGS)}.", setting="settings")
+        raise RequestError(400, f"Unknown setting; known: {', '.join(SETTINGS)}.")
     settings = {}
     for name, (default, minimum, maximum) in SETTINGS.items():
         value = wanted.get(name, default)
         if type(value) is not int or not minimum <= value <= maximum:
-            raise RequestError(
-                400, f"`{name}` must be an integer from {minimum} to {maximum}.", setting=name, got=value
-            )
+            raise RequestError(400, f"`{name}` must be an integer from {minimum} to {maximum}.")
         settings[name] = value
     return settings
 
@@ -142,23 +135,18 @@ def _check_settings(wanted: object) -> dict[str, int]:
 def _check_regions(wanted: object, frames: Sequence[object]) -> list[dict[str, Any]]:
     """Return checked rectangles with their frames instead of numbers."""
     if not (isinstance(wanted, list) and 1 <= len(wanted) <= MAX_REGIONS):
-        raise RequestError(400, f"Learning needs 1 to {MAX_REGIONS} rectangles.", setting="regions")
+        raise RequestError(400, f"Learning needs 1 to {MAX_REGIONS} rectangles.")
     regions = []
     for number, region in enumerate(wanted, start=1):
         if not isinstance(region, dict) or region.keys() != {"focused", "blurred", *_RECTANGLE}:
             needed = ", ".join(("focused", "blurred", *_RECTANGLE))
-            raise RequestError(400, f"Region {number} must have {needed}.", setting="regions", got=number)
+            raise RequestError(400, f"Region {number} must have {needed}.")
         if any(type(value) is not int or value < 0 for value in region.values()):
-            raise RequestError(
-                400, f"Region {number} must have integers from 0.", setting="regions", got=number
-            )
+            raise RequestError(400, f"Region {number} must have integers from 0.")
         focused, blurred = region["focused"], region["blurred"]
         if focused == blurred or max(focused, blurred) >= len(frames):
             raise RequestError(
-                400,
-                f"Region {number} must name two different frames from 0 to {len(frames) - 1}.",
-                setting="regions",
-                got=number,
+                400, f"Region {number} must name two different frames from 0 to {len(frames) - 1}."
             )
         regions.append(region | {"focused": frames[focused], "blurred": frames[blurred]})
     return regions

@@ -20,22 +20,9 @@ if TYPE_CHECKING:
 _FLAGS = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}
 # The page may not name files; the server does.
 PAGE_OPTIONS = (
-    "method",
-    "settings",
-    "align",
-    "borders",
-    "reference",
-    "exposure",
-    "hot_pixels",
-    "refine",
-    "refine_strength",
-    "slabs",
-    "step",
-    "channel",
-    "time",
-    "max_memory",
-    "threads",
-)
+    "method", "settings", "align", "borders", "reference", "exposure", "hot_pixels", "refine",
+    "refine_strength", "slabs", "step", "channel", "time", "max_memory", "threads",
+)  # fmt: skip
 _POSITIVE = ("threads", "channel", "time")
 
 
@@ -86,7 +73,7 @@ def _find_dictionary(app: "App", name: object) -> Path | None:
     if name in DEFAULT_NAMES:
         return Path(str(name))
     known = ", ".join([*learned, *DEFAULT_NAMES])
-    raise RequestError(400, f"There is no dictionary {str(name)[:80]}; known: {known}.", got=name)
+    raise RequestError(400, f"There is no dictionary {str(name)[:80]}; known: {known}.")
 
 
 def fusion_command(request: Request, stack: PageStack) -> str:

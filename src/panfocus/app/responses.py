@@ -26,8 +26,8 @@ CACHE_FOR_A_DAY = {"Cache-Control": "private, max-age=86400"}
 class RequestError(PanfocusError):
     """A request that is refused with an HTTP status."""
 
-    def __init__(self, status: int, message: str, *, hint: str | None = None, **facts: Any) -> None:
-        super().__init__(message, hint=hint, **facts)
+    def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.status = status
 
 
@@ -69,8 +69,6 @@ async def json_body(request: Request, *, max_bytes: int = MAX_JSON_BYTES) -> dic
             413,
             f"The request has {format_size(n_bytes)}, more than the limit of {format_size(max_bytes)}. "
             "Send less at once, such as fewer strokes.",
-            got=n_bytes,
-            limit=max_bytes,
         )
     try:
         content = json.loads(body)
@@ -100,8 +98,4 @@ def _error_answer(request: Request, text: str, status: int) -> JsonAnswer:
     return JsonAnswer({"error": request.app.state.app.store.shorten_paths(text)}, status)
 
 
-HANDLERS: dict[Any, Any] = {
-    PanfocusError: answer_error,
-    HTTPException: answer_error,
-    Exception: answer_crash,
-}
+HANDLERS: dict[Any, Any] = {PanfocusError: answer_error, HTTPException: answer_error, Exception: answer_crash}

@@ -52,16 +52,6 @@ logger = logging.getLogger(__name__)
 DEFAULT_PORT = 8765
 _PORTS_TRIED = 50
 _OPENER = "open.html"
-_MODULES_WITH_ROUTES = (
-    events,
-    allowed_folders,
-    stack_routes,
-    job_routes,
-    views,
-    retouching,
-    exports,
-    learning,
-)
 _STATIC = Path(str(files("panfocus"))) / "app" / "static"
 _SECONDS_TO_END = 1  # for open requests when the server stops
 
@@ -138,7 +128,7 @@ def make_application(app: App, *, port: int) -> Starlette:
             await app.stop()
 
     routes: list[BaseRoute] = [Route("/", _page), Route("/api/state", _state)]
-    for module in _MODULES_WITH_ROUTES:
+    for module in (events, allowed_folders, stack_routes, job_routes, views, retouching, exports, learning):
         routes += module.routes
     routes.append(Mount("/static", StaticFiles(directory=_STATIC)))
     starlette = Starlette(
@@ -200,21 +190,9 @@ def serve(
 ) -> None:
     """Serve the page until Ctrl-C.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Folders that the page may open.
-    work : Path or None
-        Work folder; None for the default.
-    port : int or None
-        Port to listen at; None for the default or the next free one.
-    limits : UploadLimits
-        Limits of uploads.
-    for_browser : bool
-        Whether to write a file that opens the page in a browser. Other users can see the arguments of the
-        browser, but not read this file, so the token stays secret.
-    ready : callable
-        Called with the address of the page and the URL of that file, or None, when the page can be opened.
+    `folders` are those that the page may open. Without a `port`, the default or the next free one is used.
+    When the page can be opened, `ready` is called with its address and, `for_browser`, the URL of a file that
+    redirects there: other users can see the arguments of a browser, but not read this file with the token.
     """
     for folder in folders:
         if not folder.is_dir():

@@ -130,7 +130,7 @@ class Stacks:
         """Change a stack's name, the order of its frames, or which of them are used."""
         name = wanted.get("name", stack.name)
         if not isinstance(name, str) or not name.strip():
-            raise RequestError(400, "`name` must be a text.", setting="name")
+            raise RequestError(400, "`name` must be a text.")
         frames = _mark_excluded(stack.frames, wanted)
         if "order" in wanted:
             frames = _sort_frames(frames, wanted["order"])
@@ -221,16 +221,14 @@ class Stacks:
 
 
 def _too_many_frames(n_frames: int) -> RequestError:
-    return RequestError(
-        400, f"A stack has at most {MAX_FRAMES} frames, got {n_frames}.", got=n_frames, limit=MAX_FRAMES
-    )
+    return RequestError(400, f"A stack has at most {MAX_FRAMES} frames, got {n_frames}.")
 
 
 def _mark_excluded(frames: Sequence[PageFrame], wanted: dict[str, Any]) -> list[PageFrame]:
     """Return the frames, those with keys in `used` and `excluded` marked so."""
     used, excluded = (_frame_keys(which, wanted.get(which, []), frames) for which in ("used", "excluded"))
     if both := set(used) & set(excluded):
-        raise RequestError(400, f"The key {min(both)} is in both `used` and `excluded`.", got=min(both))
+        raise RequestError(400, f"The key {min(both)} is in both `used` and `excluded`.")
     marks = dict.fromkeys(used, False) | dict.fromkeys(excluded, True)
     return [replace(frame, excluded=marks.get(frame.key, frame.excluded)) for frame in frames]
 
@@ -245,11 +243,9 @@ def _sort_frames(frames: Sequence[PageFrame], order: object) -> list[PageFrame]:
 def _frame_keys(setting: str, keys: object, frames: Sequence[PageFrame]) -> list[int]:
     """Return checked keys of frames. Positions would not do: the page may have seen an older order."""
     if not isinstance(keys, list) or any(type(key) is not int or key < 0 for key in keys):
-        raise RequestError(400, f"`{setting}` must be a list of frame keys.", setting=setting)
+        raise RequestError(400, f"`{setting}` must be a list of frame keys.")
     if len(set(keys)) != len(keys):
-        raise RequestError(400, f"`{setting}` names a frame twice.", setting=setting)
+        raise RequestError(400, f"`{setting}` names a frame twice.")
     if set(keys) - {frame.key for frame in frames}:
-        raise RequestError(
-            409, "A frame has changed or was removed. Check the frames and choose again.", setting=setting
-        )
+        raise RequestError(409, "A frame has changed or was removed. Check the frames and choose again.")
     return keys

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, TypedDict, cast
 
 from panfocus.app.file_stamps import FileStamp
-from panfocus.app.tasks import FuseTask, FusionSummary, LearnSummary, LearnTask
+from panfocus.app.tasks import FusionSummary, LearnSummary
 
 FrameState = Literal["waiting", "looking", "ready", "bad"]
 JobKind = Literal["fuse", "learn"]
@@ -159,7 +159,7 @@ class PageJob(_JsonRecord):
     name: str
     options: dict[str, Any]  # as the page sent them
     command: str  # that does the same on the command line
-    task: FuseTask | LearnTask
+    task: dict[str, Any]  # for the worker
     state: JobState = "queued"
     stage: str = ""
     done: float = 0.0  # part of the stage, 0 to 1

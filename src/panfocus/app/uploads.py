@@ -51,14 +51,11 @@ class Uploads:
     def announce(self, stack: PageStack, names: object) -> None:
         """Note which files a page is about to send: it may be closed before all are sent."""
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise RequestError(400, "`names` must be a list of file names.", setting="names")
+            raise RequestError(400, "`names` must be a list of file names.")
         n_frames = len(stack.frames) + len(names)
         if n_frames > MAX_FRAMES:
             raise RequestError(
-                400,
-                f"A stack has at most {MAX_FRAMES} frames, got {n_frames}. Choose fewer files.",
-                got=n_frames,
-                limit=MAX_FRAMES,
+                400, f"A stack has at most {MAX_FRAMES} frames, got {n_frames}. Choose fewer files."
             )
         self._stacks.set_unsent(stack, [name for name in stack.unsent if name not in names] + names)
 
@@ -73,7 +70,7 @@ class Uploads:
         try:
             async with self._turns:
                 if self._store.free_space() < size + _RESERVED_BYTES:
-                    raise RequestError(507, f"{name}: the disk is full.", hint="free_space", file=name)
+                    raise RequestError(507, f"{name}: the disk is full.", hint="free_space")
                 saved_name = await self._write(stack, name, request, size)
         finally:
             if left := self._promised.pop(stack.id, 0) - size:  # no entry: the others are empty
@@ -97,16 +94,11 @@ class Uploads:
                 413,
                 f"The file has {format_size(size)}, more than the limit of {format_size(limit)}. Open its "
                 "folder on this computer instead, or start panfocus app with --max-upload SIZE.",
-                got=size,
-                limit=limit,
             )
         total = sum(frame.bytes for frame in stack.frames) + self._promised.get(stack.id, 0) + size
         if total > self._limits.stack_bytes:
             raise RequestError(
-                413,
-                f"The stack would have more than {format_size(self._limits.stack_bytes)}.",
-                got=total,
-                limit=self._limits.stack_bytes,
+                413, f"The stack would have more than {format_size(self._limits.stack_bytes)}."
             )
         return size
 
@@ -118,22 +110,20 @@ class Uploads:
                 try:
                     chunk = await asyncio.wait_for(anext(chunks, None), _TIMEOUT)
                 except ClientDisconnect:
-                    raise RequestError(400, f"{name}: the upload was interrupted.", file=name) from None
+                    raise RequestError(400, f"{name}: the upload was interrupted.") from None
                 except TimeoutError:
-                    raise RequestError(408, f"{name}: no data for {_TIMEOUT:.0f} s.", file=name) from None
+                    raise RequestError(408, f"{name}: no data for {_TIMEOUT:.0f} s.") from None
                 collected += chunk or b""
                 if collected and (chunk is None or len(collected) >= _CHUNK_BYTES):
                     await run_in_threadpool(file.write, bytes(collected))
                     collected.clear()
                 received = file.size + len(collected)
                 if received > size:
-                    raise RequestError(413, f"{name}: more data than announced ({size:,} bytes).", file=name)
+                    raise RequestError(413, f"{name}: more data than announced ({size:,} bytes).")
                 if chunk is None:
                     break
             if file.size != size:
-                raise RequestError(
-                    400, f"{name}: received {file.size:,} of {size:,} bytes.", file=name, got=file.size
-                )
+                raise RequestError(400, f"{name}: received {file.size:,} of {size:,} bytes.")
             return await run_in_threadpool(file.keep, name)
 
 
@@ -194,10 +184,8 @@ def safe_name(name: str) -> str:
     """Return a file name that is valid on every system; refuse names that are not plain image names."""
     has_control = any(unicodedata.category(char) in ("Cc", "Cs") for char in name)
     if has_control or _PATH_PART.search(name) or len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
-        raise RequestError(400, f"{name[:100]!r} cannot be used as a file name. Rename the file.", file=name)
+        raise RequestError(400, f"{name[:100]!r} cannot be used as a file name. Rename the file.")
     portable = _NOT_PORTABLE.sub("_", name)  # also the colon that Windows takes for a drive
     if not is_image_name(portable):
-        raise RequestError(
-            415, f"{name}: unsupported format (needed: JPEG, PNG, TIFF, WebP or RAW).", file=name
-        )
+        raise RequestError(415, f"{name}: unsupported format (needed: JPEG, PNG, TIFF, WebP or RAW).")
     return portable

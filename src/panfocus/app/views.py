@@ -237,10 +237,7 @@ def _number(request: Request, name: str, minimum: int, maximum: int) -> int:
     text = request.query_params.get(name, "")
     if not re.fullmatch(r"[0-9]{1,9}", text) or not minimum <= int(text) <= maximum:
         raise RequestError(
-            400,
-            f"`{name}` must be an integer from {minimum} to {maximum}, got {text[:40]!r}.",
-            setting=name,
-            got=text[:40],
+            400, f"`{name}` must be an integer from {minimum} to {maximum}, got {text[:40]!r}."
         )
     return int(text)
 

@@ -17,30 +17,13 @@ _LABELS = {
     "report": "Report of the fusion",
 }
 # Settings that only the command line has, by command.
-_COMMANDS = {
-    "max_upload": "panfocus app",
-    "port": "panfocus app",
-    "work": "panfocus app",
-} | dict.fromkeys(
+_COMMANDS = dict.fromkeys(("max_upload", "port", "work"), "panfocus app") | dict.fromkeys(
     (
-        "apply_output",
-        "apply_to",
-        "channel",
-        "decisions",
-        "force",
-        "from_report",
-        "jpeg_subsampling",
-        "output",
-        "preview",
-        "reference",
-        "save_steps",
-        "skip_bad",
-        "sweep",
-        "threads",
-        "time",
+        "apply_output", "apply_to", "channel", "decisions", "force", "from_report", "jpeg_subsampling",
+        "output", "preview", "reference", "save_steps", "skip_bad", "sweep", "threads", "time",
     ),
     "panfocus fuse",
-)
+)  # fmt: skip
 
 
 def setting_label(name: str) -> str:

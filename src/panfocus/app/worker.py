@@ -82,12 +82,12 @@ def _receive(tasks: queue.SimpleQueue[dict[str, Any]], interrupts: _Interrupts) 
 
 def _run(task: dict[str, Any], send: Send, interrupts: _Interrupts) -> dict[str, Any]:
     """Run a task, and return its last event."""
-    name = str(task.get("task"))
+    name = str(task.pop("task", ""))
     try:
         interrupts.enter()
         if not _TASK_NAME.fullmatch(name):
             raise PanfocusError(f"There is no task {name}.")
-        result = import_module(f"panfocus.app.tasks.{name}").run(task, send)
+        result = import_module(f"panfocus.app.tasks.{name}").run(send, **task)
         interrupts.is_running = False
         return {"event": "done", "result": result}
     except KeyboardInterrupt:

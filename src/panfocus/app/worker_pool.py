@@ -5,13 +5,12 @@ Messages are JSON, one object a line. The server sends a task; the worker answer
 """
 
 import asyncio
-import heapq
 import json
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from panfocus.errors import PanfocusError
@@ -68,9 +67,7 @@ class Worker:
         """Whether it can run a task."""
         return self._process.returncode is None
 
-    async def run(
-        self, task: Mapping[str, object], on_event: Callable[[dict[str, Any]], None] = _ignore
-    ) -> Any:
+    async def run(self, task: dict[str, Any], on_event: Callable[[dict[str, Any]], None] = _ignore) -> Any:
         """Run a task and return its result; `on_event` receives the events before it."""
         assert self._process.stdin and self._process.stdout
         with suppress(ConnectionError):  # if it died, there is no answer below
@@ -137,7 +134,8 @@ class WorkerPool:
     def __init__(self) -> None:
         self._quick: Worker | None = None
         self._next: asyncio.Task[Worker] | None = None
-        self._turns = _PriorityLock()
+        self._turn = asyncio.Lock()
+        self._background = asyncio.Lock()  # of tasks that no user waits for
         self._long: set[Worker] = set()  # those that were lent, and the next
 
     async def start(self) -> None:
@@ -146,20 +144,21 @@ class WorkerPool:
         self._next = asyncio.create_task(self._start_long())
 
     async def run_quick(
-        self, task: Mapping[str, object], *, urgent: bool = False, seconds: float = _SECONDS_FOR_QUICK
+        self, task: dict[str, Any], *, urgent: bool = False, seconds: float = _SECONDS_FOR_QUICK
     ) -> Any:
         """Run a quick task; urgent ones, which a user waits for, go first.
 
         A task that exceeds its time is killed with its process. If the process dies, the task is tried once
         more: the process may have been dying before.
         """
-        async with self._turns.hold(urgent=urgent):
+        # Only one background task waits for its turn, so that an urgent one waits for few others.
+        async with nullcontext() if urgent else self._background, self._turn:
             try:
                 return await self._try_quick(task, seconds)
             except WorkerDied:
                 return await self._try_quick(task, seconds)
 
-    async def _try_quick(self, task: Mapping[str, object], seconds: float) -> Any:
+    async def _try_quick(self, task: dict[str, Any], seconds: float) -> Any:
         if self._quick is None or not self._quick.is_alive:
             self._quick = await Worker.start("--quick")
         worker = self._quick
@@ -200,42 +199,3 @@ class WorkerPool:
         self._next = None
         workers = {*self._long, *([self._quick] if self._quick else [])}
         await asyncio.gather(*(worker.close(_SECONDS_TO_STOP) for worker in workers))
-
-
-class _PriorityLock:
-    """A lock that urgent waiters get first, others in the order of asking."""
-
-    def __init__(self) -> None:
-        self._taken = False
-        self._count = 0
-        self._waiting: list[tuple[bool, int, asyncio.Future[None]]] = []
-
-    @asynccontextmanager
-    async def hold(self, *, urgent: bool) -> AsyncIterator[None]:
-        await self._take(urgent)
-        try:
-            yield
-        finally:
-            self._release()
-
-    async def _take(self, urgent: bool) -> None:
-        if not self._taken:
-            self._taken = True
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._count += 1
-        heapq.heappush(self._waiting, (not urgent, self._count, turn))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # cancelled just when the turn came
-                self._release()
-            raise
-
-    def _release(self) -> None:
-        while self._waiting:
-            _, _, turn = heapq.heappop(self._waiting)
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._taken = False

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from panfocus._checks import check_kind
-from panfocus.app.tasks import CheckTask, FrameToCheck, Send
+from panfocus.app.tasks import FrameToCheck, Send
 from panfocus.app.wording import EXCLUDE_OTHERS, page_text
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, check_time_order, read_headers
@@ -15,9 +15,8 @@ from panfocus.preprocess.frame_checks import FrameSummary, find_blank, find_othe
 _MAX_NAMED = 3  # copies
 
 
-def run(task: CheckTask, send: Send) -> dict[str, list[str]]:
-    """Return `warnings` about the frames, one line each."""
-    frames = task["frames"]
+def run(send: Send, *, frames: list[FrameToCheck]) -> dict[str, list[str]]:
+    """Return `warnings` about frames, one line each."""
     return {"warnings": [*_check_headers(frames), *_find_copies(frames), *_check_scenes(frames)]}
 
 

@@ -1,38 +1,37 @@
 """Estimate the time and memory of a fusion, without reading pixels."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from panfocus.app.tasks import Estimate, EstimateTask, Send
+from panfocus._numba import any_kept
+from panfocus._threads import limit_threads
+from panfocus.app.tasks import Estimate, Send
 from panfocus.app.wording import page_text
-
-if TYPE_CHECKING:
-    from panfocus.job.request import Request
+from panfocus.errors import PanfocusError
+from panfocus.job.prepare import prepare
+from panfocus.job.request import Request
+from panfocus.job.serialization import from_plain
+from panfocus.methods import DEFAULT_METHOD
 
 # Seconds to compile the code of a fusion, once after installation: 15 on two quiet cores, more on older ones.
 SECONDS_TO_COMPILE = 20.0
 
 
-def run(task: EstimateTask, send: Send) -> Estimate:
-    """Check and plan the request; `error` is the reason if it cannot be run."""
-    from panfocus._threads import limit_threads
-    from panfocus.errors import PanfocusError
-    from panfocus.job.prepare import prepare
-    from panfocus.job.serialization import from_plain
-
-    request = from_plain(task["request"])
-    estimate: Estimate = {
-        "seconds": None,
-        "compiling": 0.0,
-        "memory": None,
-        "n_frames": None,
-        "width": None,
-        "height": None,
-        "warnings": [],
-        "error": None,
-    }
+def run(send: Send, *, request: dict[str, Any]) -> Estimate:
+    """Check and plan a request; `error` is the reason if it cannot be run."""
+    wanted = from_plain(request)
+    estimate = Estimate(
+        seconds=None,
+        compiling=0.0,
+        memory=None,
+        n_frames=None,
+        width=None,
+        height=None,
+        warnings=[],
+        error=None,
+    )
     try:
-        with limit_threads(request.threads):
-            job = prepare(request, force=True, every_map=True)
+        with limit_threads(wanted.threads):
+            job = prepare(wanted, force=True, every_map=True)
     except PanfocusError as error:
         estimate["warnings"] = [page_text(note) for note in getattr(error, "__notes__", [])]
         estimate["error"] = page_text(error)
@@ -40,17 +39,14 @@ def run(task: EstimateTask, send: Send) -> Estimate:
     estimate["n_frames"], estimate["height"], estimate["width"] = job.source.blank_frames.shape[:3]
     estimate["memory"] = job.plan.memory
     estimate["warnings"] = [page_text(warning) for warning in job.warnings]
-    estimate["compiling"] = 0.0 if _is_compiled(request) else SECONDS_TO_COMPILE
+    estimate["compiling"] = 0.0 if _is_compiled(wanted) else SECONDS_TO_COMPILE
     if job.plan.seconds is not None:
         estimate["seconds"] = job.plan.seconds + estimate["compiling"]
     return estimate
 
 
-def _is_compiled(request: "Request") -> bool:
+def _is_compiled(request: Request) -> bool:
     """Return whether an earlier run left the compiled code that takes longest to compile."""
-    from panfocus._numba import any_kept
-    from panfocus.methods import DEFAULT_METHOD
-
     parts = ["registration"] if request.align != "off" else []
     if request.method in (None, DEFAULT_METHOD):
         parts.append("decide")

@@ -4,68 +4,66 @@ from contextlib import ExitStack
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from panfocus._threads import limit_threads
+from panfocus.app.saved_result import SavedResult
 from panfocus.app.state import ARRAYS, REPORT, SAVED_RESULT
-from panfocus.app.tasks import ExportSummary, ExportTask, Send
+from panfocus.app.tasks import ExportSummary, Send
 from panfocus.app.wording import page_text
+from panfocus.io.atomic_files import read_json
+from panfocus.io.disk_array import ArrayFolder
+from panfocus.io.encode import encode_json
+from panfocus.job.prepare import check_stroke_size, read_strokes
+from panfocus.job.request import Request
+from panfocus.job.run_report import versions
+from panfocus.job.serialization import from_plain
+from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
+from panfocus.result import FusionResult
+from panfocus.retouch import painted
+from panfocus.stack import Frames
 
-if TYPE_CHECKING:
-    from panfocus.io.disk_array import ArrayFolder
-    from panfocus.job.request import Request
-    from panfocus.result import FusionResult
-    from panfocus.stack import Frames
 
+def run(
+    send: Send, *, folder: str, request: dict[str, Any], shown: dict[str, Any], picture: bool
+) -> ExportSummary:
+    """Write the outputs of a request; `picture` says whether the image is among them.
 
-def run(task: ExportTask, send: Send) -> ExportSummary:
-    """Write the outputs of the request; `picture` says whether the image is among them."""
-    from panfocus._threads import limit_threads
-    from panfocus.app.saved_result import SavedResult
-    from panfocus.io.atomic_files import read_json
-    from panfocus.io.disk_array import ArrayFolder
-    from panfocus.io.encode import encode_json
-    from panfocus.job.run_report import versions
-    from panfocus.job.serialization import from_plain
-    from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
-
-    folder, request = Path(task["folder"]), from_plain(task["request"])
-    saved: SavedResult = from_plain(read_json(folder / SAVED_RESULT), SavedResult)
-    arrays = ArrayFolder(folder / ARRAYS)
-    saved.check(request)
-    with limit_threads(request.threads), ExitStack() as files:
+    `shown` is the same request with names instead of paths, as the report has it.
+    """
+    place, wanted = Path(folder), from_plain(request)
+    saved: SavedResult = from_plain(read_json(place / SAVED_RESULT), SavedResult)
+    arrays = ArrayFolder(place / ARRAYS)
+    saved.check(wanted)
+    with limit_threads(wanted.threads), ExitStack() as files:
         stack = saved.stack(files.enter_context(arrays.array("frames")))
         slabs = files.enter_context(arrays.array("slabs")) if saved.n_slabs else None
-        result = _read_result(arrays, request, stack.frames)
-        strokes = task["shown"]["retouch"] and encode_json(read_json(request.retouch))
-        notices = output_notices(request.outputs.picture, stack, request.bits)
-        contents = output_contents(request, result, stack, slabs, saved.depth_scale)
-        if not task["picture"]:
-            del contents[request.outputs.picture]
-        report = read_json(folder / REPORT) if request.outputs.report else {}
+        result = _read_result(arrays, wanted, stack.frames)
+        strokes = shown["retouch"] and encode_json(read_json(wanted.retouch))
+        notices = output_notices(wanted.outputs.picture, stack, wanted.bits)
+        contents = output_contents(wanted, result, stack, slabs, saved.depth_scale)
+        if not picture:
+            del contents[wanted.outputs.picture]
+        report = read_json(place / REPORT) if wanted.outputs.report else {}
         if report:
             del report["stamps"]
             for entry in report["inputs"]:  # where the user saves the report is unknown: paths become names
                 entry["from_report"] = Path(entry["path"]).name
             report |= {
-                "request": task["shown"],
+                "request": shown,
                 "versions": versions(),
                 "warnings": [*saved.notices, *map(str, notices)],
             }
-        kinds = file_kinds(request, saved.n_slabs)
+        kinds = file_kinds(wanted, saved.n_slabs)
         if strokes:
-            copy = request.outputs.picture.parent / task["shown"]["retouch"]
+            copy = wanted.outputs.picture.parent / shown["retouch"]
             contents[copy] = strokes
             kinds[copy] = "retouch"
             if report:
                 entry = {"path": copy.name, "from_report": copy.name}
                 report["retouch"] = entry | {"sha256": sha256(strokes).hexdigest()}
         write_outputs(
-            request,
-            contents,
-            report or None,
-            kinds=kinds,
-            user_path=lambda path: Path(path.name),
-            force=True,
+            wanted, contents, report or None, kinds=kinds, user_path=lambda path: Path(path.name), force=True
         )
     return {
         "files": [{"name": path.name, "bytes": path.stat().st_size} for path in contents],
@@ -73,11 +71,8 @@ def run(task: ExportTask, send: Send) -> ExportSummary:
     }
 
 
-def _read_result(arrays: "ArrayFolder", request: "Request", frames: "Frames") -> "FusionResult":
+def _read_result(arrays: ArrayFolder, request: Request, frames: Frames) -> FusionResult:
     """Read the image, with its retouching, and the maps that are exported."""
-    from panfocus.job.prepare import check_stroke_size, read_strokes
-    from panfocus.result import FusionResult
-    from panfocus.retouch import painted
 
     def read(name: str) -> Any:
         with arrays.array(name) as array:

@@ -1,47 +1,48 @@
 """Fuse a stack, and save the result as arrays that the page shows and exports."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from panfocus._malloc import keep_freed_memory
+from panfocus._threads import limit_threads
 from panfocus.app.file_stamps import FileStamp, file_stamps
+from panfocus.app.result_layers import check_space, list_layers, save_display, save_layer
+from panfocus.app.saved_result import SavedResult
 from panfocus.app.state import ARRAYS, LIVE, REPORT, SAVED_RESULT
-from panfocus.app.tasks import FuseTask, FusionSummary, Send
+from panfocus.app.tasks import FusionSummary, Send
 from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
-
-if TYPE_CHECKING:
-    from panfocus.job.prepare import Job
-    from panfocus.pipeline import Fusion
+from panfocus.errors import warnings_as_notes
+from panfocus.io.atomic_files import write_files
+from panfocus.io.disk_array import ArrayFolder
+from panfocus.io.encode import encode_json
+from panfocus.job.prepare import Job, prepare
+from panfocus.job.run_report import run_report
+from panfocus.job.runner import fused
+from panfocus.job.serialization import from_plain, to_plain
+from panfocus.job.summary import summarize
+from panfocus.pipeline import Fusion
+from panfocus.show.pyramid import TILE
 
 _MAPS = ("labels", "depth", "confidence", "never_in_focus", "votes")
 
 
-def run(task: FuseTask, send: Send) -> FusionSummary:
-    """Run the fusion, and save its result in the job's folder."""
-    from panfocus._malloc import keep_freed_memory
-    from panfocus._threads import limit_threads
-    from panfocus.app.result_layers import check_space
-    from panfocus.errors import warnings_as_notes
-    from panfocus.io.disk_array import ArrayFolder
-    from panfocus.job.prepare import prepare
-    from panfocus.job.runner import fused
-    from panfocus.job.serialization import from_plain
-    from panfocus.job.summary import summarize
-
+def run(send: Send, *, folder: str, request: dict[str, Any], reads: list[str]) -> FusionSummary:
+    """Run a fusion, and save its result in the job's folder; `reads` is for the server."""
     keep_freed_memory()
-    request, folder = from_plain(task["request"]), Path(task["folder"])
+    wanted, place = from_plain(request), Path(folder)
     events = ProgressEvents(send)
-    stamps = file_stamps([*request.inputs, str(request.dictionary)])  # before they are read
-    with limit_threads(request.threads), events.watch_compiling():
+    stamps = file_stamps([*wanted.inputs, str(wanted.dictionary)])  # before they are read
+    with limit_threads(wanted.threads), events.watch_compiling():
         events.progress("check", 0.0)
-        job = prepare(request, force=True, every_map=True)
-        check_space(ArrayFolder(folder / ARRAYS), job.source.blank_frames)
-        live = LiveMap(folder / LIVE, job.source.blank_frames.shape, send)
+        job = prepare(wanted, force=True, every_map=True)
+        check_space(ArrayFolder(place / ARRAYS), job.source.blank_frames)
+        live = LiveMap(place / LIVE, job.source.blank_frames.shape, send)
         with (
             warnings_as_notes(lambda: job.warnings),
             fused(job, events.progress, watch=live.watch) as (fusion, digests),
         ):
             live.finish()
-            result = _save(job, fusion, digests, folder, events, stamps)
+            result = _save(job, fusion, digests, place, events, stamps)
             for warning in job.warnings:
                 events.warn(warning)
             for line in summarize(job, fusion.stack, fusion.result.report):
@@ -50,23 +51,14 @@ def run(task: FuseTask, send: Send) -> FusionSummary:
 
 
 def _save(
-    job: "Job",
-    fusion: "Fusion",
+    job: Job,
+    fusion: Fusion,
     digests: dict[Path, str],
     folder: Path,
     events: ProgressEvents,
     stamps: dict[str, FileStamp],
 ) -> FusionSummary:
     """Save layers, report and facts of a fusion; return its summary."""
-    from panfocus.app.result_layers import list_layers, save_display, save_layer
-    from panfocus.app.saved_result import SavedResult
-    from panfocus.io.atomic_files import write_files
-    from panfocus.io.disk_array import ArrayFolder
-    from panfocus.io.encode import encode_json
-    from panfocus.job.run_report import run_report
-    from panfocus.job.serialization import to_plain
-    from panfocus.show.pyramid import TILE
-
     arrays = ArrayFolder(folder / ARRAYS)
     maps = {name: getattr(fusion.result, name) for name in _MAPS}
     layers = {"fused": fusion.result.image, "frames": fusion.frames} | {

@@ -2,41 +2,51 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from panfocus._intensity import FloatArray
 from panfocus.app.state import ARRAYS, ATOMS
-from panfocus.app.tasks import LearnSummary, LearnTask, Send
+from panfocus.app.tasks import LearnSummary, Send
 from panfocus.app.tasks.progress_events import SECONDS_BETWEEN_PICTURES, ProgressEvents
+from panfocus.dictionary import CoupledDictionary
+from panfocus.dictionary.learning import Round
+from panfocus.dictionary.picture import atoms_picture
+from panfocus.errors import InputError
+from panfocus.io.atomic_files import check_destination, write_files
+from panfocus.io.dictionary_file import check_total_atoms
+from panfocus.io.disk_array import ArrayFolder
+from panfocus.io.encode import write_image
+from panfocus.io.png import encode_png
+from panfocus.io.regions import encode_regions
+from panfocus.job.training_data import cut_regions, describe_learning
 
-if TYPE_CHECKING:
-    from panfocus._intensity import FloatArray
-    from panfocus.dictionary.learning import Round
 
-
-def run(task: LearnTask, send: Send) -> LearnSummary:
+def run(
+    send: Send,
+    *,
+    folder: str,
+    file: str,
+    frames_of: str | None,
+    regions: list[dict[str, Any]],
+    reads: list[str],
+    settings: dict[str, int],
+    output: str,
+) -> LearnSummary:
     """Write the regions to a file, and learn what `panfocus learn --regions` learns from it.
 
     If `frames_of` names the folder of a job, regions name its aligned frames by number, and these are written
-    next to the file; otherwise they name paths.
+    next to the file; otherwise they name paths. `reads` is for the server.
     """
-    from panfocus.dictionary import CoupledDictionary
-    from panfocus.io.atomic_files import check_destination, write_files
-    from panfocus.io.dictionary_file import check_total_atoms
-    from panfocus.io.regions import encode_regions
-    from panfocus.job.training_data import cut_regions, describe_learning
-
-    events, settings = ProgressEvents(send), task["settings"]
-    path, output = Path(task["file"]), Path(task["output"])
+    events, path, dictionary = ProgressEvents(send), Path(file), Path(output)
     check_total_atoms(2, settings["atoms"])
-    check_destination(output)
+    check_destination(dictionary)
     events.progress("read", 0.0)
-    regions = task["regions"]
-    if task["frames_of"]:
-        regions = _write_frames(regions, Path(task["frames_of"]) / ARRAYS, path.parent)
+    if frames_of:
+        regions = _write_frames(regions, Path(frames_of) / ARRAYS, path.parent)
     write_files({path: encode_regions(regions)}, force=True)
     pictures, origin = cut_regions(path, settings["patch_size"])
     events.progress("learn", 0.0)
-    live = _LiveAtoms(Path(task["folder"]) / ATOMS, send)
+    live = _LiveAtoms(Path(folder) / ATOMS, send)
     with events.watch_compiling():
         learned = CoupledDictionary.learn(
             *pictures,
@@ -51,15 +61,15 @@ def run(task: LearnTask, send: Send) -> LearnSummary:
             watch=live.watch,
         )
     live.draw(learned.levels)
-    learned.save(output)
+    learned.save(dictionary)
     for notice in learned.notices:
         events.warn(notice)
     events.summarize(f"Learned {learned}.")
     events.summarize(describe_learning(learned.history))
     # Aligned frames exist nowhere else: users who save the regions need them, too.
-    frames = sorted(frame.name for frame in path.parent.glob("frame-*.tif")) if task["frames_of"] else []
+    frames = sorted(frame.name for frame in path.parent.glob("frame-*.tif")) if frames_of else []
     return {
-        "dictionary": output.stem,
+        "dictionary": dictionary.stem,
         "objective": [done.objective for done in learned.history],
         "frames": frames,
     }
@@ -74,17 +84,12 @@ class _LiveAtoms:
         self._version = 0
         self._drawn_at = 0.0
 
-    def watch(self, done: "Round", atoms: "FloatArray") -> None:
+    def watch(self, done: Round, atoms: FloatArray) -> None:
         if time.monotonic() - self._drawn_at >= SECONDS_BETWEEN_PICTURES:
             self.draw(atoms)
         self._send({"event": "learning", "objective": done.objective})
 
-    def draw(self, atoms: "FloatArray") -> None:
-        from panfocus.dictionary import CoupledDictionary
-        from panfocus.dictionary.picture import atoms_picture
-        from panfocus.io.atomic_files import write_files
-        from panfocus.io.png import encode_png
-
+    def draw(self, atoms: FloatArray) -> None:
         write_files({self._path: encode_png(atoms_picture(CoupledDictionary(atoms)))}, force=True)
         self._drawn_at = time.monotonic()
         self._version += 1
@@ -93,10 +98,6 @@ class _LiveAtoms:
 
 def _write_frames(regions: list[dict[str, Any]], arrays_folder: Path, folder: Path) -> list[dict[str, Any]]:
     """Write the frames of regions as files; return the regions with file names instead of numbers."""
-    from panfocus.errors import InputError
-    from panfocus.io.disk_array import ArrayFolder
-    from panfocus.io.encode import write_image
-
     arrays = ArrayFolder(arrays_folder)
     if "frames" not in arrays:
         raise InputError("The result of these rectangles was deleted. Draw them on another result.")

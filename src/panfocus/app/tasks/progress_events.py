@@ -3,13 +3,17 @@
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from panfocus._numba import compiling_watched
 from panfocus.app.tasks import Send
 from panfocus.app.wording import page_text
-
-if TYPE_CHECKING:
-    from panfocus.errors import Notice
+from panfocus.errors import Notice
+from panfocus.io.atomic_files import write_files
+from panfocus.io.png import encode_png
+from panfocus.show.map_colors import label_colours
 
 _SECONDS_BETWEEN = 0.2  # progress events of one stage
 SECONDS_BETWEEN_PICTURES = 0.25
@@ -25,11 +29,11 @@ class ProgressEvents:
         self._stage, self._done = "", 0.0
         self._sent_at = 0.0
 
-    def summarize(self, line: "Notice | str") -> None:
+    def summarize(self, line: Notice | str) -> None:
         """Send a line of the summary."""
         self._send({"event": "summary", "text": page_text(line)})
 
-    def warn(self, line: "Notice | str") -> None:
+    def warn(self, line: Notice | str) -> None:
         """Send a warning, such as on a file that was skipped."""
         self._send({"event": "warning", "text": page_text(line)})
 
@@ -46,8 +50,6 @@ class ProgressEvents:
 
     def watch_compiling(self) -> AbstractContextManager[None]:
         """Show compilation, which takes a while in the first run, as a stage inside the block."""
-        from panfocus._numba import compiling_watched
-
         return compiling_watched(self._compiling)
 
 
@@ -55,8 +57,6 @@ class LiveMap:
     """A small picture of the labels that grows while they are decided."""
 
     def __init__(self, path: Path, shape: tuple[int, ...], send: Send) -> None:
-        import numpy as np
-
         self._n_frames, height, width = shape[:3]
         self._step = -(-max(height, width) // _MAX_SIDE)
         size = -(-height // self._step), -(-width // self._step)
@@ -87,12 +87,6 @@ class LiveMap:
             self._write()
 
     def _write(self) -> None:
-        import numpy as np
-
-        from panfocus.io.atomic_files import write_files
-        from panfocus.io.png import encode_png
-        from panfocus.show.map_colors import label_colours
-
         alpha = np.where(self._decided, np.uint8(255), np.uint8(0))
         picture = np.dstack([label_colours(self._labels, self._n_frames), alpha])
         write_files({self._path: encode_png(picture)}, force=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_like
-from panfocus.app.tasks import ScanTask, Send
+from panfocus.app.tasks import Send
 from panfocus.decide.focus_measure import laplacian_energy
 from panfocus.decide.gray import to_gray
 from panfocus.io.atomic_files import write_files
@@ -24,19 +24,19 @@ THUMBNAIL_SIDE = 320  # pixels, at most
 _QUALITY = 85  # of JPEG
 
 
-def run(task: ScanTask, send: Send) -> dict[str, Any]:
+def run(send: Send, *, path: str, thumbnail: str) -> dict[str, Any]:
     """Decode all pages of a file, and write a thumbnail of the first.
 
     Returns the size and type of its pages, the `sharpness` of the sharpest, and a `digest` of the pixels.
     """
-    headers = read_headers([Path(task["path"])])
+    headers = read_headers([Path(path)])
     digest = hashlib.sha256()
     sharpness = 0.0
     for number, header in enumerate(headers):
         image = read_frame(header)
         check_like(image, header.name, image, header.name)
         if number == 0:
-            write_picture(Path(task["thumbnail"]), image, header, THUMBNAIL_SIDE)
+            write_picture(Path(thumbnail), image, header, THUMBNAIL_SIDE)
             send({"event": "thumbnail"})
         digest.update(np.ascontiguousarray(image).data)
         sharpness = max(sharpness, _measure_sharpness(image))
@@ -72,4 +72,4 @@ def warm_up() -> None:
         for name in ("a.tif", "b.tif", "c.jpg", "d.png"):
             path = Path(folder) / name
             write_image(path, deep if name == "a.tif" else deep.astype(np.uint8))
-            run({"task": "scan_frame", "path": str(path), "thumbnail": f"{path}.jpg"}, lambda event: None)
+            run(lambda event: None, path=str(path), thumbnail=f"{path}.jpg")
