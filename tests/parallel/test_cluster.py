@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, suppress
 import pytest
 
 import small_clusters as clusters
-from panfocus.errors import InputError, NotEnoughMemoryError, PanfocusError
+from panfocus.errors import FileError, InputError, NotEnoughMemoryError, PanfocusError
 from panfocus.parallel import Cluster, LostTaskError, run_tasks, worker_task_memory
 from small_clusters import distributed
 from waits import wait_until
@@ -142,6 +142,31 @@ def test_task_that_somebody_cancels_is_repeated(small_cluster, tmp_path, connect
     assert list(run_tasks(wait_and_double, [(tmp_path, 7)], cluster=connect(small_cluster))) == [(0, 14)]
     thread.join()
     assert notices == []
+
+
+def fail(error):
+    raise error
+
+
+@pytest.mark.parametrize("error", [FileError("a.png: The file is truncated.", file="a.png"), KeyError("a")])
+def test_error_of_a_task_is_raised(small_cluster, connect, error):
+    with pytest.raises(type(error)) as caught:
+        list(run_tasks(fail, [(error,)], cluster=connect(small_cluster)))
+    assert caught.value.args == error.args
+
+
+def test_task_that_the_cluster_cannot_import_is_an_error(small_cluster, connect):
+    with pytest.raises(PanfocusError) as caught:
+        list(run_tasks(fail, [(ModuleNotFoundError("panfocus.new"),)], cluster=connect(small_cluster)))
+    assert caught.value.facts["scheduler"] == small_cluster.scheduler_address
+
+
+def test_runs_over_one_connection_check_workers_once(small_cluster, connect, notices):
+    connection = connect(small_cluster)
+    with clusters.spoiled(small_cluster, clusters.change_version, clusters.restore_version):
+        for _ in range(2):
+            assert [*run_tasks(double, [(1,)], cluster=connection)] == [(0, 2)]
+    assert len(notices) == 1
 
 
 def test_task_may_use_70_percent_of_the_worker_memory(small_cluster, connect):

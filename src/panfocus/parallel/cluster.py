@@ -3,6 +3,7 @@
 import logging
 import secrets
 import time
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
@@ -49,7 +50,9 @@ class Cluster:
     def __init__(self, address: str, notify: Callable[[str], None]) -> None:
         self.address = address
         self.notify = notify
-        self.topic = f"panfocus-{secrets.token_hex(8)}"  # for messages of workers that compile
+        self.name = f"panfocus-{secrets.token_hex(8)}"  # of the topic of messages, and of resources
+        self.has_results = False
+        self._notices: set[str] = set()
         self._relay = Relay("on the workers: ")
         self.client = self._connect()
 
@@ -110,6 +113,12 @@ class Cluster:
                 time.sleep(1)
         self.notify("Connected again.")
 
+    def notify_once(self, notice: str) -> None:
+        """Notify users, unless they know."""
+        if notice not in self._notices:
+            self._notices.add(notice)
+            self.notify(notice)
+
     def close(self) -> None:
         """Close the connection."""
         with suppress(Exception):
@@ -117,15 +126,15 @@ class Cluster:
 
     def _connect(self) -> "Client":
         client = connect(self.address)
-        client.subscribe_topic(self.topic, lambda event: self._relay.tell(event[1]))
+        client.subscribe_topic(self.name, lambda event: self._relay.tell(event[1]))
         return client
 
 
 class _ClusterRun:
     """Tasks of one run that have no result yet, and the workers that may run them.
 
-    Usable workers get a Dask resource of the run's name: the bytes that one task may use there. A task
-    asks for 0 of it, so any usable worker may run it, or for the bytes that it turned out to need.
+    Usable workers get a Dask resource: the bytes that one task may use there. A task asks for 0 of it, so any
+    usable worker may run it, or for the bytes that it turned out to need. Other workers get less than 0.
     """
 
     def __init__(
@@ -141,15 +150,14 @@ class _ClusterRun:
         self.tasks = tasks
         self._cluster = cluster
         self._function = function
-        self._resource = f"panfocus-{secrets.token_hex(8)}"
-        self._check = _worker_check(
-            self._resource, __version__, [str(path) for path in paths if path.exists()], [*modules]
+        needs = [str(path) for path in paths if path.exists()], [*modules]
+        self._resource = (
+            f"{cluster.name}-{zlib.crc32(repr(needs).encode()):08x}"  # runs of equal needs share it
         )
+        self._check = _worker_check(self._resource, __version__, *needs)
         self._needed: dict[int, int] = {}  # bytes, of tasks that a worker was too small for
         self._usable: dict[str, float] = {}  # bytes for a task, by the worker's address
-        self._checked: set[str] = set()
-        self._notices: set[str] = set()
-        self._is_waiting = self._has_results = False
+        self._is_waiting = False
         self._next_check = 0.0
         self._track()
 
@@ -168,7 +176,7 @@ class _ClusterRun:
         for i in indices:
             future = self._cluster.client.submit(
                 run_on_worker,
-                self._cluster.topic,
+                self._cluster.name,
                 self._function,
                 self.tasks[i],
                 key=f"{self._function.__name__}-{secrets.token_hex(16)}",  # dashboards show the first part
@@ -185,14 +193,12 @@ class _ClusterRun:
     def results(self) -> Iterator[tuple[int, Any]]:
         """Yield the index and the result, or the error, of every submitted task."""
         while self._futures:
+            self._check_workers()
             batch = self._completed.next_batch(block=False)
             for future in batch:
                 if future in self._futures:  # else it was submitted again
-                    for i, result in self._result(future):
-                        self._has_results = True
-                        yield i, result
+                    yield from self._result(future)
             if not batch:
-                self._check_workers()
                 time.sleep(POLL_INTERVAL)
 
     def _result(self, future: "Future[Any]") -> Iterator[tuple[int, Any]]:
@@ -234,13 +240,13 @@ class _ClusterRun:
                 self._resubmit([future])
                 return
         del self._futures[future]
+        self._cluster.has_results = True
         yield i, result
 
     def _reconnect(self) -> None:
         """Connect again, and submit all tasks that have no result."""
         self._cluster.reconnect()
         left = [*self._futures.values()]
-        self._checked.clear()
         self._track()
         self._next_check = 0.0
         self.submit(left)
@@ -259,11 +265,11 @@ class _ClusterRun:
             return
         resources = {a: w["resources"].get(self._resource) for a, w in workers.items()}
         self._usable = {a: quantity for a, quantity in resources.items() if quantity and quantity > 0}
-        new = [a for a, quantity in resources.items() if quantity is None and a not in self._checked]
+        new = [a for a, quantity in resources.items() if quantity is None]
         faults = self._admit(new)
         if any(a in self._usable for a in new):
             self._resubmit_stranded()
-        if workers and not self._usable and not self._has_results and not self._is_waiting and faults:
+        if faults and not self._usable and not self._cluster.has_results and not self._is_waiting:
             raise PanfocusError(
                 f"No worker of the scheduler at {self._cluster.address} can be used. {faults[0]}",
                 scheduler=self._cluster.address,
@@ -290,31 +296,27 @@ class _ClusterRun:
         for address, answer in answers.items():
             if not isinstance(answer, dict):  # the worker has gone
                 continue
-            self._checked.add(address)
             if answer["fault"]:
                 faults.append(f"A worker on {answer['host']} {answer['fault']}")
-                self._notify_once(f"{faults[-1]} It is not used.")
+                self._cluster.notify_once(f"{faults[-1]} It is not used.")
                 continue
             self._usable[address] = answer["memory"]
             others = {name: found for name, found in answer["libraries"].items() if found != here[name]}
             if others:
                 versions = ", ".join(f"{name} {found} (here {here[name]})" for name, found in others.items())
-                self._notify_once(
+                self._cluster.notify_once(
                     f"A worker on {answer['host']} has {versions}. Its results may differ in the last bits."
                 )
         return faults
 
     def _resubmit_stranded(self) -> None:
         """Submit tasks again that wait for a worker: Dask does not retry them when resources change."""
-        with suppress(Exception):  # the connection is lost
+        try:
             assigned = self._cluster.client.processing()
-            keys = {key for address in self._usable for key in assigned.get(address, ())}
-            self._resubmit([f for f in self._futures if f.status == "pending" and f.key not in keys])
-
-    def _notify_once(self, notice: str) -> None:
-        if notice not in self._notices:
-            self._notices.add(notice)
-            self._cluster.notify(notice)
+        except Exception:  # the connection is lost, which is noticed where results are collected
+            return
+        keys = {key for address in self._usable for key in assigned.get(address, ())}
+        self._resubmit([f for f in self._futures if f.status == "pending" and f.key not in keys])
 
 
 def _worker_check(
