@@ -47,45 +47,46 @@ def test_impossible_slabs_are_rejected(n, size, overlap):
 
 
 def test_labels_and_depth_count_the_frames_of_the_stack(stack):
-    by_slabs = pf.fuse_slabs(stack, 4, 1)
+    by_slabs = pf.fuse(stack, slabs=(4, 1))
     truth = np.arange(WIDTH) * N // WIDTH
     # At the borders of the strips the truth is uncertain by some pixels.
     inside = np.abs(np.arange(WIDTH) % 30 - 14.5) < 8
-    labels = by_slabs.result.labels[:, inside]
+    labels = by_slabs.labels[:, inside]
     assert np.mean(labels == truth[inside]) > 0.97
-    assert np.mean(np.abs(by_slabs.result.depth[:, inside] - truth[inside])) < 0.25
-    assert by_slabs.result.report["frames"] == N
-    shares = np.bincount(by_slabs.result.labels.ravel(), minlength=N) / by_slabs.result.labels.size
-    np.testing.assert_allclose(by_slabs.result.report["frame_shares"], shares, atol=1e-6)
-    assert by_slabs.result.confidence is None
+    assert np.mean(np.abs(by_slabs.depth[:, inside] - truth[inside])) < 0.25
+    assert by_slabs.report["frames"] == N
+    shares = np.bincount(by_slabs.labels.ravel(), minlength=N) / by_slabs.labels.size
+    np.testing.assert_allclose(by_slabs.report["frame_shares"], shares, atol=1e-6)
+    assert by_slabs.confidence is None
 
 
 def test_slabs_are_fused_first_and_then_their_images(stack):
-    by_slabs = pf.fuse_slabs(stack, 4, 1)
-    assert [list(span) for span in by_slabs.spans] == [[0, 1, 2, 3], [3, 4, 5, 6], [5, 6, 7, 8]]
-    for slab, span in zip(by_slabs.slabs, by_slabs.spans, strict=True):
-        np.testing.assert_array_equal(slab, pf.fuse(stack[list(span)]).image)
-    np.testing.assert_array_equal(by_slabs.result.image, pf.fuse(by_slabs.slabs).image)
+    by_slabs = pf.fuse(stack, slabs=(4, 1))
+    spans = [(part["first"], part["last"]) for part in by_slabs.report["slabs"]]
+    assert spans == [(0, 3), (3, 6), (5, 8)]
+    for slab, (first, last) in zip(by_slabs.slabs, spans, strict=True):
+        np.testing.assert_array_equal(slab, pf.fuse(stack[first : last + 1]).image)
+    np.testing.assert_array_equal(by_slabs.image, pf.fuse(by_slabs.slabs).image)
 
 
 def test_frames_and_slabs_on_disk_give_the_same_bits(stack):
-    expected = pf.fuse_slabs(stack, 4, 2)
+    expected = pf.fuse(stack, slabs=(4, 2))
     with ExitStack() as scratch:
         allocate = allocator(scratch)
         on_disk = allocate(stack.shape, stack.dtype)
         for k, frame in enumerate(stack):
             on_disk[k] = frame
         frames = Stack(on_disk, tuple(f"frame {k}" for k in range(N)))
-        found = process_stack(frames, get_method("panfocus"), slab_size=(4, 2), allocate=allocate, threads=1)
-        np.testing.assert_array_equal(found.result.image, expected.result.image)
-        np.testing.assert_array_equal(found.result.labels, expected.result.labels)
-        np.testing.assert_array_equal(found.result.depth, expected.result.depth)
-        np.testing.assert_array_equal(found.slabs[:], expected.slabs)
+        found = process_stack(frames, get_method("panfocus"), slabs=(4, 2), allocate=allocate, threads=1)
+        np.testing.assert_array_equal(found.result.image, expected.image)
+        np.testing.assert_array_equal(found.result.labels, expected.labels)
+        np.testing.assert_array_equal(found.result.depth, expected.depth)
+        np.testing.assert_array_equal(found.result.slabs[:], expected.slabs)
 
 
 def test_method_without_labels_can_be_fused_in_slabs(stack):
-    found = pf.fuse_slabs(stack, 5, 1, "dwt")
-    assert (found.result.labels, found.result.depth) == (None, None)
+    found = pf.fuse(stack, "dwt", slabs=(5, 1))
+    assert (found.labels, found.depth) == (None, None)
     np.testing.assert_array_equal(found.slabs[1], pf.fuse(stack[4:], "dwt").image)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from panfocus.job.inputs import read_stack
     from panfocus.methods import method_names
     from panfocus.metrics import metric_names
-    from panfocus.pipeline import apply, fuse, fuse_slabs
+    from panfocus.pipeline import apply, fuse
     from panfocus.registration.alignment import Aligned, align
     from panfocus.result import FusionResult
     from panfocus.stack import Stack
@@ -33,7 +33,6 @@ __all__ = [
     "align",
     "apply",
     "fuse",
-    "fuse_slabs",
     "method_names",
     "metric_names",
     "metrics",
@@ -47,7 +46,6 @@ _MODULE_OF = {
     "FusionResult": "panfocus.result",
     "apply": "panfocus.pipeline",
     "fuse": "panfocus.pipeline",
-    "fuse_slabs": "panfocus.pipeline",
     "method_names": "panfocus.methods",
     "metric_names": "panfocus.metrics",
     "read_stack": "panfocus.job.inputs",

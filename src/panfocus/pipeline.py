@@ -30,7 +30,6 @@ from panfocus.stack import Chosen, Frames, Stack
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.registration import Alignment
-    from panfocus.slabs import SlabFusion
     from panfocus.stack import Acquisition
 
 logger = logging.getLogger(__name__)
@@ -53,8 +52,6 @@ class Fusion:
         The fused image and its maps.
     alignment : Alignment or None
         How the frames were aligned, if they were.
-    slabs : Frames or None
-        The fused image of each slab, if the stack was fused in slabs.
     times : dict
         Seconds of each step.
     """
@@ -63,7 +60,6 @@ class Fusion:
     frames: Frames
     result: FusionResult
     alignment: "Alignment | None"
-    slabs: Frames | None
     times: dict[str, float]
 
 
@@ -78,6 +74,7 @@ def fuse(
     exposure: str = "auto",
     refine: bool = False,
     refine_strength: float | None = None,
+    slabs: tuple[int, int] | None = None,
     maps: Collection[str] | None = None,
     threads: int | None = None,
     max_memory: int | None = None,
@@ -114,6 +111,10 @@ def fuse(
     refine_strength : float
         Weight of the total variation, for intensities from 0 to 1; larger is smoother, 0 changes nothing.
         Default: the value of the paper.
+    slabs : (int, int), optional
+        For long stacks: fuse overlapping groups of frames, then fuse their images. Given are the number of
+        frames in a slab and how many of them it shares with the next slab. There is no confidence map then:
+        where slabs overlap, either may be right.
     maps : collection of str, optional
         Maps to return, such as `("labels",)`; by default all that the method computes except `votes` and
         `log_odds`, which are as large as the frames. Omitted maps take no memory.
@@ -138,9 +139,9 @@ def fuse(
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
         frames = tiling.stacked(frames)
     if _checks.is_lazy(frames):
-        if refine or align != "off":
+        if refine or slabs or align != "off":
             raise InputError(
-                "Lazy arrays cannot be aligned or refined. Convert them with np.asarray(frames)."
+                "Lazy arrays cannot be aligned, refined or fused in slabs. Use np.asarray(frames)."
             )
         return _fuse_lazily(
             frames,
@@ -164,70 +165,13 @@ def fuse(
         exposure=exposure,
         refine=refine,
         refine_strength=refine_strength,
+        slabs=slabs,
         maps=maps,
         threads=threads,
         max_memory=max_memory,
         progress=progress,
     )
     return fusion.result
-
-
-def fuse_slabs(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
-    size: int,
-    overlap: int,
-    method: str | FusionMethod = DEFAULT_METHOD,
-    *,
-    align: str = "off",
-    reference: int | None = None,
-    borders: str = "full",
-    hot_pixels: str = "auto",
-    exposure: str = "auto",
-    refine: bool = False,
-    refine_strength: float | None = None,
-    maps: Collection[str] | None = None,
-    threads: int | None = None,
-    max_memory: int | None = None,
-    progress: Progress = silent,
-    **settings: Any,
-) -> "SlabFusion":
-    """Fuse a long stack in overlapping groups of frames, then fuse the results.
-
-    Parameters
-    ----------
-    size, overlap : int
-        Number of frames in a slab, and how many of them it shares with the next slab.
-    maps : collection of str, optional
-        Maps to return: any of `labels`, `depth` and `never_in_focus`; by default all of them.
-
-    The other parameters are those of `fuse`. Each slab is a stage of the progress.
-
-    Returns
-    -------
-    SlabFusion
-    """
-    from panfocus.slabs import SlabFusion, slab_spans
-
-    stack = frames if isinstance(frames, Stack) else _stack_of_arrays(frames)
-    fusion = process_stack(
-        stack,
-        _make_method(method, settings),
-        method_name=method if isinstance(method, str) else None,
-        align=align,
-        reference=reference,
-        borders=borders,
-        hot_pixels=hot_pixels,
-        exposure=exposure,
-        refine=refine,
-        refine_strength=refine_strength,
-        slab_size=(size, overlap),
-        maps=maps,
-        threads=threads,
-        max_memory=max_memory,
-        progress=progress,
-    )
-    assert fusion.slabs is not None
-    return SlabFusion(fusion.result, fusion.slabs, slab_spans(len(stack.frames), size, overlap))
 
 
 def process_stack(
@@ -242,7 +186,7 @@ def process_stack(
     exposure: str = "auto",
     refine: bool = False,
     refine_strength: float | None = None,
-    slab_size: tuple[int, int] | None = None,
+    slabs: tuple[int, int] | None = None,
     maps: Collection[str] | None = None,
     threads: int | None = None,
     max_memory: int | None = None,
@@ -258,11 +202,9 @@ def process_stack(
     ----------
     method_name : str, optional
         Name of the method for the report; by default the name of its class.
-    slab_size : (int, int), optional
-        Fuse in slabs of this many frames with this overlap.
     allocate : callable
         Called as `allocate(shape, dtype)` for arrays as large as the frames: aligned frames, `votes`,
-        `log_odds` and slabs. The caller may provide arrays on disk.
+        `log_odds` and slab images. The caller may provide arrays on disk.
     overwrite : bool
         Allow writing the aligned frames over those of the stack, if they are in memory.
     bad : BadFrames, optional
@@ -300,15 +242,14 @@ def process_stack(
                     maps=part_maps,
                     max_memory=max_memory,
                     allocate=allocate,
-                    watch=unwatched if slab_size else watch,
+                    watch=unwatched if slabs else watch,
                 )
 
-            pictures = None
-            if slab_size:
+            if slabs:
                 from panfocus.slabs import fuse_in_slabs
 
-                result, pictures = fuse_in_slabs(
-                    frames, *slab_size, decide, maps=maps, allocate=allocate, progress=progress
+                result = fuse_in_slabs(
+                    frames, *slabs, decide, maps=maps, allocate=allocate, progress=progress
                 )
             else:
                 result = decide(frames, maps, progress)
@@ -320,7 +261,7 @@ def process_stack(
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
     result = dataclasses.replace(result, image=image, report=report, source=without_pixels(stack))
-    return Fusion(stack, frames, result, alignment, pictures, times)
+    return Fusion(stack, frames, result, alignment, times)
 
 
 def prepare_stack(

@@ -36,6 +36,8 @@ class FusionResult:
         Weights of the frames in the image, as whole votes. Only on request.
     log_odds : ndarray of float16 (n - 1, h, w), or planes on disk, optional
         Log odds of each frame against the frame before it. Only on request.
+    slabs : ndarray (m, h, w) or (m, h, w, c), or images on disk, optional
+        The fused image of each slab, if the stack was fused in slabs.
     report : dict
         Settings, versions and measurements of the run, as plain data.
     source : Stack, optional
@@ -49,6 +51,7 @@ class FusionResult:
     never_in_focus: NDArray[np.bool_] | None = None
     votes: Frames | None = None
     log_odds: Frames | None = None
+    slabs: Frames | None = None
     report: dict[str, Any] = field(default_factory=dict)
     source: Stack | None = field(default=None, repr=False)
 
@@ -56,7 +59,7 @@ class FusionResult:
         """Compare image, maps and report; the source does not count."""
         if not isinstance(other, FusionResult):
             return NotImplemented
-        arrays = ("image", *MAPS, *LAYERS)
+        arrays = ("image", *MAPS, *LAYERS, "slabs")
         return self.report == other.report and all(
             _equal(getattr(self, name), getattr(other, name)) for name in arrays
         )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,26 +18,6 @@ from panfocus.tiling import Allocate
 MAPS = ("labels", "depth", "never_in_focus")
 _JOINED = ("labels", "depth")  # maps of the whole stack that are put together from those of the slabs
 _PER_SLAB = ("noise", "scale")  # measurements that differ between slabs
-
-
-@dataclass(frozen=True)
-class SlabFusion:
-    """A stack fused in slabs.
-
-    Attributes
-    ----------
-    result : FusionResult
-        The fusion of the whole stack. Labels and depth count its frames. There is no confidence: where
-        slabs overlap, either of them may be right.
-    slabs : ndarray (m, h, w) or (m, h, w, c), or images on disk
-        The fused image of each slab.
-    spans : tuple of range
-        The frames of each slab.
-    """
-
-    result: FusionResult
-    slabs: Frames
-    spans: tuple[range, ...]
 
 
 class Decide(Protocol):
@@ -73,10 +53,11 @@ def fuse_in_slabs(
     maps: Collection[str] | None,
     allocate: Allocate,
     progress: Progress,
-) -> tuple[FusionResult, Frames]:
-    """Fuse each slab, then their images; return the result for the whole stack and the slab images.
+) -> FusionResult:
+    """Fuse each slab, then their images; return the result for the whole stack.
 
-    `allocate` provides the arrays for the slab images and their maps. Without `maps` all are returned.
+    Labels and depth count the frames of the stack. `allocate` provides the arrays for the slab images and
+    their maps. Without `maps` all are returned.
     """
     maps = MAPS if maps is None else maps
     spans = slab_spans(len(frames), size, overlap)
@@ -109,14 +90,14 @@ def fuse_in_slabs(
     if "labels" in whole:
         counts = np.bincount(whole["labels"].ravel(), minlength=len(frames))
         report["frame_shares"] = [round(int(count) / whole["labels"].size, 6) for count in counts]
-    result = replace(
+    return replace(
         last,
         labels=whole.get("labels") if "labels" in maps else None,
         depth=whole.get("depth"),
         never_in_focus=last.never_in_focus if "never_in_focus" in maps else None,
+        slabs=images,
         report=report,
     )
-    return result, images
 
 
 def _join(planes: Any, chosen: NDArray[Any], spans: Sequence[range]) -> NDArray[Any]:

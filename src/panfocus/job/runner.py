@@ -106,11 +106,11 @@ def run(
             stack, result = fusion.stack, fusion.result
             applied = _applied_sets(job, fusion, scratch, progress)
             with timed(times, "encode"):
-                contents = output_contents(request, result, stack, fusion.slabs, job.depth_scale)
+                contents = output_contents(request, result, stack, job.depth_scale)
                 contents |= {other.path: other.content for other in applied}
                 if request.outputs.steps:
                     scratch.enter_context(create_folder(request.outputs.steps))
-                    contents |= step_contents(request.outputs.steps, stack.frames, result, fusion.slabs)
+                    contents |= step_contents(request.outputs.steps, stack.frames, result)
                 if extra_files:
                     contents |= extra_files(job, fusion)
             report = _report(job, fusion, digests, applied, times | fusion.times)
@@ -204,7 +204,7 @@ def fused(
             exposure=request.exposure,
             refine=is_refined(request),
             refine_strength=request.refine_strength,
-            slab_size=parse_slabs(request.slabs),
+            slabs=parse_slabs(request.slabs),
             maps=job.maps,
             threads=request.threads,
             max_memory=job.plan.tile_memory,

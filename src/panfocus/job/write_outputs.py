@@ -114,15 +114,15 @@ def image_content(path: Path, image: "NDArray[Any]", stack: "Stack", request: Re
 
 
 def output_contents(
-    request: Request, result: "FusionResult", stack: "Stack", slabs: "Frames | None", scale: DepthScale
+    request: Request, result: "FusionResult", stack: "Stack", scale: DepthScale
 ) -> "dict[Path, Content]":
     """Return the content of each output file except the report and the images of other sets of frames."""
-    contents = _contents(request, result, stack, slabs, scale)
+    contents = _contents(request, result, stack, scale)
     return {path: content for path, content in contents if path is not None}
 
 
 def _contents(
-    request: Request, result: "FusionResult", stack: "Stack", slabs: "Frames | None", scale: DepthScale
+    request: Request, result: "FusionResult", stack: "Stack", scale: DepthScale
 ) -> "Iterator[tuple[Path | None, Content]]":
     from panfocus.io.encode import (
         encode_animation,
@@ -153,6 +153,7 @@ def _contents(
             yield outputs.sweep, encode_animation(outputs.sweep, pictures, milliseconds=MILLISECONDS)
     if outputs.never_in_focus and result.never_in_focus is not None:
         yield outputs.never_in_focus, encode_mask(result.never_in_focus)
+    slabs = result.slabs
     if slabs is not None:
         files = outputs.files(len(slabs))
         for s in range(len(slabs)):
@@ -172,14 +173,12 @@ def _slab_content(path: Path, slabs: "Frames", s: int, stack: "Stack") -> "Conte
     return write
 
 
-def step_contents(
-    folder: Path, frames: "Frames", result: "FusionResult", slabs: "Frames | None"
-) -> "dict[Path, Content]":
+def step_contents(folder: Path, frames: "Frames", result: "FusionResult") -> "dict[Path, Content]":
     """Return the pictures of all steps of a fusion."""
     from panfocus.io.png import encode_png
     from panfocus.show.steps import step_pictures
 
-    pictures = step_pictures(frames, result, slabs)
+    pictures = step_pictures(frames, result, result.slabs)
     return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
 
 

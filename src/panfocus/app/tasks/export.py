@@ -41,7 +41,7 @@ def run(
         result = _read_result(arrays, wanted, stack.frames)
         strokes = shown["retouch"] and encode_json(read_json(wanted.retouch))
         notices = output_notices(wanted.outputs.picture, stack, wanted.bits)
-        contents = output_contents(wanted, result, stack, slabs, saved.depth_scale)
+        contents = output_contents(wanted, replace(result, slabs=slabs), stack, saved.depth_scale)
         if not picture:
             del contents[wanted.outputs.picture]
         report = read_json(place / REPORT) if wanted.outputs.report else {}

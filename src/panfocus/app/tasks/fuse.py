@@ -67,10 +67,10 @@ def _save(
     for number, (name, values) in enumerate(layers.items()):
         events.progress("keep", number / len(layers))
         save_layer(arrays, name, values)
-    if fusion.slabs is not None:
-        with arrays.create("slabs", fusion.slabs.shape, fusion.slabs.dtype) as slabs:
-            for s in range(len(fusion.slabs)):
-                slabs[s] = fusion.slabs[s]
+    if fusion.result.slabs is not None:
+        with arrays.create("slabs", fusion.result.slabs.shape, fusion.result.slabs.dtype) as slabs:
+            for s in range(len(fusion.result.slabs)):
+                slabs[s] = fusion.result.slabs[s]
     save_display(arrays, fusion.stack.icc_profile)
     events.progress("keep", 1.0)
     report = run_report(job, fusion, digests) | {"times": fusion.times}
