@@ -99,6 +99,8 @@ class Wording:
 PYTHON = Wording(
     setting=lambda name: f"`{name}`",
     hints={
+        "choose_channel": "Use .tif, or choose one with `channel`.",
+        "choose_time": "Choose one with `time`.",
         "align_off": 'Leave the frame out, or fuse with align="off".',
         "align_similarity": 'Use align="similarity" to allow scale and rotation.',
         "choose_reference": "Choose another `reference`.",
@@ -108,6 +110,7 @@ PYTHON = Wording(
         "crop_borders": 'Use borders="crop" to remove filled borders.',
         "fewer_frames": "Use fewer or smaller frames.",
         "more_memory": "Increase `max_memory`, or use fewer or smaller frames.",
+        "overwrite": "Choose another name, or pass force=True to overwrite.",
         "replace_frame": "Every frame needs its counterpart: replace this frame, or leave out the whole set.",
         "skip_bad": "Leave the frame out.",
     },

@@ -118,6 +118,13 @@ class Acquisition:
     pixel_height: float | None = None
     step: float | None = None  # from slice to slice
     unit: str = "µm"  # of all three
+    name: str = ""  # of the image
+    channel_details: tuple[dict[str, str], ...] = ()  # OME attributes of each channel: Color, Fluor, ...
+
+    @property
+    def has_display(self) -> bool:
+        """Whether there is an image name, a channel name, or any OME attribute of a channel."""
+        return bool(self.name) or any(self.channels) or any(self.channel_details)
 
     @property
     def is_of_microscope(self) -> bool:

@@ -10,7 +10,7 @@ from panfocus.errors import FileError
 from panfocus.io.disk_array import scratch_frames
 from panfocus.io.headers import read_headers
 from panfocus.io.read_stack import read_into, read_stack
-from panfocus.io.tiff_bands import in_bands
+from panfocus.io.tiff import read_bands
 
 LAYOUTS = {
     "one strip": {},
@@ -28,7 +28,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_bands_are_the_page(tmp_path, rng, monkeypatch, layout, channels, dtype):
-    monkeypatch.setattr("panfocus.io.tiff_bands._BAND_BYTES", 1000)
+    monkeypatch.setattr("panfocus.io.tiff._BAND_BYTES", 1000)
     image = rng.integers(0, np.iinfo(dtype).max, (61, 83, *channels), dtype=dtype)
     path = tmp_path / "page.tif"
     tifffile.imwrite(
@@ -39,7 +39,8 @@ def test_bands_are_the_page(tmp_path, rng, monkeypatch, layout, channels, dtype)
         read_into(frames, headers)
         for k in range(2):
             np.testing.assert_array_equal(frames[k], image)
-    bands = list(in_bands(path, 0))
+    with path.open("rb") as file:
+        bands = list(read_bands(file, 0))
     assert len(bands) > 1
     assert all(rows.dtype == dtype for _, rows in bands)
 
@@ -55,7 +56,8 @@ def test_bands_are_the_page(tmp_path, rng, monkeypatch, layout, channels, dtype)
 def test_pages_that_have_to_be_read_whole_are(tmp_path, rng, shape, options):
     image = rng.integers(0, 256, shape, dtype=np.uint8)
     tifffile.imwrite(tmp_path / "page.tif", image, photometric="rgb", metadata=None, **options)
-    assert in_bands(tmp_path / "page.tif", 0) is None
+    with (tmp_path / "page.tif").open("rb") as file:
+        assert read_bands(file, 0) is None
     expected = read_stack([tmp_path / "page.tif"] * 2).frames
     with scratch_frames(expected.shape, expected.dtype) as frames:
         read_into(frames, read_headers([tmp_path / "page.tif"] * 2))
@@ -64,7 +66,7 @@ def test_pages_that_have_to_be_read_whole_are(tmp_path, rng, shape, options):
 
 @pytest.mark.parametrize("layout", [{}, {"tile": (256, 256), "compression": "zlib"}])
 def test_a_large_page_is_never_held_whole(tmp_path, monkeypatch, layout):
-    monkeypatch.setattr("panfocus.io.tiff_bands._BAND_BYTES", 1 << 20)
+    monkeypatch.setattr("panfocus.io.tiff._BAND_BYTES", 1 << 20)
     image = np.zeros((3000, 2500), np.uint16)
     image[::7] = 300
     path = tmp_path / "large.tif"

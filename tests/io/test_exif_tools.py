@@ -219,7 +219,7 @@ def test_sixteen_bits_carry_the_same_tags(tmp_path, photograph):
 def test_a_file_beyond_4_gigabytes_carries_the_same_tags(tmp_path, photograph, monkeypatch):
     """Its offsets have 64 bits; the oracle is tifffile, as exiftool takes its place for another directory."""
     fused_like(photograph, tmp_path / "classic.tif")
-    monkeypatch.setattr("panfocus.io.tiff_writer._LARGEST_CLASSIC", 0)
+    monkeypatch.setattr("panfocus.io.tiff_writer._MAX_CLASSIC", 0)
     fused_like(photograph, tmp_path / "big.tif")
     with (
         tifffile.TiffFile(tmp_path / "classic.tif") as classic,

@@ -148,7 +148,7 @@ def test_photographs_packed_by_libtiff_are_read(data_dir, tmp_path, predictor):
 
 
 def test_a_file_with_a_first_code_that_does_not_exist_is_refused_whole_or_in_bands(tmp_path):
-    from panfocus.io.tiff_bands import in_bands
+    from panfocus.io.tiff import read_bands
 
     image = np.arange(200, dtype=np.uint8).reshape(10, 20)
     path = tmp_path / "a.tif"
@@ -159,4 +159,4 @@ def test_a_file_with_a_first_code_that_does_not_exist_is_refused_whole_or_in_ban
     with pytest.raises(FileError, match=r"a\.tif: damaged: its coded pixels are no code"):
         read_image(path)
     with pytest.raises(FileError, match="its coded pixels are no code"):
-        list(in_bands(path, 0))
+        list(read_bands(file, 0))

@@ -9,12 +9,12 @@ import pytest
 import tifffile
 from PIL import Image
 
-from panfocus.io._tiff_ifd import Value, text, whole
+from panfocus.io._tiff_ifd import Value, number_value, text_value
 from panfocus.io.encode import describe_losses, write_image
 from panfocus.io.exif import Exif, parse_exif
 from panfocus.io.headers import read_headers, read_metadata
+from panfocus.io.metadata import update_xmp, xmp_orientation
 from panfocus.io.read_stack import read_image, read_stack
-from panfocus.io.xmp import orientation_of, xmp_for_picture
 from panfocus.stack import Metadata, Stack
 
 COLOUR = np.arange(13 * 17 * 3, dtype=np.uint16).reshape(13, 17, 3).astype(np.uint8)
@@ -26,7 +26,7 @@ def stack_with(**metadata):
 
 
 def exif_with(main=(), camera=(), order="<"):
-    return Exif(order, {MAKE: text("a maker"), **dict(main)}, {CAMERA: dict(camera)} if camera else {})
+    return Exif(order, {MAKE: text_value("a maker"), **dict(main)}, {CAMERA: dict(camera)} if camera else {})
 
 
 def written(tmp_path, name, stack, image=COLOUR):
@@ -37,7 +37,7 @@ def written(tmp_path, name, stack, image=COLOUR):
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_what_is_written_is_what_is_read(order):
     camera = {0x829A: Value(5, 1, struct.pack(order + "II", 1, 250)), 0x9286: Value(7, 3, b"abc")}
-    exif = parse_exif(exif_with({0x0132: text("2026:01:02 03:04:05")}, camera, order).to_bytes())
+    exif = parse_exif(exif_with({0x0132: text_value("2026:01:02 03:04:05")}, camera, order).to_bytes())
     assert exif.complete
     assert exif.main[MAKE].text() == "a maker"
     assert exif.parts[CAMERA][0x829A].ratio(order) == (1, 250)
@@ -52,7 +52,7 @@ def test_what_is_written_is_what_is_read(order):
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp"])
 @pytest.mark.parametrize("damage", ["cut", "offset", "nonsense"])
 def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, damage):
-    data = exif_with({0x013B: text("somebody with a name")}).to_bytes()
+    data = exif_with({0x013B: text_value("somebody with a name")}).to_bytes()
     data = {
         "cut": data[:-40],
         "offset": data[:4] + struct.pack("<I", 1 << 30) + data[8:],
@@ -76,7 +76,7 @@ def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path)
     assert "notes of the camera's maker" in describe_losses(tmp_path / "a.jpg", stack)[0]
     assert parse_exif(written(tmp_path, "a.tif", stack).exif).has_maker_note
     assert describe_losses(tmp_path / "a.tif", stack) == []
-    stack = stack_with(exif=exif_with({0x010E: text("x" * 70_000)}).to_bytes(), xmp=b"x" * 70_000)
+    stack = stack_with(exif=exif_with({0x010E: text_value("x" * 70_000)}).to_bytes(), xmp=b"x" * 70_000)
     found = written(tmp_path, "b.jpg", stack)
     assert (found.exif, found.xmp) == (None, None)
     assert "EXIF data, which is too long" in describe_losses(tmp_path / "b.jpg", stack)[0]
@@ -178,8 +178,8 @@ def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
     ids=["attributes", "elements"],
 )
 def test_xmp_is_edited_in_both_forms_and_nowhere_else(form):
-    assert orientation_of(form) == 6
-    edited = xmp_for_picture(form, 12, 34, software="panfocus", media="image/png")
+    assert xmp_orientation(form) == 6
+    edited = update_xmp(form, 12, 34, software="panfocus", media="image/png")
     assert edited == form.replace(b"6<", b"1<").replace(b'"6"', b'"1"').replace(b"90", b"12")
 
 
@@ -196,12 +196,12 @@ def test_xmp_is_edited_in_both_forms_and_nowhere_else(form):
 def test_editing_xmp_takes_time_by_its_length_only(unit):
     """Text that is made to be looked through again and again; a square of its length would take minutes."""
     packet = unit * (1_000_000 // len(unit))
-    assert xmp_for_picture(packet, 1, 1, software="", media="") == packet
+    assert update_xmp(packet, 1, 1, software="", media="") == packet
 
 
 def test_small_pictures_inside_xmp_are_left_out():
     packet = b"<a/><xmp:Thumbnails><rdf:Alt>base64</rdf:Alt></xmp:Thumbnails><b/>"
-    assert xmp_for_picture(packet, 1, 1, software="", media="") == b"<a/><b/>"
+    assert update_xmp(packet, 1, 1, software="", media="") == b"<a/><b/>"
 
 
 def test_the_orientation_of_xmp_counts_where_exif_has_none(tmp_path):
@@ -214,7 +214,7 @@ def test_the_orientation_of_xmp_counts_where_exif_has_none(tmp_path):
 
 
 def test_an_orientation_that_does_not_exist_is_upright(tmp_path):
-    exif = exif_with({ORIENTATION: whole("<", 77, kind=3)}).to_bytes()
+    exif = exif_with({ORIENTATION: number_value("<", 77, kind=3)}).to_bytes()
     Image.fromarray(COLOUR).save(tmp_path / "a.png", exif=exif)
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), COLOUR)
 
@@ -236,7 +236,7 @@ def test_premultiplied_colours_stay_marked(tmp_path, rng):
 def frames_taken(tmp_path, seconds):
     paths = []
     for k, second in enumerate(seconds):
-        exif = exif_with({0x0132: text(f"2026:05:01 10:00:{second:02}")}).to_bytes()
+        exif = exif_with({0x0132: text_value(f"2026:05:01 10:00:{second:02}")}).to_bytes()
         paths.append(tmp_path / f"f{k}.png")
         Image.fromarray(COLOUR).save(paths[-1], exif=exif)
     return paths

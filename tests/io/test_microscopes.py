@@ -7,7 +7,7 @@ import tifffile
 from panfocus.errors import FileError, InputError
 from panfocus.io.encode import check_format, describe_losses, write_image
 from panfocus.io.headers import check_headers, read_headers, read_metadata
-from panfocus.io.ome import read_imagej, read_ome
+from panfocus.io.ome_xml import read_imagej, read_ome
 from panfocus.io.read_stack import read_image, read_into, read_stack
 from panfocus.io.tiled_tiff import read_tiled_tiff
 
@@ -144,9 +144,9 @@ def test_pages_may_be_listed_one_by_one():
         f'<TiffData IFD="{page}" FirstZ="{z}" FirstC="{c}" PlaneCount="1"/>'
         for page, (z, c) in enumerate([(1, 1), (0, 1), (1, 0), (0, 0)])
     )
-    assert read_ome(XML.format(listed), [1] * 4).frames() == [(3, 1), (2, 0)]
-    assert read_ome(XML.format(""), [1] * 4).frames() == [(0, 2), (1, 3)]  # the slice counts fastest
-    assert read_ome(XML.format("").replace("XYZCT", "XYCZT"), [1] * 4).frames() == [(0, 1), (2, 3)]
+    assert read_ome(XML.format(listed), [1] * 4).frame_pages() == [(3, 1), (2, 0)]
+    assert read_ome(XML.format(""), [1] * 4).frame_pages() == [(0, 2), (1, 3)]  # the slice counts fastest
+    assert read_ome(XML.format("").replace("XYZCT", "XYCZT"), [1] * 4).frame_pages() == [(0, 1), (2, 3)]
 
 
 @pytest.mark.parametrize(

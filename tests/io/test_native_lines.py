@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from panfocus.io._capture_stderr import lines_about
+from panfocus.io.raw import capture_stderr
 
 
 def test_lines_about_a_file_are_gathered_and_others_appear(capfd):
-    with lines_about("/a/b.dng") as said:
+    with capture_stderr("/a/b.dng") as said:
         os.write(2, b"/a/b.dng: Unexpected end of file\nanother line\n")
         other = threading.Thread(target=os.write, args=(2, b"of another thread\n"))
         other.start()
@@ -20,7 +20,7 @@ def test_lines_about_a_file_are_gathered_and_others_appear(capfd):
 
 
 def test_an_error_leaves_the_stream_as_it_was(capfd):
-    with pytest.raises(ValueError, match="within"), lines_about("x"):
+    with pytest.raises(ValueError, match="within"), capture_stderr("x"):
         os.write(2, b"said before\n")
         raise ValueError("within")
     os.write(2, b"said after\n")
@@ -31,7 +31,7 @@ def test_threads_have_the_stream_in_turns(capfd):
     gathered = {}
 
     def complain(name):
-        with lines_about(name) as said:
+        with capture_stderr(name) as said:
             os.write(2, f"{name}: damaged\n".encode())
         gathered[name] = said
 

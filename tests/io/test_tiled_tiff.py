@@ -10,7 +10,8 @@ from panfocus._threads import limit_threads
 from panfocus.errors import FileError
 from panfocus.io.ome_zarr import Axis, StoreState, count_missing_chunks, store_state
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
-from panfocus.io.tiled_tiff import open_large_image, read_tiled_tiff, write_store_as_tiff
+from panfocus.io.tiff_writer import write_store_as_tiff
+from panfocus.io.tiled_tiff import open_large_image, read_tiled_tiff
 
 pytest.importorskip("zarr")
 
@@ -155,7 +156,7 @@ def test_tiles_in_colour_are_decoded_once_for_all_samples(tmp_path, rng, monkeyp
     pixels = rng.integers(0, 255, (3, 40, 50, 3), np.uint8)
     tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", metadata=None, **LAYOUTS["packed tiles"])
     decoded = []
-    monkeypatch.setattr("panfocus.io.tiled_tiff.check_lzw", lambda page, index: decoded.append(index))
+    monkeypatch.setattr("panfocus.io.tiff.check_lzw", lambda page, index: decoded.append(index))
     image = read_tiled_tiff(tmp_path / "a.tif")
     np.testing.assert_array_equal(image.frames(0, range(3))[:, :20, :32], pixels[:, :20, :32])
     assert decoded == [0, 2] * 3
@@ -266,7 +267,7 @@ def write_sparse(path, rng, left_out, no_data, **options):
 
 
 def test_what_cannot_be_read_in_parts_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr("panfocus.io.tiled_tiff._LARGEST_PART", 100)
+    monkeypatch.setattr("panfocus.io.tiled_tiff._MAX_PART", 100)
     pixels = np.zeros((2, 40, 50), np.uint8)
     for options, complaint in (
         ({"tile": (16, 16)}, "tiles are too large"),

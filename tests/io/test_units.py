@@ -2,7 +2,14 @@
 
 import pytest
 
-from panfocus.io.units import converted, is_length_of_ome, is_time, of_ngff, of_ome, written_length
+from panfocus.io.ome_xml import (
+    convert_length,
+    is_ome_length,
+    is_time_unit,
+    ome_length_unit,
+    to_ngff_unit,
+    to_ome_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,14 +24,14 @@ from panfocus.io.units import converted, is_length_of_ome, is_time, of_ngff, of_
     ],
 )
 def test_units_of_ngff_are_those_of_ome(ngff, ome):
-    assert of_ome(ngff) == ome
-    assert of_ngff(ome) == ngff
-    assert is_time(ngff) is (ome in ("µs", "h"))
+    assert to_ome_unit(ngff) == ome
+    assert to_ngff_unit(ome) == ngff
+    assert is_time_unit(ngff) is (ome in ("µs", "h"))
 
 
 def test_a_unit_that_is_not_known_stays_as_it_is():
-    assert of_ome("furlong") == of_ngff("furlong") == "furlong"
-    assert not is_time(None)
+    assert to_ome_unit("furlong") == to_ngff_unit("furlong") == "furlong"
+    assert not is_time_unit(None)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +49,16 @@ def test_a_unit_that_is_not_known_stays_as_it_is():
     ],
 )
 def test_common_names_of_units_are_understood(said, ome):
-    assert of_ome(said) == ome
-    assert is_time(said) is (ome == "s")
-    assert is_length_of_ome(said) is (ome != "s")
+    assert to_ome_unit(said) == ome
+    assert is_time_unit(said) is (ome == "s")
+    assert is_ome_length(said) is (ome != "s")
 
 
 def test_a_length_in_a_unit_that_ome_does_not_have_is_written_in_none_in_particular():
     """Left out it would be taken for micrometres, by OME's schema."""
-    assert written_length("micron") == "µm"
-    assert written_length("pixel") == "pixel"
-    assert written_length("furlong") == written_length("second") == "reference frame"
+    assert ome_length_unit("micron") == "µm"
+    assert ome_length_unit("pixel") == "pixel"
+    assert ome_length_unit("furlong") == ome_length_unit("second") == "reference frame"
 
 
 @pytest.mark.parametrize(
@@ -66,4 +73,4 @@ def test_a_length_in_a_unit_that_ome_does_not_have_is_written_in_none_in_particu
     ],
 )
 def test_lengths_are_converted_between_powers_of_ten(length, unit, to, found):
-    assert converted(length, unit, to) == found
+    assert convert_length(length, unit, to) == found

@@ -36,6 +36,8 @@ def setting_label(name: str) -> str:
 PAGE = Wording(
     setting=setting_label,
     hints={
+        "choose_channel": "Export as TIFF.",
+        "choose_time": "Save one time point as a separate file.",
         "align_similarity": "Set “Align” to similarity to allow scale and rotation.",
         "align_off": "Untick “Use” of the frame to leave it out, or set “Align” to off.",
         "choose_reference": _EXCLUDE,

@@ -42,6 +42,8 @@ def _flags() -> dict[str, str]:
 COMMAND = Wording(
     setting=_setting,
     hints={
+        "choose_channel": "Use .tif, or choose one with --channel.",
+        "choose_time": "Choose one with --time, or fuse each with --decisions shared.",
         "align_off": "Leave the frame out, use --skip-bad, or fuse with --align off.",
         "align_similarity": "Use --align similarity (--model in panfocus align) to allow scale and rotation.",
         "choose_reference": "Choose another frame with --reference.",

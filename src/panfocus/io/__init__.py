@@ -1,1 +1,1 @@
-"""READ and WRITE: the only folder that opens a path."""
+"""Read and write files: image formats, metadata, arrays on disk. Paths are opened only here."""

@@ -1,4 +1,4 @@
-"""What every decoder returns, and the checks that all of them share."""
+"""The frame that every decoder returns, and checks that all decoders share."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,44 +10,48 @@ from panfocus.errors import FileError
 from panfocus.stack import NO_METADATA, Metadata
 
 ORIENTATION_TAG = 0x0112
+SIDEWAYS = (5, 6, 7, 8)  # orientations that exchange width and height
 
-SIDEWAYS = (5, 6, 7, 8)  # orientations of a camera on its side: width and height are exchanged
+MAX_PIXELS = 500_000_000  # above the largest cameras (150 MP), below what exhausts the memory
 
-# Above the largest cameras (150 megapixels) and below what a small file could use to exhaust the memory.
-MAX_PIXELS = 500_000_000
-
-# Deflate packs at most 1032 bytes, of 8 pixels each if they are black or white, into one; JPEG and LZW less.
+# Deflate packs at most 1032 bytes, of 8 black-and-white pixels each, into one byte; JPEG and LZW pack less.
 MAX_PIXELS_PER_BYTE = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One picture out of a file, turned upright; of a header, blank and without any memory."""
+    """One upright image from a file. The image of a header is blank and takes no memory."""
 
     image: NDArray[Any]
-    orientation: int = 1  # that it had in the file
+    orientation: int = 1  # EXIF orientation in the file
     icc_profile: bytes | None = None
-    taken: datetime | None = None  # by the camera's clock
+    taken: datetime | None = None  # time by the camera's clock
     metadata: Metadata = NO_METADATA
 
 
 def check_pixel_count(width: int, height: int) -> None:
-    """Refuse a picture whose header promises more pixels than any camera has, before they are decoded."""
+    """Raise for an image whose header promises more pixels than any camera has."""
     if width * height > MAX_PIXELS:
+        limit = f"{MAX_PIXELS // 10**6} million"
         raise FileError(
-            f"{width} x {height} pixels is more than the {MAX_PIXELS // 10**6} million that are read"
+            f"The image has {width} x {height} pixels; the limit is {limit} pixels.",
+            got=width * height,
+            limit=MAX_PIXELS,
         )
 
 
 def check_plausible(image: NDArray[Any], file_bytes: int) -> None:
-    """Refuse a picture that its file is too small to hold, before memory is taken for it."""
+    """Raise for an image that its file is too small to hold, before memory is allocated."""
     height, width = image.shape[:2]
     if width * height > MAX_PIXELS_PER_BYTE * file_bytes:
-        raise FileError(f"damaged: it claims {width} x {height} pixels, more than {file_bytes:,} bytes hold")
+        raise FileError(
+            f"The file is damaged: it claims {width} x {height} pixels but has only {file_bytes:,} bytes.",
+            got=width * height,
+        )
 
 
 def turn_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Undo how the camera was held; `orientation` is the EXIF value, 1 to 8, where 1 is upright."""
+    """Return an image turned upright; `orientation` is the EXIF value, 1 to 8."""
     if orientation in SIDEWAYS:
         image = image.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):

@@ -1,4 +1,4 @@
-"""Loop through the LZW codes of a strip or tile of a TIFF, counting bytes without decoding them."""
+"""Walk through the LZW codes of a TIFF's strip or tile and count bytes, without decoding them."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from panfocus._numba import compiled
 
 FINE, BAD_CODE, TOO_SHORT, TOO_LONG = 0, 1, 2, 3
 
-_CLEAR, _END, _FIRST = 256, 257, 258  # codes that stand for no bytes, and the first of more than one
-_TABLE = 4097  # one more than codes of 12 bits can name: the entry that is made before the last "clear"
+_CLEAR, _END, _FIRST = 256, 257, 258  # two control codes, and the first code of a longer string
+_TABLE = 4097  # entries: all codes of 12 bits, and one that is added just before a clear code
 
 
 @compiled()
 def walk_lzw(data: NDArray[Any], needed: int, most: int) -> int:
-    """Go through codes until they stand for the `needed` bytes; return what is wrong with them.
+    """Walk until `needed` bytes are produced; return FINE or the kind of damage.
 
-    The last string may reach beyond those, but not beyond `most`. What follows it is not looked at.
+    The last string may exceed `needed` up to `most` bytes. Data after it is ignored.
     """
-    # Old files begin with the lowest bit of a byte, and change to longer codes one code later.
+    # Old files start with the lowest bit of a byte, and switch to longer codes one code later.
     lowest_first = data.size > 1 and data[0] == 0 and data[1] & 1 == 1
     early = 0 if lowest_first else 1
     lengths = np.ones(_TABLE, np.int64)

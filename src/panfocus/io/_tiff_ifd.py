@@ -1,6 +1,6 @@
-"""Directories of TIFF files, of which EXIF data is one without pixels: tags with their values.
+"""Directories of TIFF files (IFDs), which EXIF data uses too: tags with their values.
 
-Values stay as bytes in the order of their file, so that nothing is lost by understanding them.
+Values stay bytes in the byte order of their file, so nothing is lost by converting them.
 """
 
 import os
@@ -13,36 +13,24 @@ from panfocus.errors import FileError
 
 ByteOrder = Literal["<", ">"]
 
-# Bytes of one value, by TIFF's number of its type; the last three are those of BigTIFF.
+# Bytes of one value, by TIFF's number of the type.
 _SIZES = {
-    1: 1,
-    2: 1,
-    3: 2,
-    4: 4,
-    5: 8,
-    6: 1,
-    7: 1,
-    8: 2,
-    9: 4,
-    10: 8,
-    11: 4,
-    12: 8,
-    13: 4,
-    16: 8,
-    17: 8,
-    18: 8,
+    **dict.fromkeys((1, 2, 6, 7), 1),
+    **dict.fromkeys((3, 8), 2),
+    **dict.fromkeys((4, 9, 11, 13), 4),
+    **dict.fromkeys((5, 10, 12, 16, 17, 18), 8),
 }
-_WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
+_INTEGERS = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 SHORT, LONG, RATIONAL, TEXT, IFD8 = 3, 4, 5, 2, 18
 BIGTIFF_ONLY = (16, 17, 18)
 
-_MAX_ENTRIES = 4096  # of one directory; cameras write up to some hundred
-_MAX_VALUE = 16 << 20  # bytes
+_MAX_ENTRIES = 4096  # tags of one directory; cameras write up to a few hundred
+_MAX_VALUE = 16 << 20  # bytes of one value
 
 
 @dataclass(frozen=True)
 class Value:
-    """What a tag says: bytes of `count` values of one type, and where in the file they were."""
+    """Value of a tag: the bytes of `count` numbers or characters, and their offset in the file."""
 
     kind: int
     count: int
@@ -50,69 +38,69 @@ class Value:
     offset: int | None = None
 
     def number(self, order: ByteOrder) -> int | None:
-        """Return the first value if it is a whole number."""
-        code = _WHOLE.get(self.kind)
+        """Return the first value if it is an integer."""
+        code = _INTEGERS.get(self.kind)
         if code is None or len(self.data) < struct.calcsize(code):
             return None
         return int(struct.unpack_from(order + code, self.data)[0])
 
     def ratio(self, order: ByteOrder) -> tuple[int, int] | None:
-        """Return the first value, a ratio of two whole numbers, if its type is that."""
+        """Return numerator and denominator of the first value if it is a ratio."""
         if self.kind != RATIONAL or len(self.data) < 8:
             return None
         top, bottom = struct.unpack_from(order + "II", self.data)
         return top, bottom
 
     def text(self) -> str:
-        """Return the value as text, without the zeros that end it."""
+        """Return the value as text, without trailing zeros."""
         return self.data.split(b"\0")[0].decode(errors="replace").strip()
 
 
 Directory = dict[int, Value]
 
 
-def whole(order: ByteOrder, number: int, kind: int = LONG) -> Value:
-    """Make the value of one whole number."""
-    return Value(kind, 1, struct.pack(order + _WHOLE[kind], number))
+def number_value(order: ByteOrder, number: int, kind: int = LONG) -> Value:
+    """Return a value that holds one integer."""
+    return Value(kind, 1, struct.pack(order + _INTEGERS[kind], number))
 
 
-def wholes(order: ByteOrder, numbers: list[int], kind: int) -> Value:
-    """Make the value of several whole numbers."""
-    return Value(kind, len(numbers), struct.pack(f"{order}{len(numbers)}{_WHOLE[kind]}", *numbers))
+def numbers_value(order: ByteOrder, numbers: list[int], kind: int) -> Value:
+    """Return a value that holds several integers."""
+    return Value(kind, len(numbers), struct.pack(f"{order}{len(numbers)}{_INTEGERS[kind]}", *numbers))
 
 
-def text(content: str) -> Value:
-    """Make the value of a text."""
+def text_value(content: str) -> Value:
+    """Return a value that holds a text."""
     data = content.encode() + b"\0"
     return Value(TEXT, len(data), data)
 
 
-def read_start(file: BinaryIO) -> tuple[ByteOrder, bool, int]:
-    """Return byte order, whether it is a BigTIFF, and where the first directory is."""
+def read_file_start(file: BinaryIO) -> tuple[ByteOrder, bool, int]:
+    """Return the byte order, whether the file is a BigTIFF, and the offset of the first directory."""
     file.seek(0)
     head = file.read(16)
     orders: dict[bytes, ByteOrder] = {b"II": "<", b"MM": ">"}
     if len(head) < 8 or head[:2] not in orders:
-        raise FileError("not the beginning of TIFF or EXIF data")
+        raise FileError("The file does not start like TIFF or EXIF data.")
     order = orders[head[:2]]
     big = struct.unpack_from(order + "H", head, 2)[0] == 43
     if big and len(head) < 16:
-        raise FileError("not the beginning of a BigTIFF")
+        raise FileError("The file is truncated.")
     start = struct.unpack_from(order + "Q", head, 8) if big else struct.unpack_from(order + "I", head, 4)
     return order, big, start[0]
 
 
 def read_directory(file: BinaryIO, order: ByteOrder, big: bool, position: int) -> tuple[Directory, bool]:
-    """Return the tags of the directory at a position, and whether all of them could be read."""
+    """Return the tags of the directory at a position, and whether all of them are readable."""
     size = file.seek(0, os.SEEK_END)
     counter, width, inline, form = ("Q", 20, 8, "HHQ") if big else ("H", 12, 4, "HHI")
     file.seek(position)
     head = file.read(struct.calcsize(counter))
     if len(head) < struct.calcsize(counter):
-        raise FileError("its tags lie beyond its end")
+        raise FileError("The file is truncated: tags are missing.")
     n_entries = struct.unpack(order + counter, head)[0]
     raw = file.read(width * min(n_entries, _MAX_ENTRIES))
-    whole_directory = len(raw) == width * n_entries
+    is_complete = len(raw) == width * n_entries
     tags: Directory = {}
     for start in range(0, len(raw) - width + 1, width):
         tag, kind, count = struct.unpack_from(order + form, raw, start)
@@ -123,18 +111,18 @@ def read_directory(file: BinaryIO, order: ByteOrder, big: bool, position: int) -
             continue
         offset = struct.unpack_from(order + ("Q" if big else "I"), raw, at)[0]
         if not 0 < length <= _MAX_VALUE or offset + length > size:
-            whole_directory = False
+            is_complete = False
             continue
         file.seek(offset)
         tags[tag] = Value(kind, count, file.read(length), offset)
-    return tags, whole_directory
+    return tags, is_complete
 
 
 class DirectoryWriter:
-    """Appends directories to what a file begins with.
+    """Append directories and their values to the start of a file.
 
-    A value that the beginning holds already at the offset which it had is left there, so that notes of the
-    camera's maker, which point to places of their own file, still point to them.
+    A value that is already at its original offset stays there, because a camera maker's note may refer to
+    that offset.
     """
 
     def __init__(
@@ -142,21 +130,21 @@ class DirectoryWriter:
     ) -> None:
         self.order, self.big = order, big
         self.data = bytearray(beginning)
-        self._position = position  # of that beginning in the file
+        self._position = position  # offset of `beginning` in the file
 
     def append(self, data: bytes) -> int:
-        """Append bytes at an even place, as TIFF asks for, and return it."""
+        """Append bytes at an even offset, as TIFF requires, and return the offset."""
         self.data += bytes((self._position + len(self.data)) % 2)
         place = self._position + len(self.data)
         self.data += data
         return place
 
     def place(self, tags: Mapping[int, Value]) -> Directory:
-        """Have all values that do not fit into a directory itself in the file, and return where they are."""
-        return {tag: value if self._fits(value) else self._placed(value) for tag, value in tags.items()}
+        """Append the values that do not fit into a directory; return the tags with their offsets."""
+        return {tag: value if self._fits(value) else self._append_value(value) for tag, value in tags.items()}
 
     def directory(self, tags: Mapping[int, Value], *, following: int = 0) -> int:
-        """Append a directory of values that have their `place`, and where the next one is; return its own."""
+        """Append a directory of placed values and the offset of the next directory; return its own offset."""
         counter, offset = ("Q", "Q") if self.big else ("H", "I")
         entries = []
         for tag, value in sorted(tags.items()):
@@ -172,7 +160,7 @@ class DirectoryWriter:
     def _fits(self, value: Value) -> bool:
         return len(value.data) <= (8 if self.big else 4)
 
-    def _placed(self, value: Value) -> Value:
+    def _append_value(self, value: Value) -> Value:
         if value.offset is not None and value.offset >= self._position:
             start = value.offset - self._position
             if self.data[start : start + len(value.data)] == value.data:
@@ -180,8 +168,8 @@ class DirectoryWriter:
         return replace(value, offset=self.append(value.data))
 
 
-def start_of_file(order: ByteOrder, first_directory: int, *, big: bool = False) -> bytes:
-    """Return the bytes that a TIFF file or EXIF data begins with."""
+def pack_file_start(order: ByteOrder, first_directory: int, *, big: bool = False) -> bytes:
+    """Return the first bytes of a TIFF file or of EXIF data."""
     mark = b"II" if order == "<" else b"MM"
     if big:
         return mark + struct.pack(order + "HHHQ", 43, 8, 0, first_directory)

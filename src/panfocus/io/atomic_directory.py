@@ -1,4 +1,4 @@
-"""Folders that are results as a whole, as stores are: they appear complete, and are replaced as one."""
+"""Folders that appear when they are complete and are replaced as a whole, such as Zarr stores."""
 
 import shutil
 from collections.abc import Iterable
@@ -13,26 +13,26 @@ _OLD = "replaced"
 
 
 def check_store_destination(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse, before any work is done, a store that cannot be made, or replaces something to be kept."""
+    """Raise if a store cannot be created, or exists and must not be replaced."""
     if not path.parent.is_dir():
-        raise FileError(f"{path}: there is no folder {path.parent}; create it first")
+        raise FileError(f"{path}: The folder {path.parent} does not exist.", file=str(path))
     here = path.resolve()
-    for given in inputs:
-        if here == given.resolve() or here in given.resolve().parents or given.resolve() in here.parents:
-            raise FileError(f"{path} is one of the inputs, or lies in one; choose another name")
+    for source in (path.resolve() for path in inputs):
+        if here == source or here in source.parents or source in here.parents:
+            raise FileError(f"{path}: This is an input, or inside an input.", file=str(path))
     if path.exists() and not force:
-        raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
+        raise FileError(f"{path}: The store exists.", hint="overwrite", file=str(path))
     if path.exists() and not _is_store(path):
-        raise FileError(f"{path} is no Zarr store, and not replaced by one; choose another name")
+        raise FileError(f"{path}: This is not a Zarr store and is not replaced by one.", file=str(path))
     trial = path.with_name(f"{TEMPORARY_HERE}trial")
     with suppress(OSError):
-        trial.rmdir()  # which a kill has left
+        trial.rmdir()  # of a killed process
     with trial_folder(trial):
         pass
 
 
 def store_exists(path: Path) -> bool:
-    """Whether there is a store, or a file; a late worker may have written chunks where a store had been."""
+    """Return whether a file or a complete store exists; a late worker may leave single chunks."""
     return path.is_file() or _is_store(path)
 
 
@@ -41,12 +41,12 @@ def _is_store(path: Path) -> bool:
 
 
 def bring_to_disk(source: Path, aside: Path) -> Path:
-    """Return what a rename can bring to where `aside` is: a folder itself, or a copy if that is another disk.
+    """Return a store on the disk of `aside`: `source` itself, or a copy if it is on another disk.
 
-    `aside` is new: a folder for the copy, and for what will be replaced.
+    `aside` is a new folder for the copy, and later for a store that is replaced.
     """
     with add_path_to_errors(aside):
-        trial = source.with_name(aside.name)  # the only sure way to know
+        trial = source.with_name(aside.name)  # a trial rename is the only reliable check
         trial.mkdir(exist_ok=True)
         try:
             trial.rename(aside)
@@ -58,15 +58,15 @@ def bring_to_disk(source: Path, aside: Path) -> Path:
 
 
 def move_into_place(waiting: Path, target: Path, aside: Path, *, force: bool) -> None:
-    """Give a store or a file that is within reach its name, by force in place of an older one.
+    """Rename a store or file on the same disk to its final name; `force` replaces an older one.
 
-    A kill at any moment leaves the new one whole, and the older one until the new has its name; called again,
-    this goes on from there.
+    If the process is killed, the new store is complete and the old one remains until it is replaced. Another
+    call resumes.
     """
     with add_path_to_errors(target):
         if store_exists(waiting):
             if target.exists() and not force:
-                raise FileError("exists already; choose another name, or overwrite it with --force")
+                raise FileError("The store exists.", hint="overwrite")
             if target.is_dir():
                 remove_quietly(aside / _OLD)
                 target.rename(aside / _OLD)
@@ -76,7 +76,7 @@ def move_into_place(waiting: Path, target: Path, aside: Path, *, force: bool) ->
 
 
 def restore_replaced(target: Path, aside: Path) -> None:
-    """Undo what was done to take a place that is not to be taken any more."""
+    """Undo an unfinished `move_into_place`."""
     with add_path_to_errors(target):
         if (aside / _OLD).exists() and not target.exists():
             (aside / _OLD).rename(target)
@@ -84,11 +84,11 @@ def restore_replaced(target: Path, aside: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder and its contents."""
     with add_path_to_errors(path):
         shutil.rmtree(path)
 
 
 def remove_quietly(path: Path) -> None:
-    """Remove what can be removed of a folder: others may be writing into it."""
+    """Remove a folder as far as possible; other processes may be writing into it."""
     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, the checks made before they are worked for, and their content."""
+"""Files that appear when they are complete, checks before they are written, and reading of text files."""
 
 import errno
 import hashlib
@@ -17,72 +17,77 @@ from typing import Any, BinaryIO
 
 from panfocus.errors import FileError, InputError, PanfocusError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
-from panfocus.io.lock import hold, remove_unless_held
+from panfocus.io.lock import lock_file, remove_unless_locked
 
 _TEMPORARY = ".panfocus-"
-# The machine's name in it: a lock tells whether a file's owner is alive only to those who share the lock.
+# Contains the machine's name, because a lock shows only on its own machine whether the owner is running.
 TEMPORARY_HERE = f"{_TEMPORARY}{zlib.crc32(platform.node().encode()):08x}-"
 
-Content = bytes | Iterable[bytes] | Callable[[BinaryIO], object]  # what a file is to hold
+Content = (
+    bytes | Iterable[bytes] | Callable[[BinaryIO], object]
+)  # content of a file, or a function that writes it
 
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
-    """Refuse a name that does not end like one of these."""
+    """Raise if a name does not end in one of the suffixes."""
     if path.suffix.lower() not in suffixes:
-        raise InputError(f"{path}: the name of this output must end in {' or '.join(suffixes)}")
+        message = f"{path}: The name of this output must end in {' or '.join(suffixes)}."
+        raise InputError(message, file=str(path), needed=tuple(suffixes))
 
 
 def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Refuse, before any work is done, a place that cannot be written or holds something to be kept."""
+    """Raise if a file cannot be written, or exists and must not be replaced."""
     try:
-        folder = _link_target(path).parent
+        folder = _resolve_link(path).parent
         if not folder.is_dir():
-            raise FileError(f"{path}: there is no folder {folder}; create it first")
+            raise FileError(f"{path}: The folder {folder} does not exist.", file=str(path))
         if path.is_dir():
-            raise FileError(f"{path} is a folder; name a file in it")
+            raise FileError(f"{path}: This is a folder. Name a file in it.", file=str(path))
         if path.exists():
             _check_existing(path, force=force, inputs=inputs)
-        with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY_HERE):  # the only sure way to know
+        with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY_HERE):  # the only reliable check
             pass
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"{path}: cannot write into {path.parent} ({error.strerror})") from error
+        raise FileError(
+            f"{path}: Cannot write into {path.parent} ({error.strerror}).", file=str(path)
+        ) from error
 
 
 def _check_existing(path: Path, *, force: bool, inputs: Iterable[Path]) -> None:
     if any(path.samefile(frame) for frame in inputs if frame.exists()):
-        raise FileError(f"{path} is one of the inputs; choose another name")
+        raise FileError(f"{path}: This is one of the inputs. Choose another name.", file=str(path))
     if not path.is_file():
-        raise FileError(f"{path} is a pipe or a device, not a file; choose another name")
+        raise FileError(f"{path}: This is a pipe or a device, not a file.", file=str(path))
     if not force:
-        raise FileError(f"{path} exists already; choose another name, or overwrite it with --force")
-    # The bits as well as the system's word, which lets an administrator write anything.
+        raise FileError(f"{path}: The file exists.", hint="overwrite", file=str(path))
+    # The mode is checked too, because the system lets an administrator write anything.
     if not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK)):
-        raise FileError(f"{path} is read-only; choose another name, or make it writable")
+        raise FileError(f"{path}: The file is read-only.", file=str(path))
 
 
-def _link_target(path: Path) -> Path:
-    """Follow a link: the file it points to is replaced, not the link."""
+def _resolve_link(path: Path) -> Path:
+    """Return the target of a symbolic link: the target is replaced, not the link."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
-        raise FileError(f"{path} is a link that leads back to itself; choose another name")
+        raise FileError(f"{path}: The symbolic link points to itself.", file=str(path))
     return target
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, unless it is there."""
+    """Create a folder and its parents if they do not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{path}: cannot make this folder ({error.strerror})") from error
+        raise FileError(f"{path}: Cannot create this folder ({error.strerror}).", file=str(path)) from error
 
 
 @contextmanager
 def create_folder(path: Path) -> Iterator[list[Path]]:
-    """Have a folder that files are written into, and a list of what is new: it, and folders above it.
+    """Create a folder and its parents, and provide a list of the new ones.
 
-    Where the block fails they go again, unless they hold something.
+    If the block raises, new folders are removed unless they contain something.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
@@ -95,10 +100,7 @@ def create_folder(path: Path) -> Iterator[list[Path]]:
 
 @contextmanager
 def trial_folder(path: Path) -> Iterator[None]:
-    """Have a folder while checks are made: the only sure way to know that it can be made later.
-
-    What was not there before goes again.
-    """
+    """Create a folder while checks are made, then remove it; the only reliable check of permissions."""
     with create_folder(path) as new:
         yield
         _remove_empty(new)
@@ -106,7 +108,7 @@ def trial_folder(path: Path) -> Iterator[None]:
 
 def _remove_empty(folders: Iterable[Path]) -> None:
     for folder in folders:
-        with suppress(OSError):  # could not be made, or somebody has put something into it
+        with suppress(OSError):  # never created, or not empty
             folder.rmdir()
 
 
@@ -117,27 +119,33 @@ def write_files(
     ready: Callable[[], object] = lambda: None,
     written: Callable[[Path, str, int], object] | None = None,
 ) -> None:
-    """Write several files so that each is complete when it appears and none appears if one fails.
+    """Write several files. Each is complete when it appears, and none appears if one fails.
 
-    They are written under temporary names in the same folders and renamed at the end, in their order;
-    whatever interrupts that, no temporary file stays behind, but for a kill: what that leaves is removed by
-    the next who write there. A large file may come in pieces, each made when it is written, or as a function
-    that writes it.
+    Files are written under temporary names in the same folders and renamed at the end, in their order.
+    Temporary files of a killed process are removed by the next process that writes there.
 
-    `ready()` is called when all is written and nothing has appeared yet. `written(path, digest, size)` is
-    called for each file as soon as it is written, so that one may tell of those before it.
+    Parameters
+    ----------
+    contents : mapping
+        Content of each file: bytes, an iterable of bytes, or a function that writes into a file.
+    force : bool
+        Whether existing files are replaced.
+    ready : callable
+        Called when all files are written, before the first one appears.
+    written : callable, optional
+        Called with path, digest and size after each file, so that a later file can refer to it.
     """
     for path in contents:
         check_destination(path, force=force)
-    targets = [_link_target(path) for path in contents]
+    targets = [_resolve_link(path) for path in contents]
     for folder in {target.parent for target in targets}:
         remove_abandoned(folder)
     renames: dict[Path, Path] = {}
-    at_work: Path | None = None
+    current: Path | None = None
     with ExitStack() as files:
         try:
             for target, (path, data) in zip(targets, contents.items(), strict=True):
-                at_work = path
+                current = path
                 temporary, file = open_temporary(target.parent)
                 renames[temporary] = target
                 files.callback(_close, file)
@@ -146,37 +154,40 @@ def write_files(
                 else:
                     file.writelines([data] if isinstance(data, bytes) else data)
                 flush_file(file)
-                _put_on_disk(file)
+                _sync(file)
                 if written:
                     written(path, digest(temporary), temporary.stat().st_size)
             ready()
-            if sys.platform == "win32":  # where no open file is renamed, and none is locked
+            if sys.platform == "win32":  # where open files cannot be renamed
                 files.close()
             for temporary, target in renames.items():
-                at_work = target
+                current = target
                 temporary.replace(target)
-        except PanfocusError:  # a FileError, such as of a frame that a content is made of, says its own cause
+        except PanfocusError:  # for example a FileError of a frame that is read while writing
             raise
         except OSError as error:
-            raise FileError(f"cannot write {at_work} ({_reason(error)})") from error
+            # NumPy reports only the number of bytes that it could not write.
+            reason = error.strerror or f"the disk is full: {error}"
+            message = f"{current}: Cannot write this file ({reason})."
+            raise FileError(message, file=str(current)) from error
         finally:
             for temporary in renames:
                 temporary.unlink(missing_ok=True)
 
 
 def open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
-    """Open a new file that is locked as long as it is open."""
+    """Create a file that is locked while it is open."""
     while True:
         path = folder / f"{TEMPORARY_HERE}{secrets.token_hex(8)}"
         file = path.open("x+b")
-        hold(file)
+        lock_file(file)
         if path.exists():
             return path, file
-        file.close()  # before it was locked, another run took it for abandoned
+        file.close()  # another process removed it before it was locked
 
 
 def is_case_insensitive(folder: Path) -> bool:
-    """Tell whether names that differ only by case are one here, as on most disks of macOS and Windows."""
+    """Return whether names that differ only in case are the same here, as usual on macOS and Windows."""
     path, file = open_temporary(folder)
     try:
         return path.with_name(path.name.upper()).exists()
@@ -186,47 +197,42 @@ def is_case_insensitive(folder: Path) -> bool:
 
 
 def flush_file(file: BinaryIO) -> None:
-    """Make sure that what was written is in the file."""
+    """Flush a file, and raise if the disk is full."""
     file.flush()
-    os.close(os.dup(file.fileno()))  # on some network disks only a close tells that they are full
-    if os.fstat(file.fileno()).st_size < file.tell():  # NumPy writes by itself, and does not look at the end
+    os.close(os.dup(file.fileno()))  # some network disks report a full disk only on close
+    if os.fstat(file.fileno()).st_size < file.tell():  # NumPy does not check this
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _put_on_disk(file: BinaryIO) -> None:
-    """Wait until the disk has a file: renamed before that, it may be empty after a power cut."""
+def _sync(file: BinaryIO) -> None:
+    """Wait until a file is on disk; renamed earlier, it may be empty after a power failure."""
     try:
         os.fsync(file.fileno())
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that knows no such wish
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not supported by this file system
             raise
 
 
 def _close(file: BinaryIO) -> None:
-    """Close a file that was flushed, or could not be: that has been told."""
+    """Close a file; errors were reported when it was flushed."""
     with suppress(OSError):
         file.close()
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what killed runs on this machine left: temporary files that nobody holds."""
+    """Remove temporary files of killed processes on this machine."""
     for path in folder.glob(f"{TEMPORARY_HERE}*"):
-        remove_unless_held(path)
-
-
-def _reason(error: OSError) -> str:
-    """Say why a file was not written; NumPy counts only what it could not write."""
-    return error.strerror or f"the disk is full, or a limit is reached: {error}"
+        remove_unless_locked(path)
 
 
 def remove_temporaries(folder: Path, *, below: bool = False) -> None:
-    """Remove what a killed `write_files` left in a folder, or also `below` it; nobody may write there."""
+    """Remove temporary files in a folder, or also `below` it. No process may be writing there."""
     for path in (folder.rglob if below else folder.glob)(f"{_TEMPORARY}*"):
         path.unlink(missing_ok=True)
 
 
 def read_if_exists(path: Path) -> bytes | None:
-    """Return what a file holds at this moment; None if there is none."""
+    """Return the content of a file, or None if it does not exist."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -234,20 +240,20 @@ def read_if_exists(path: Path) -> bytes | None:
 
 
 def read_text(path: Path) -> str:
-    """Read a text in UTF-8."""
+    """Return the text of a UTF-8 file."""
     with add_path_to_errors(path):
         check_regular(path)
         return path.read_text("utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """Read plain data, such as `encode_json` writes."""
+    """Return the data of a JSON file."""
     with add_path_to_errors(path):
         check_regular(path)
         return json.loads(path.read_bytes())
 
 
 def digest(path: Path) -> str:
-    """Return a text that is the same for files of the same content, and for no others."""
+    """Return the SHA-256 digest of a file."""
     with add_path_to_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,13 +1,12 @@
-"""From results to the bytes of an image file, and what each format can hold."""
+"""Encode images, maps, animations and JSON, and check what each format can hold."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tifffile
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -15,10 +14,10 @@ from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.errors import InputError
 from panfocus.io.atomic_files import Content, check_suffix, write_files
 from panfocus.io.jpeg_webp import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
-from panfocus.io.metadata import losses
+from panfocus.io.metadata import list_losses
 from panfocus.io.png import add_texts, encode_png
 from panfocus.io.tiff_writer import encode_tiff
-from panfocus.stack import NO_METADATA, Metadata, Stack
+from panfocus.stack import NO_METADATA, Acquisition, Metadata, Stack
 
 _ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None, Metadata], Content]] = {
     ".png": encode_png,
@@ -42,53 +41,60 @@ ANIMATION_SUFFIXES = tuple(_ANIMATIONS)
 
 
 def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADATA) -> None:
-    """Refuse a format that cannot hold every value of an image like this one."""
+    """Raise if a format cannot hold every value of an image like this one."""
     suffix = path.suffix.lower()
     acquisition = metadata.acquisition
     if acquisition and len(acquisition.channels) > 1 and suffix not in (".tif", ".tiff"):
         raise InputError(
-            f"{path}: the frames have {len(acquisition.channels)} channels of a microscope, which only "
-            "a TIFF holds; use .tif, or choose one by --channel N"
+            f"{path}: The frames have {len(acquisition.channels)} channels, which only TIFF can hold.",
+            hint="choose_channel",
+            file=str(path),
+            got=len(acquisition.channels),
         )
     if suffix in (".jpg", ".jpeg") and (reason := find_jpeg_problem(image)):
-        raise InputError(f"{path}: {reason}; {_remedy(image)}")
-    if suffix == ".webp" and (reason := _why_no_webp(image)):
-        raise InputError(f"{path}: {reason}; {_remedy(image)}")
+        raise _format_error(path, reason, image)
+    if suffix == ".webp" and (reason := _find_webp_problem(image)):
+        raise _format_error(path, reason, image)
     if suffix == ".png" and image.dtype.kind == "f":
-        raise InputError(f"{path}: PNG holds no {image.dtype.name} values; {_remedy(image)}")
+        raise _format_error(path, f"PNG cannot hold {image.dtype.name}", image)
+
+
+def _format_error(path: Path, reason: str, image: NDArray[Any]) -> InputError:
+    remedy = "Use .tif." if image.dtype.kind == "f" else "Use .png or .tif."
+    return InputError(f"{path}: {reason}. {remedy}", file=str(path), got=image.dtype.name)
 
 
 def find_jpeg_problem(image: NDArray[Any]) -> str | None:
-    """Say what keeps an image from being a JPEG, if anything does."""
+    """Return why an image cannot be a JPEG, or None."""
     if image.dtype != np.uint8:
-        return f"JPEG holds 8 bits, the frames are {image.dtype.name}"
+        return f"JPEG holds 8 bits; the frames are {image.dtype.name}"
     if image.ndim == 3 and image.shape[2] in (2, 4):
-        return "JPEG has no alpha channel, the frames have one"
+        return "JPEG cannot hold the alpha channel of the frames"
     if max(image.shape[:2]) > MAX_JPEG_SIDE:
-        return f"JPEG ends at {MAX_JPEG_SIDE} pixels a side"
+        return f"JPEG is limited to {MAX_JPEG_SIDE} pixels per side"
     return None
 
 
-def _why_no_webp(image: NDArray[Any]) -> str | None:
+def _find_webp_problem(image: NDArray[Any]) -> str | None:
     if image.dtype != np.uint8:
-        return f"WebP holds 8 bits, the frames are {image.dtype.name}"
+        return f"WebP holds 8 bits; the frames are {image.dtype.name}"
     if image.ndim == 2 or image.shape[2] not in (3, 4):
-        return "WebP holds colours, the frames are grey"
+        return "WebP holds RGB; the frames are grey"
     if max(image.shape[:2]) > MAX_WEBP_SIDE:
-        return f"WebP ends at {MAX_WEBP_SIDE} pixels a side"
+        return f"WebP is limited to {MAX_WEBP_SIDE} pixels per side"
     return None
 
 
 def encode_image(
     path: Path, image: NDArray[Any], *, like: Stack | None = None, jpeg: JpegSettings | None = None
 ) -> Content:
-    """Encode an image in the format of the name, with profile and metadata of the stack it comes from."""
+    """Encode an image in the format of its name, with the profile and metadata of the stack `like`."""
     check_suffix(path, IMAGE_SUFFIXES)
     metadata = like.metadata if like else NO_METADATA
     check_format(path, image, metadata)
     if metadata.acquisition and (n_channels := len(metadata.acquisition.channels)) > 1:
-        image = image[..., :n_channels]  # without the blank one that kept the last from being alpha
-    # Encoders want rows that lie in memory one after the other; a turned or cropped view does not.
+        image = image[..., :n_channels]  # without the blank channel that keeps the last from being alpha
+    # Encoders need contiguous rows; turned or cropped views are not.
     image, profile = np.ascontiguousarray(image), like.icc_profile if like else None
     suffix = path.suffix.lower()
     if jpeg and suffix in (".jpg", ".jpeg"):
@@ -97,30 +103,32 @@ def encode_image(
 
 
 def describe_losses(path: Path, like: Stack) -> list[str]:
-    """Say in a sentence what of a stack's metadata a file of this name will not have."""
+    """Return a notice about metadata of a stack that a file of this name cannot hold, if any."""
     height, width = like.frames.shape[1:3]
-    lost = losses(like.metadata, path.suffix.lower(), width, height)
-    return [f"Not carried over from the frames: {', '.join(lost)}."] if lost else []
+    lost = list_losses(like.metadata, path.suffix.lower(), width, height)
+    return [f"Metadata not kept: {', '.join(lost)}."] if lost else []
 
 
 def encode_labels(labels: IntArray, n_frames: int) -> bytes:
-    """Encode which frame is sharpest at each pixel, as a PNG: 8 bits for up to 255 frames, 16 for more."""
+    """Encode a label map as PNG: 8 bits for up to 255 frames, 16 for more."""
     return encode_png(labels.astype(np.uint8 if n_frames <= 255 else np.uint16))
 
 
-def encode_confidence(path: Path, confidence: FloatArray) -> Content:
-    """Encode values of 0 to 1: as float32 in a TIFF, as 16-bit grey in a PNG."""
+def encode_confidence(path: Path, confidence: FloatArray, *, like: Stack | None = None) -> Content:
+    """Encode values of 0 to 1 as float32 in a TIFF or 16-bit grey in a PNG."""
     values = confidence.astype(np.float32)
     if path.suffix.lower() == ".png":
         return encode_png(IntensityScale.of(np.dtype(np.uint16)).from_unit(values))
-    return encode_tiff(values)
+    return encode_tiff(values, metadata=_map_metadata(path, like, "confidence"))
 
 
-def encode_depth(path: Path, depth: FloatArray, *, step: float, unit: str, level: float) -> Content:
+def encode_depth(
+    path: Path, depth: FloatArray, *, step: float, unit: str, level: float, like: Stack | None = None
+) -> Content:
     """Encode depth in frames as distances: float32 in a TIFF, 16 bits in a PNG.
 
     A file records its unit. In a PNG, a value times `level` is the distance; the texts DepthScale and
-    DepthUnit say so.
+    DepthUnit say so. An OME-TIFF (.ome.tif) gets name and pixel sizes from the stack `like`.
     """
     if path.suffix.lower() == ".png":
         values = np.clip(np.rint(depth.astype(np.float64) * (step / level)), 0, 65535)
@@ -130,14 +138,20 @@ def encode_depth(path: Path, depth: FloatArray, *, step: float, unit: str, level
             "DepthUnit": unit,
         }
         return add_texts(encode_png(values.astype(np.uint16)), texts)
-    return partial(
-        tifffile.imwrite,
-        data=(depth.astype(np.float64) * step).astype(np.float32),
-        photometric="minisblack",
+    return encode_tiff(
+        (depth.astype(np.float64) * step).astype(np.float32),
+        metadata=_map_metadata(path, like, "depth"),
         description=f"depth from the first frame, in {unit}",
-        software="panfocus",
-        metadata=None,
     )
+
+
+def _map_metadata(path: Path, like: Stack | None, kind: str) -> Metadata:
+    """Return OME metadata for a map in an OME-TIFF: pixel sizes and name of the stack."""
+    if not path.name.lower().endswith((".ome.tif", ".ome.tiff")):
+        return NO_METADATA
+    acquisition = (like.metadata.acquisition if like else None) or Acquisition()
+    name = f"{acquisition.name} {kind}".strip()
+    return Metadata(acquisition=replace(acquisition, channels=(kind,), channel_details=(), name=name))
 
 
 def encode_animation(path: Path, pictures: Iterable[NDArray[np.uint8]], *, milliseconds: int) -> Content:
@@ -148,23 +162,19 @@ def encode_animation(path: Path, pictures: Iterable[NDArray[np.uint8]], *, milli
 
 
 def encode_mask(mask: NDArray[np.bool_]) -> bytes:
-    """Encode where something is true as an 8-bit PNG: 255 there, 0 elsewhere."""
+    """Encode a mask as an 8-bit PNG: 255 where it is true, else 0."""
     return encode_png(np.where(mask, np.uint8(255), np.uint8(0)))
 
 
 def encode_json(content: Mapping[str, Any], *, indent: int | None = 2) -> bytes:
-    """Encode plain data for people and programs to read; without `indent` in one line, and at once."""
+    """Encode plain data as JSON; without `indent` in one line, which is faster."""
     text = json.dumps(content, indent=indent, ensure_ascii=False) + "\n"
-    # What a file's name may hold and UTF-8 may not (a lone surrogate) is escaped, by chance just as in JSON.
+    # A lone surrogate, which file names may contain, is not UTF-8. This escape is also valid JSON.
     return text.encode(errors="backslashreplace")
 
 
 def write_image(
     path: str | Path, image: NDArray[Any], *, like: Stack | None = None, force: bool = False
 ) -> None:
-    """Write one image in the format of its name; see `write_files`."""
+    """Write an image in the format of its name; see `write_files`."""
     write_files({Path(path): encode_image(Path(path), image, like=like)}, force=force)
-
-
-def _remedy(image: NDArray[Any]) -> str:
-    return "use .tif" if image.dtype.kind == "f" else "use .png or .tif"

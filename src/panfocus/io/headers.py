@@ -1,24 +1,24 @@
-"""Frames as their files tell of them, before any is decoded."""
+"""Headers: the size, type and metadata of frames, read without decoding pixels."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from panfocus import _checks
 from panfocus.errors import FileError, InputError, Notice, PanfocusError
 from panfocus.io._frame import Frame, check_plausible
 from panfocus.io.file_errors import add_path_to_errors, check_regular
-from panfocus.io.input_files import kind_of
-from panfocus.io.jpeg_webp import jpeg_header, webp_header
-from panfocus.io.png import png_header
-from panfocus.io.raw import RAW_SUFFIXES, raw_header
-from panfocus.io.tiff import tiff_headers, tiff_metadata
+from panfocus.io.input_files import detect_format
+from panfocus.io.jpeg_webp import read_jpeg_header, read_webp_header
+from panfocus.io.png import read_png_header
+from panfocus.io.raw import RAW_SUFFIXES, read_raw_header
+from panfocus.io.tiff import read_tiff_headers, read_tiff_metadata
 from panfocus.stack import NO_METADATA, Frames, Metadata
 
-_HEADER = {"PNG": png_header, "JPEG": jpeg_header, "WebP": webp_header}
+_READERS = {"PNG": read_png_header, "JPEG": read_jpeg_header, "WebP": read_webp_header}
 
 
 class FrameFilter(Protocol):
@@ -50,11 +50,12 @@ class FrameFilter(Protocol):
 class Header:
     """A frame that is not decoded yet."""
 
-    name: str  # what it is called in messages: its file, and its page where the file has several
+    name: str  # in messages: the file, and the page if the file has several
     path: Path
-    pages: tuple[int, ...]  # of a TIFF, among all its pages: one, or one a channel
-    frame: Frame  # what decoding will give, with blank pixels and without metadata, which may be large
-    channel: int | None = None  # that was asked for, of a microscope's file
+    format: str  # JPEG, PNG, RAW, TIFF or WebP
+    pages: tuple[int, ...]  # of a TIFF: one page, or one per channel
+    frame: Frame  # the decoded frame with blank pixels and without metadata, which may be large
+    channel: int | None = None  # selected from a microscopy file, from 1
     time: int | None = None
 
 
@@ -65,15 +66,15 @@ def read_headers(
     channel: int | None = None,
     time: int | None = None,
 ) -> list[Header]:
-    """Find out what frames there are, without decoding them: one a file, one a page or slice of a TIFF.
+    """Return the headers of all frames: one per file, or one per page or slice of a TIFF.
 
-    A file that cannot be read is an error, or what `bad` makes of it. `channel` and `time` choose, counted
-    from 1, from microscopes' files; by default all channels are read.
+    A file that cannot be read raises, or is passed to `bad`. `channel` and `time`, from 1, select from
+    microscopy files; by default all channels are read.
     """
     headers = []
     for path in paths:
         try:
-            headers += headers_of(path, channel=channel, time=time)
+            headers += read_file_headers(path, channel=channel, time=time)
         except FileError as error:
             if bad is None:
                 raise
@@ -81,47 +82,86 @@ def read_headers(
     return headers
 
 
+def read_file_headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Header]:
+    """Return the headers of all frames in a file, which is opened once."""
+    with add_path_to_errors(path):
+        check_regular(path)
+        with path.open("rb") as file:
+            kind = _detect_format(file, path)
+            size = path.stat().st_size
+            if kind == "TIFF":
+                slices = read_tiff_headers(file, channel=channel, time=time)
+                for each in slices:
+                    check_plausible(each.frame.image, size)
+                names = [
+                    f"{path} (page {n + 1})" if len(slices) > 1 else str(path) for n in range(len(slices))
+                ]
+                return [
+                    Header(name, path, kind, each.pages, each.frame, channel, time)
+                    for name, each in zip(names, slices, strict=True)
+                ]
+            frame = _read_frame_header(file, path, kind)
+            if kind in ("PNG", "JPEG"):  # WebP and RAW can store a plain image in a few bytes
+                check_plausible(frame.image, size)
+            return [Header(str(path), path, kind, (0,), replace(frame, metadata=NO_METADATA))]
+
+
 def read_metadata(header: Header) -> Metadata:
-    """Read what a frame's file says about its picture."""
-    with add_path_to_errors(header.path):
-        kind = kind_of_file(header.path)
-        if kind == "TIFF":
-            return tiff_metadata(header.path, header.pages[0], channel=header.channel, time=header.time)
-        return _whole_header(kind, header.path).metadata
+    """Return the metadata of a frame's file."""
+    with add_path_to_errors(header.path), header.path.open("rb") as file:
+        if header.format == "TIFF":
+            return read_tiff_metadata(file, header.pages[0], channel=header.channel, time=header.time)
+        return _read_frame_header(file, header.path, header.format).metadata
+
+
+def _read_frame_header(file: BinaryIO, path: Path, kind: str) -> Frame:
+    return read_raw_header(path) if kind == "RAW" else _READERS[kind](file)
+
+
+def _detect_format(file: BinaryIO, path: Path) -> str:
+    """Return the format of a file by its content; of RAW by its name, because many are TIFFs."""
+    head = file.read(12)
+    file.seek(0)
+    if not head:
+        raise FileError("The file is empty.")
+    kind = "RAW" if path.suffix.lower() in RAW_SUFFIXES else detect_format(head)
+    if kind is None:
+        raise FileError("The file is not a JPEG, PNG, TIFF or WebP image.")
+    return kind
 
 
 def check_headers(headers: Sequence[Header]) -> None:
-    """Refuse frames that are no stack: fewer than two, or not of one size and type."""
+    """Raise if there are fewer than two frames, or if they differ in size or type."""
     if len(headers) < 2:
-        raise InputError(f"fusion needs at least two frames, got {len(headers) or 'none'}")
+        raise InputError(f"Fusion needs at least two frames, got {len(headers)}.", frames=len(headers))
     first = headers[0]
     for header in headers:
         _checks.check_kind(header.frame.image, header.name, first.frame.image, first.name)
 
 
 def select_matching(headers: Sequence[Header], bad: FrameFilter) -> list[Header]:
-    """Return the frames that make a stack, two or more; others, not of the size and type of most, are `bad`.
+    """Return the two or more frames whose size and type are the most frequent; others are `bad`.
 
-    Where frames are not skipped, the first that is not like the first of all is refused.
+    If `bad` does not skip frames, the first frame that differs from the first of all raises.
     """
     if not (bad.skip and headers):
         check_headers(headers)
         return list(headers)
     kinds = [(header.frame.image.shape, header.frame.image.dtype) for header in headers]
     like = headers[kinds.index(Counter(kinds).most_common(1)[0][0])]
-    fitting = []
+    matching = []
     for header in headers:
         try:
             _checks.check_kind(header.frame.image, header.name, like.frame.image, like.name)
-            fitting.append(header)
+            matching.append(header)
         except InputError as error:
             bad.drop(header.name, error)
-    bad.check_enough_left(len(fitting))
-    return fitting
+    bad.check_enough_left(len(matching))
+    return matching
 
 
 def check_time_order(headers: Sequence[Header]) -> str | None:
-    """Say where the camera's clock and the order of the frames disagree; a sweep may run either way."""
+    """Return a notice if the frames are not in the order of the camera's clock, forwards or backwards."""
     files = [header for k, header in enumerate(headers) if k == 0 or header.path != headers[k - 1].path]
     timed = [(header.frame.taken, header) for header in files if header.frame.taken]
     steps = [(later[0] > earlier[0]) - (later[0] < earlier[0]) for earlier, later in pairwise(timed)]
@@ -130,58 +170,6 @@ def check_time_order(headers: Sequence[Header]) -> str | None:
     back = -1 if steps.count(1) >= steps.count(-1) else 1
     (_, before), (_, after) = timed[steps.index(back)], timed[steps.index(back) + 1]
     return (
-        f"The order of the frames is not that in which they were taken: by the camera's clock {after.name} "
-        f"does not belong after {before.name}. The order is kept; see that it is that of their focus."
+        f"The frames are not in the order in which they were taken: by the camera's clock, {after.name} does "
+        f"not follow {before.name}. Check that the order is the order of focus."
     )
-
-
-def headers_of(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Header]:
-    """Find out what frames a file holds; it is an error if it cannot be read."""
-    with add_path_to_errors(path):
-        kind = kind_of_file(path)
-        if kind == "TIFF":
-            slices = tiff_headers(path, channel=channel, time=time)
-            for found in slices:
-                check_plausible(found.frame.image, path.stat().st_size)
-            several = len(slices) > 1
-            return [
-                Header(
-                    f"{path}, page {number}," if several else str(path),
-                    path,
-                    found.pages,
-                    found.frame,
-                    channel,
-                    time,
-                )
-                for number, found in enumerate(slices, start=1)
-            ]
-        frame = _whole_header(kind, path)
-        if kind in ("PNG", "JPEG"):  # others may pack a plain picture into next to nothing
-            check_plausible(frame.image, path.stat().st_size)
-        return [Header(str(path), path, (0,), replace(frame, metadata=NO_METADATA))]
-
-
-def _whole_header(kind: str, path: Path) -> Frame:
-    if kind == "RAW":
-        return raw_header(path)
-    with path.open("rb") as file:
-        return _HEADER[kind](file)
-
-
-def kind_of_file(path: Path) -> str:
-    """Tell the format of a file, by its content, and of RAW by its name."""
-    head = _head(path)
-    if path.suffix.lower() in RAW_SUFFIXES:  # by content many would be TIFFs, whose first picture is small
-        return "RAW"
-    if kind := kind_of(head):
-        return kind
-    raise FileError("not a JPEG, PNG, TIFF or WebP image")
-
-
-def _head(path: Path) -> bytes:
-    check_regular(path)
-    with path.open("rb") as file:
-        head = file.read(12)
-    if not head:
-        raise FileError("an empty file: 0 bytes; copy it anew from where it came from")
-    return head

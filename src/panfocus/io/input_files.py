@@ -1,4 +1,4 @@
-"""From what the user names (files, folders, patterns) to files of images."""
+"""Find image files by the files, folders and patterns that a user names."""
 
 import glob
 import re
@@ -13,32 +13,32 @@ from panfocus.io.png import PNG_SIGNATURE
 from panfocus.io.raw import RAW_SUFFIXES
 from panfocus.io.tiff import TIFF_SIGNATURES
 
-# What a folder is searched for; a file that the user names is judged by its content alone.
+# Names that count in folders and patterns; a file that the user names is judged by its content alone.
 INPUT_SUFFIXES = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".jif", ".png", ".tif", ".tiff", ".webp"),
     *RAW_SUFFIXES,
 )
-# Names of pictures that are not read: to leave them out of a stack is to be said.
-_OTHER_PICTURES = (
+# Names of images in unsupported formats, which are reported when they are skipped.
+_UNSUPPORTED = (
     *(".bmp", ".dib", ".gif", ".tga", ".heic", ".heif", ".hif", ".avif", ".jp2", ".j2k", ".jpx", ".jxl"),
     *(".exr", ".hdr", ".psd", ".psb", ".xcf", ".pbm", ".pgm", ".ppm", ".pnm", ".pfm", ".sgi", ".mpo"),
     *(".czi", ".nd2", ".lif", ".lsm", ".stk", ".oib", ".oif", ".vsi", ".dcm", ".fits"),
 )
-_MOST_NAMED = 5
+_MAX_NAMED = 5  # files in a message
 
 
 def find_inputs(inputs: Sequence[str | Path], *, warn: Callable[[str], None] | None = None) -> list[Path]:
-    """List the files meant by paths of files, folders and patterns; folders and patterns in natural order.
+    """Return the files meant by files, folders and patterns; folders and patterns in natural order.
 
-    `warn` is told, in a line for each of these, of pictures in it that panfocus does not read.
+    `warn` is called with a notice for each folder or pattern with images in unsupported formats.
     """
-    if "" in inputs:  # a variable of the shell that was never set; it would mean the current folder
-        raise InputError("the name of an input is empty; a dot means the current folder")
-    return [path for given in map(Path, inputs) for path in _expand(given, warn)]
+    if "" in inputs:  # for example an unset shell variable; Path("") would be the current folder
+        raise InputError("The name of an input is empty. Use a dot for the current folder.", got="")
+    return [file for path in map(Path, inputs) for file in _expand(path, warn)]
 
 
-def kind_of(head: bytes) -> str | None:
-    """Tell the format of an image by its first 12 bytes; None if it is none that is read."""
+def detect_format(head: bytes) -> str | None:
+    """Return the format of an image by its first 12 bytes; None if it is not supported."""
     if head.startswith(TIFF_SIGNATURES):
         return "TIFF"
     if head.startswith(PNG_SIGNATURE):
@@ -51,66 +51,66 @@ def kind_of(head: bytes) -> str | None:
 
 
 def sort_naturally(paths: Iterable[Path]) -> list[Path]:
-    """Sort as people do: file2 before file10."""
-    return sorted(paths, key=lambda path: _natural(str(path)))
+    """Return paths in natural order: file2 before file10."""
+    return sorted(paths, key=lambda path: _natural_key(str(path)))
 
 
-def _expand(given: Path, warn: Callable[[str], None] | None) -> list[Path]:
-    with add_path_to_errors(given):
-        if given.is_dir():
-            inside, none = list(given.iterdir()), "no image in this folder (JPEG, PNG, TIFF, WebP or RAW)"
-        elif not given.exists() and glob.has_magic(str(given)):
-            # What is there by that very name is no pattern, even with brackets in it.
-            folder = next(parent for parent in given.parents if parent.exists())
-            pattern = str(given.relative_to(folder))
+def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
+    with add_path_to_errors(path):
+        if path.is_dir():
+            candidates = list(path.iterdir())
+            empty = "This folder contains no image (JPEG, PNG, TIFF, WebP or RAW)."
+        elif not path.exists() and glob.has_magic(
+            str(path)
+        ):  # an existing file may have brackets in its name
+            folder = next(parent for parent in path.parents if parent.exists())
+            pattern = str(path.relative_to(folder))
             matches = glob.glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # Path.glob: no files by **
-            inside, none = [folder / match for match in matches], "no image matches this pattern"
+            candidates, empty = [folder / match for match in matches], "No image matches this pattern."
         else:
-            return [given]
-        visible = sort_naturally(path for path in inside if not path.name.startswith("."))
-        # Links that lead nowhere and pipes are among them: whoever opens them says so.
-        found = [path for path in visible if path.suffix.lower() in INPUT_SUFFIXES and not path.is_dir()]
-        if found and not warn:
-            return found
-        left = find_unsupported(visible)
-        if not found:
-            raise FileError(none + (f"; not read: {_named(left)}" if left else ""))
-        if left and warn:
-            warn(describe_skipped(left, given))
-        return found
+            return [path]
+        visible = sort_naturally(each for each in candidates if not each.name.startswith("."))
+        # Includes broken links and pipes, which raise when they are opened.
+        files = [each for each in visible if each.suffix.lower() in INPUT_SUFFIXES and not each.is_dir()]
+        if files and not warn:
+            return files
+        unsupported = find_unsupported(visible)
+        if not files:
+            raise FileError(f"{empty} Unsupported: {_names(unsupported)}." if unsupported else empty)
+        if unsupported and warn:
+            warn(describe_skipped(unsupported, path))
+        return files
 
 
 def find_unsupported(paths: Iterable[Path]) -> list[Path]:
-    """Return those that are pictures, though of no kind that folders are searched for."""
-    return [path for path in paths if _is_other_picture(path)]
+    """Return the images among files whose names do not count in folders."""
+    return [path for path in paths if _is_unsupported(path)]
 
 
-def describe_skipped(pictures: Sequence[Path], where: Path) -> str:
-    """Say that pictures are not read that are there."""
-    count = "1 picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
-    return f"left out: {count} in {where} of no kind that panfocus reads there ({_named(pictures)})"
+def describe_skipped(files: Sequence[Path], folder: Path) -> str:
+    """Return a notice about skipped images."""
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    return f"Skipped {count} in {folder}: unsupported format ({_names(files)})."
 
 
-def _is_other_picture(path: Path) -> bool:
-    """Tell whether a file is a picture, by its name or its content, though not one that is looked for."""
+def _is_unsupported(path: Path) -> bool:
+    """Return whether a file is an image by its name or content, but its name does not count in folders."""
     suffix = path.suffix.lower()
     if suffix in INPUT_SUFFIXES or not path.is_file():
         return False
-    if suffix in _OTHER_PICTURES:
+    if suffix in _UNSUPPORTED:
         return True
     with suppress(OSError), path.open("rb") as file:
-        return kind_of(file.read(12)) is not None
+        return detect_format(file.read(12)) is not None
     return False
 
 
-def _named(paths: Sequence[Path]) -> str:
-    return ", ".join(path.name for path in paths[:_MOST_NAMED]) + (
-        ", ..." if len(paths) > _MOST_NAMED else ""
-    )
+def _names(paths: Sequence[Path]) -> str:
+    return ", ".join(path.name for path in paths[:_MAX_NAMED]) + (", ..." if len(paths) > _MAX_NAMED else "")
 
 
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Sort key: digits count as numbers, other characters without case; the text itself breaks ties."""
+def _natural_key(text: str) -> list[tuple[int, str]]:
+    """Return a sort key: digits count as numbers, letters without case; the text itself breaks ties."""
     parts = [
         (int(part), "") if part.isdecimal() else (-1, part.casefold()) for part in re.split(r"(\d+)", text)
     ]

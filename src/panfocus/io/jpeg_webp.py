@@ -1,4 +1,4 @@
-"""JPEG and WebP, 8 bit, through Pillow."""
+"""JPEG and WebP, 8 bits: headers and WebP through Pillow, JPEG pixels through libjpeg-turbo (simplejpeg)."""
 
 import io
 import re
@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, BinaryIO, Literal, cast, get_args
 
 import numpy as np
+import simplejpeg
 from numpy.typing import NDArray
 from PIL import Image
 from PIL.ImageFile import ImageFile
@@ -17,7 +18,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 from panfocus._checks import blank, one_of, whole_number
 from panfocus.errors import FileError
 from panfocus.io._frame import Frame, check_pixel_count, turn_upright
-from panfocus.io.metadata import exif_for_file, gather, xmp_for_file
+from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
 Subsampling = Literal["444", "422", "420"]
@@ -25,56 +26,67 @@ Subsampling = Literal["444", "422", "420"]
 
 @dataclass(frozen=True)
 class JpegSettings:
-    """How a JPEG is coded: by default best quality that still saves space, and colour at full resolution."""
+    """How a JPEG is encoded."""
 
-    quality: int = 95  # libjpeg's, 1 to 100
-    subsampling: Subsampling = "444"  # 422: colour of half the width, 420: also of half the height
+    quality: int = 95  # of libjpeg, 1 to 100; 95 is hard to tell from the original
+    subsampling: Subsampling = "444"  # 422: colour at half the width; 420: also at half the height
 
 
 def jpeg_settings(quality: int, subsampling: str) -> JpegSettings:
-    """Return the settings, or say what is wrong with them."""
+    """Return checked settings."""
     whole_number("jpeg_quality", quality, at_least=1, at_most=100)
     one_of("jpeg_subsampling", subsampling, get_args(Subsampling))
     return JpegSettings(quality, cast(Subsampling, subsampling))
 
 
-_LOSSLESS_EFFORT = 80  # what a lossless WebP takes its quality for: of 100, in time against size
-
 JPEG_SIGNATURE = b"\xff\xd8\xff"
 MAX_JPEG_SIDE = 65_500
 MAX_WEBP_SIDE = 16_383
 
-_DENSITY = slice(13, 18)  # of a JFIF file's head: unit, pixels across, pixels down
-_START_OF_IMAGE = b"\xff\xd8"
-_END_OF_IMAGE = b"\xff\xd9"
-# Among the coded pixels 0xff is followed by 0, by a restart's number, or by itself, and is no marker.
-_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+_LOSSLESS_EFFORT = 80  # of 100: time spent to make a lossless WebP smaller
+_DENSITY = slice(13, 18)  # bytes of a JFIF file that hold unit, pixels across, pixels down
+
+# Warnings of libjpeg that mean damage. Others, such as an unknown version of JFIF or one or two padding
+# bytes before a marker, occur in files of cameras whose pixels are complete.
+_DAMAGE = re.compile(
+    r"Corrupt JPEG data(?!: bad ICC|: [12] extraneous)|Premature end|Inconsistent progression"
+)
 
 
 def decode_jpeg(data: bytes) -> Frame:
-    """Decode a complete JPEG; of a file with several pictures (MPO) the first, which is the photograph."""
-    from panfocus.io.jpeg_scan import check_codes  # here: it loads a compiler, which writers do without
+    """Decode a JPEG; of a file with several images (MPO) the first, which is the photograph.
 
-    if not _reaches_end(data):
-        raise FileError("cut off before its end")
-    check_codes(data)
-    # The class itself, not Image.open, which warns at 89 megapixels and calls larger photographs an attack.
-    return _decode(JpegImageFile(io.BytesIO(data)))
+    A JPEG has no checksum. Damage is recognised where libjpeg warns that codes do not fit.
+    """
+    # Not Image.open, which takes photographs above 89 megapixels for an attack.
+    picture = JpegImageFile(io.BytesIO(data))
+    header = _read_header(picture)
+    try:
+        colours = "GRAY" if picture.mode == "L" else "RGB"
+        image = simplejpeg.decode_jpeg(data, colorspace=colours, strict=True)
+    except ValueError as error:
+        if _DAMAGE.search(str(error)):
+            raise FileError(f"The JPEG data is damaged or truncated ({error}).") from error
+        image = np.asarray(picture)  # a harmless warning, or subsampling that simplejpeg does not support
+    image = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
+    return replace(header, image=turn_upright(image, header.orientation))
 
 
-def jpeg_header(file: BinaryIO) -> Frame:
-    """Return what `decode_jpeg` will, with blank pixels."""
-    return _header(JpegImageFile(file))
+def read_jpeg_header(file: BinaryIO) -> Frame:
+    """Return the frame that `decode_jpeg` returns, with blank pixels."""
+    return _read_header(JpegImageFile(file))
 
 
 def decode_webp(data: bytes) -> Frame:
     """Decode a still WebP."""
-    return _decode(WebPImageFile(io.BytesIO(data)))
+    picture = WebPImageFile(io.BytesIO(data))
+    header = _read_header(picture)
+    return replace(header, image=turn_upright(np.asarray(picture), header.orientation))
 
 
-def webp_header(file: BinaryIO) -> Frame:
-    """Return what `decode_webp` will, with blank pixels."""
-    return _header(WebPImageFile(file))
+def read_webp_header(file: BinaryIO) -> Frame:
+    """Return the frame that `decode_webp` returns, with blank pixels."""
+    return _read_header(WebPImageFile(file))
 
 
 def encode_jpeg(
@@ -85,26 +97,22 @@ def encode_jpeg(
     quality: int = JpegSettings.quality,
     subsampling: Subsampling = JpegSettings.subsampling,
 ) -> bytes:
-    """Encode 8-bit grey or RGB; `JpegSettings` says what the settings mean."""
+    """Encode 8-bit grey or RGB; for the settings see `JpegSettings`."""
     buffer = io.BytesIO()
-    said = _said_in(metadata, ".jpg", image)
-    if "exif" in said:
-        said["exif"] = b"Exif\0\0" + said["exif"]
+    options = _metadata_options(metadata, ".jpg", image)
+    if "exif" in options:
+        options["exif"] = b"Exif\0\0" + options["exif"]
     Image.fromarray(image).save(
         buffer,
         "JPEG",
         quality=quality,
         subsampling=":".join(subsampling),
         icc_profile=icc_profile,
-        **said,
+        **options,
     )
-    if not metadata.resolution:
-        return buffer.getvalue()
-    density = metadata.resolution
-    head = struct.pack(
-        ">BHH", density.unit - 1, *(min(65_535, max(1, round(n))) for n in (density.x, density.y))
-    )
-    buffer.getbuffer()[_DENSITY] = head
+    if resolution := metadata.resolution:
+        density = (min(65_535, max(1, round(n))) for n in (resolution.x, resolution.y))
+        buffer.getbuffer()[_DENSITY] = struct.pack(">BHH", resolution.unit - 1, *density)
     return buffer.getvalue()
 
 
@@ -115,52 +123,43 @@ def encode_webp(
     *,
     quality: int | None = None,
 ) -> bytes:
-    """Encode 8 bit, up to 16383 pixels a side; without a `quality`, 0 to 100, without loss."""
+    """Encode 8 bits, up to 16383 pixels a side; lossless without a `quality` of 0 to 100."""
     buffer = io.BytesIO()
     Image.fromarray(image).save(
         buffer,
         "WebP",
         lossless=quality is None,
-        exact=True,  # colours under transparent places count as well
+        exact=True,  # keep colours of transparent pixels
         quality=_LOSSLESS_EFFORT if quality is None else quality,
         icc_profile=icc_profile,
-        **_said_in(metadata, ".webp", image),
+        **_metadata_options(metadata, ".webp", image),
     )
     return buffer.getvalue()
 
 
-def _said_in(metadata: Metadata, suffix: str, image: NDArray[Any]) -> dict[str, bytes]:
+def _metadata_options(metadata: Metadata, suffix: str, image: NDArray[Any]) -> dict[str, bytes]:
+    """Return Pillow's options that write EXIF and XMP."""
     height, width = image.shape[:2]
     exif, _ = exif_for_file(metadata, suffix, width, height)
     xmp = xmp_for_file(metadata, suffix, width, height)
-    said = {"exif": exif.to_bytes() if exif else None, "xmp": xmp}
-    return {name: data for name, data in said.items() if data}
+    options = {"exif": exif.to_bytes() if exif else None, "xmp": xmp}
+    return {name: data for name, data in options.items() if data}
 
 
-def _reaches_end(data: bytes) -> bool:
-    """Walk from marker to marker to the end of the picture, which Pillow sometimes does not miss."""
-    position = len(_START_OF_IMAGE)
-    while marker := _MARKER.search(data, position):
-        if marker.group() == _END_OF_IMAGE:
-            return True
-        length = int.from_bytes(data[marker.end() : marker.end() + 2], "big")
-        position = marker.end() + length
-    return False
-
-
-def _decode(picture: ImageFile) -> Frame:
-    header = _header(picture)
-    return replace(header, image=turn_upright(np.asarray(picture), header.orientation))
-
-
-def _header(picture: ImageFile) -> Frame:
+def _read_header(picture: ImageFile) -> Frame:
     if isinstance(picture, WebPImageFile) and picture.is_animated:
-        raise FileError("animated; save its frames as separate files")
+        raise FileError("Animated images are not supported. Save the frames as separate files.")
     check_pixel_count(*picture.size)
     if picture.mode not in ("L", "RGB", "RGBA"):
-        raise FileError(f"its colours are {picture.mode}; convert it to grey or RGB")
+        raise FileError(f"The colour mode is {picture.mode}. Convert the image to grey or RGB.")
     info = picture.info
-    source = gather(info.get("exif"), info.get("xmp"), _jfif_resolution(info), left_behind=_left_behind(info))
+    lost = {"photoshop": "IPTC and Photoshop data", "comment": "a comment", "mp": "further images"}
+    source = collect_metadata(
+        info.get("exif"),
+        info.get("xmp"),
+        _jfif_resolution(info),
+        left_behind=[name for key, name in lost.items() if info.get(key)],
+    )
     channels = len(picture.mode)  # one letter each
     shape = picture.size[::-1] if channels == 1 else (*picture.size[::-1], channels)
     return Frame(
@@ -178,8 +177,3 @@ def _jfif_resolution(info: dict[Any, Any]) -> Resolution | None:
     if not (across and down) or unit not in (1, 2, 3) or (unit == 1 and across == down):
         return None
     return Resolution(Fraction(across), Fraction(down), unit)
-
-
-def _left_behind(info: dict[Any, Any]) -> list[str]:
-    words = {"photoshop": "IPTC and Photoshop's data", "comment": "a comment", "mp": "further pictures"}
-    return [word for key, word in words.items() if info.get(key)]

@@ -1,11 +1,10 @@
-"""One program at a time in a folder; files whose owner is alive."""
+"""Locks: one panfocus process per folder, and temporary files whose owner is running."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 from panfocus.errors import FileError
 
@@ -14,25 +13,38 @@ LOCK_NAME = ".panfocus.lock"
 
 @contextmanager
 def lock_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keep other runs of panfocus out of a folder while the block lasts; `wait` for one that is there.
+    """Keep other panfocus processes out of a folder while the block lasts, or `wait` for one to leave.
 
-    The system gives the lock back however this process ends. On Windows, which has none of the kind, nothing
-    is kept out.
+    The system releases the lock when the process ends, even if it is killed.
     """
-    if sys.platform == "win32":
-        yield
-        return
-    file = _take(folder, wait=wait)
+    from filelock import FileLock, Timeout
+
+    path = folder / LOCK_NAME
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=wait)
+    except Timeout as error:
+        message = f"{folder}: Another panfocus process is using this folder. Wait, or choose another folder."
+        raise FileError(message, file=str(folder)) from error
+    except OSError as error:
+        raise FileError(f"{folder}: Cannot write here ({error.strerror}).", file=str(folder)) from error
     try:
         yield
     finally:
-        # In this order: once the file is closed, it may be another's.
-        (folder / LOCK_NAME).unlink(missing_ok=True)
-        file.close()
+        # Removed while it is locked: a process that opened it before finds no link to it and tries again.
+        with suppress(OSError):  # Windows does not remove open files
+            path.unlink()
+        lock.release()
+        if sys.platform == "win32":
+            with suppress(OSError):
+                path.unlink()
 
 
-def hold(file: BinaryIO) -> None:
-    """Mark an open file as in use, until it is closed or this process ends, however that happens."""
+def lock_file(file: BinaryIO) -> None:
+    """Mark an open file as used until it is closed or the process ends.
+
+    Windows needs no mark: it does not remove open files. filelock locks only files that it opens itself.
+    """
     if sys.platform != "win32":
         import fcntl
 
@@ -40,33 +52,14 @@ def hold(file: BinaryIO) -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def remove_unless_held(path: Path) -> None:
-    """Remove a file that nobody holds; where nothing tells, it counts as held."""
-    if sys.platform == "win32":
-        return
-    import fcntl
+def remove_unless_locked(path: Path) -> None:
+    """Remove a file that no process uses; a file of unknown state stays."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            path.unlink()  # fails for an open file
+            return
+        import fcntl
 
-    with suppress(OSError), path.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Still locked: whoever has just made it, and waits to hold it, finds then that it is gone.
-        path.unlink()
-
-
-def _take(folder: Path, *, wait: bool) -> TextIO:
-    import fcntl
-
-    path = folder / LOCK_NAME
-    while True:
-        try:
-            file = path.open("a")
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.close()
-            raise FileError(
-                f"{folder}: another panfocus is at work here; wait for its end, or choose another folder"
-            ) from error
-        except OSError as error:
-            raise FileError(f"{folder}: cannot write here ({error.strerror})") from error
-        if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
-            return file
-        file.close()  # its last owner removed it after we had opened it: it keeps nobody out
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()  # while locked: a process that is about to lock it then notices that it is gone

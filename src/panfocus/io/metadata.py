@@ -1,67 +1,73 @@
-"""From what a frame's file says to what the fused picture's file may say, and what is lost on the way.
+"""Metadata from a frame's file to the fused image's file, and a list of the losses.
 
-Carried: EXIF, XMP, resolution, and the colours of PNG. The orientation has been applied to the pixels and is
-said to be upright; sizes are the picture's own; small pictures of the frame are left out; we are named.
+EXIF, XMP, resolution and the colour chunks of PNG are carried over. The image is upright, so its orientation
+becomes 1. Sizes and software are set for the new image, and thumbnails are dropped.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from panfocus.io._frame import SIDEWAYS
 from panfocus.io.exif import RESOLUTION_UNIT, SOFTWARE, X_RESOLUTION, Y_RESOLUTION, Exif, parse_exif
-from panfocus.io.units import is_length_of_ome
-from panfocus.io.xmp import goes_on_elsewhere, orientation_of, xmp_for_picture
+from panfocus.io.ome_xml import is_ome_length
 from panfocus.stack import Metadata, Resolution
 
 _MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 _MAX_JPEG_EXIF = 65_527  # bytes of one segment without its length and name
-_MAX_JPEG_XMP = 65_504
-_MAX_XMP = 4 << 20  # bytes of a text that is looked through; cameras and programs write some thousand
+_MAX_JPEG_XMP = 65_504  # the same for XMP
+_MAX_XMP = 4 << 20  # bytes of XMP that are searched; cameras write some thousand
+
+_WIDTHS = rb"tiff:ImageWidth|exif:PixelXDimension"
+_HEIGHTS = rb"tiff:ImageLength|exif:PixelYDimension"
+_THUMBNAILS = (b"xmp:Thumbnails", b"xap:Thumbnails")
+_EXTENDED_XMP = b"xmpNote:HasExtendedXMP"  # the key of further XMP data in other segments of a JPEG
+_EXTENDED_ATTRIBUTE = re.compile(rb"""\s%s\s?=\s?["'][^"']{0,99}["']""" % _EXTENDED_XMP)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a decoder found in a file."""
+    """Metadata that a decoder found in a file."""
 
     exif: Exif | None
     orientation: int
     metadata: Metadata
 
 
-def gather(
+def collect_metadata(
     exif: bytes | Exif | None,
     xmp: bytes | None,
     resolution: Resolution | None = None,
     *,
     left_behind: Sequence[str] = (),
 ) -> Source:
-    """Bring together what a file says; the resolution of its own format goes before that of EXIF."""
-    left = list(left_behind)
+    """Combine the metadata of a file; a resolution of the format itself precedes EXIF's."""
+    lost = list(left_behind)
     parsed = parse_exif(exif) if isinstance(exif, bytes) else exif
     if exif and not (parsed and parsed.complete):
-        left.append("damaged EXIF data")
+        lost.append("damaged EXIF data")
     if parsed and isinstance(exif, bytes):
-        left += unknown_tags(parsed)
+        lost += describe_unknown_tags(parsed)
     if xmp and len(xmp) > _MAX_XMP:
-        left.append(f"XMP data of more than {_MAX_XMP >> 20} MB")
+        lost.append(f"XMP data of more than {_MAX_XMP >> 20} MB")
         xmp = None
-    if xmp and goes_on_elsewhere(xmp):
-        left.append("extended XMP data")
-    orientation = parsed.orientation if parsed and parsed.orientation != 1 else orientation_of(xmp)
+    if xmp and _EXTENDED_XMP in xmp:
+        lost.append("extended XMP data")
+    orientation = parsed.orientation if parsed and parsed.orientation != 1 else xmp_orientation(xmp)
     orientation = orientation if 1 <= orientation <= 8 else 1
     resolution = resolution or (_exif_resolution(parsed) if parsed else None)
     if resolution and orientation in SIDEWAYS:
         resolution = replace(resolution, x=resolution.y, y=resolution.x)
     data = exif.removeprefix(b"Exif\0\0") if isinstance(exif, bytes) else exif.to_bytes() if exif else None
     metadata = Metadata(
-        exif=data if parsed else None, xmp=xmp or None, resolution=resolution, left_behind=tuple(left)
+        exif=data if parsed else None, xmp=xmp or None, resolution=resolution, left_behind=tuple(lost)
     )
     return Source(parsed, orientation, metadata)
 
 
-def of_reduced(metadata: Metadata, factor: int) -> Metadata:
-    """Return what is true of pixels that are larger by a factor."""
+def scale_metadata(metadata: Metadata, factor: int) -> Metadata:
+    """Return the metadata of an image whose sides were reduced by a factor."""
     resolution, acquisition = metadata.resolution, metadata.acquisition
     if resolution and resolution.unit != 1:
         resolution = replace(resolution, x=resolution.x / factor, y=resolution.y / factor)
@@ -74,53 +80,56 @@ def of_reduced(metadata: Metadata, factor: int) -> Metadata:
     return replace(metadata, resolution=resolution, acquisition=acquisition)
 
 
-def unknown_tags(exif: Exif) -> list[str]:
-    """Name tags that are not carried over as nobody here knows what they say, as one thing of a list."""
+def describe_unknown_tags(exif: Exif) -> list[str]:
+    """Return the tags that are not carried over because their meaning is unknown, as one list item."""
     unknown = exif.unknown_tags()
     return [f"the tags {', '.join(f'0x{tag:04x}' for tag in unknown)}"] if unknown else []
 
 
 def exif_for_file(metadata: Metadata, suffix: str, width: int, height: int) -> tuple[Exif | None, str | None]:
-    """Return the EXIF data of a picture of this size, and what of it the format cannot hold."""
+    """Return the EXIF data for an image of this size, and a description of the part that does not fit."""
     parsed = parse_exif(metadata.exif) if metadata.exif else None
     if parsed is None:
         return None, None
     jpeg = suffix in (".jpg", ".jpeg")
-    exif = parsed.for_picture(width, height, jpeg=jpeg)
+    exif = parsed.for_image(width, height, jpeg=jpeg)
     if not jpeg or len(exif.to_bytes()) <= _MAX_JPEG_EXIF:
         return exif, None
     exif = exif.without_maker_note()
     if len(exif.to_bytes()) <= _MAX_JPEG_EXIF:
-        return exif, "the notes of the camera's maker, which are too long for a JPEG"
-    return None, "EXIF data, which is too long for a JPEG"
+        return exif, "the camera maker's notes (too long for JPEG)"
+    return None, "EXIF data (too long for JPEG)"
 
 
 def xmp_for_file(metadata: Metadata, suffix: str, width: int, height: int) -> bytes | None:
-    """Return the XMP data of a picture of this size in this format, if the format can hold it."""
+    """Return the XMP data for an image of this size, or None if the format cannot hold it."""
     if metadata.xmp is None or (suffix in (".jpg", ".jpeg") and len(metadata.xmp) > _MAX_JPEG_XMP):
         return None
     media = _MEDIA.get(suffix, "image/tiff")
-    return xmp_for_picture(metadata.xmp, width, height, software=SOFTWARE, media=media)
+    return update_xmp(metadata.xmp, width, height, software=SOFTWARE, media=media)
 
 
-def losses(metadata: Metadata, suffix: str, width: int, height: int) -> list[str]:
-    """Say, in words to be listed, what a picture in this format will not have of the frame's metadata."""
+def list_losses(metadata: Metadata, suffix: str, width: int, height: int) -> list[str]:
+    """Return the metadata that a file in this format cannot keep, as items of a list."""
     lost = list(metadata.left_behind)
     if without := exif_for_file(metadata, suffix, width, height)[1]:
         lost.append(without)
     if metadata.xmp and xmp_for_file(metadata, suffix, width, height) is None:
-        lost.append("XMP data, which is too long for a JPEG")
+        lost.append("XMP data (too long for JPEG)")
     if suffix != ".png":
         chunks = [name.decode() for name, _ in metadata.png_colour]
-        if "sRGB" not in chunks:  # as a picture without a profile is understood anyway
+        if "sRGB" not in chunks:  # images without a profile are understood as sRGB anyway
             lost += [f"the PNG chunk {name}" for name in chunks]
-    if metadata.premultiplied and suffix not in (".tif", ".tiff"):
+    is_tiff = suffix in (".tif", ".tiff")
+    if metadata.premultiplied and not is_tiff:
         lost.append("the mark that colours are multiplied by alpha")
-    size = metadata.acquisition
-    if size and suffix not in (".tif", ".tiff") and size.pixel_width:
-        lost.append("the size of pixels")
-    elif size and size.pixel_width and not is_length_of_ome(size.unit):
-        lost.append(f"the unit of the size of pixels ({size.unit}), which OME-TIFF does not have")
+    if acquisition := metadata.acquisition:
+        if acquisition.pixel_width and not is_tiff:
+            lost.append("the pixel size")
+        elif acquisition.pixel_width and not is_ome_length(acquisition.unit):
+            lost.append(f"the unit of the pixel size ({acquisition.unit}), which OME-TIFF does not support")
+        if acquisition.has_display and not is_tiff:
+            lost.append("names, colours or wavelengths of the microscopy image")
     return lost
 
 
@@ -132,3 +141,40 @@ def _exif_resolution(exif: Exif) -> Resolution | None:
         return None
     unit = exif.main[RESOLUTION_UNIT].number(exif.order) if RESOLUTION_UNIT in exif.main else 2
     return Resolution(Fraction(*across), Fraction(*down), unit if unit in (1, 2, 3) else 1)
+
+
+def xmp_orientation(xmp: bytes | None) -> int:
+    """Return the orientation in XMP data, 1 to 8; 1 if there is none."""
+    match = _property(rb"tiff:Orientation").search(xmp or b"")
+    number = int(match["value"]) if match else 1
+    return number if 1 <= number <= 8 else 1
+
+
+def update_xmp(xmp: bytes, width: int, height: int, *, software: str, media: str) -> bytes:
+    """Return XMP data for an upright image of this size.
+
+    The text is edited in place rather than parsed and written, so every other byte remains.
+    """
+    xmp = _property(rb"tiff:Orientation").sub(rb"\g<before>1\g<after>", xmp)
+    for names, number in ((_WIDTHS, width), (_HEIGHTS, height)):
+        xmp = _property(names).sub(rb"\g<before>%d\g<after>" % number, xmp)
+    for names, text in ((rb"xmp:CreatorTool|tiff:Software", software), (rb"dc:format", media)):
+        xmp = _property(names, rb"""[^<>"']{0,999}""").sub(rb"\g<before>%s\g<after>" % text.encode(), xmp)
+    for name in (*_THUMBNAILS, _EXTENDED_XMP):
+        xmp = _remove_element(xmp, name)
+    return _EXTENDED_ATTRIBUTE.sub(b"", xmp)
+
+
+def _remove_element(xmp: bytes, name: bytes) -> bytes:
+    """Remove the first element of this name."""
+    start, closing = xmp.find(b"<" + name), b"</" + name + b">"
+    end = xmp.find(closing, start)
+    return xmp if start < 0 or end < 0 else xmp[:start] + xmp[end + len(closing) :]
+
+
+def _property(names: bytes, value: bytes = rb"\d{1,9}") -> re.Pattern[bytes]:
+    """Return a pattern for a property by name, written as an attribute or as an element."""
+    return re.compile(
+        rb"""(?P<before>(?<=[\s<])(?:%s)(?:\s*=\s*["']|\s*>\s*))(?P<value>%s)(?P<after>["']|\s*</)"""
+        % (names, value)
+    )

@@ -1,4 +1,4 @@
-"""Images of OME-Zarr: their axes and channels, and their slices as frames, read part by part. Extra `ome`."""
+"""OME-Zarr images (NGFF 0.4 and 0.5): axes, channels, and slices as lazily read frames. Extra `ome`."""
 
 import hashlib
 import json
@@ -17,53 +17,52 @@ from numpy.typing import NDArray
 
 from panfocus.errors import FileError, missing_extra
 from panfocus.io.file_errors import add_path_to_errors
-from panfocus.io.ome import acquired
-from panfocus.io.units import of_ome
+from panfocus.io.ome_xml import make_acquisition, ome_colour, to_ome_unit
 from panfocus.stack import Acquisition, LazyFrames, last_is_alpha, n_beside
 
-ZARR_SUFFIXES = (".zarr",)  # .ome.zarr ends so, too
+ZARR_SUFFIXES = (".zarr",)  # includes .ome.zarr
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
-_CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of files with pixels, in Zarr 2 and 3
+_CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of chunk files in Zarr 2 and 3
 _TRANSFORMS = "coordinateTransformations"
-_DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # beside the chunks
+_DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # metadata files
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of an image: its name, one of t, c, z, y, x, and where its places are, if it has a unit."""
+    """An axis of an image: t, c, z, y or x, and the coordinates of its places in its unit."""
 
     name: str
     unit: str | None = None
-    scale: float = 1.0  # from place to place
-    translation: float = 0.0  # of the first place
+    scale: float = 1.0  # distance between places
+    translation: float = 0.0  # coordinate of the first place
 
     @property
     def kind(self) -> str:
-        """What NGFF calls its type."""
+        """Type of the axis in NGFF."""
         return KINDS[self.name]
 
 
 @dataclass(frozen=True)
 class ZarrImage:
-    """An image of an OME-Zarr store: where it is, its axes and channels. It holds no pixels."""
+    """An image of an OME-Zarr store: its location, axes and channels, without pixels."""
 
-    path: Path  # of the group, or of an array without one
-    array: str  # the full-size array, as seen from there
+    path: Path  # of the group, or of an array without a group
+    array: str  # path of the full-size array inside the group
     axes: tuple[Axis, ...]
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype[Any]
     name: str = ""
-    omero: Mapping[str, Any] | None = None  # how channels are called and shown, as it was found
-    stored: tuple[int, ...] = ()  # lengths of what a file holds: a chunk, or a shard of several
-    notices: tuple[str, ...] = ()  # what else there is to say of it
+    omero: Mapping[str, Any] | None = None  # names and colours of channels, as in the store
+    stored: tuple[int, ...] = ()  # shape of what a file holds: a chunk, or a shard of several
+    notices: tuple[str, ...] = ()
 
     def length(self, name: str) -> int:
-        """Places of an axis; 1 if there is none of this name."""
+        """Return the number of places of an axis; 1 if there is no such axis."""
         return dict(zip((axis.name for axis in self.axes), self.shape, strict=True)).get(name, 1)
 
     def chunk_length(self, name: str) -> int:
-        """Places of an axis that a chunk holds; 1 if there is no such axis."""
+        """Return the number of places of an axis in a chunk; 1 if there is no such axis."""
         return dict(zip((axis.name for axis in self.axes), self.chunks, strict=True)).get(name, 1)
 
     def axis(self, name: str) -> Axis | None:
@@ -76,44 +75,50 @@ class ZarrImage:
 
     @property
     def channel_names(self) -> tuple[str, ...]:
-        """Names of the channels, empty where none is told."""
+        """Names of the channels, an empty text where unknown."""
+        return self._channel_texts("label")
+
+    def _channel_texts(self, key: str) -> tuple[str, ...]:
         channels = (self.omero or {}).get("channels") or []
-        names = [str(channel.get("label") or "") for channel in channels if isinstance(channel, Mapping)]
+        texts = [str(channel.get(key) or "") for channel in channels if isinstance(channel, Mapping)]
         n = self.length("c")
-        return tuple((names + [""] * n)[:n])
+        return tuple((texts + [""] * n)[:n])
 
     @property
     def has_alpha(self) -> bool:
-        """Whether the last of two or four channels is called alpha: NGFF has no other word on it."""
+        """Whether the last of two or four channels is named alpha; NGFF has no other sign of it."""
         return last_is_alpha(self.channel_names)
 
     @property
     def chunk_bytes(self) -> int:
-        """Memory that a chunk takes, which is decoded whole."""
+        """Bytes of a chunk, which is decoded whole."""
         return math.prod(self.chunks) * self.dtype.itemsize
 
     def count_missing(self, n_files: int) -> int:
-        """Return how many chunks, or shards, have no file, where there are so many files."""
-        whole = math.prod(-(-n // each) for n, each in zip(self.shape, self.stored, strict=True))
-        return max(0, whole - n_files)
+        """Return how many chunks or shards are missing if there are `n_files` files."""
+        total = math.prod(-(-n // each) for n, each in zip(self.shape, self.stored, strict=True))
+        return max(0, total - n_files)
 
     def describe_missing(self, n: int) -> str:
-        """Say what becomes of so many chunks that are missing."""
-        return f"{n} chunks have no file; they count as its fill value"
+        """Return a notice about n missing chunks."""
+        return f"{n} chunks have no file; their pixels are read as the fill value."
 
     @property
     def acquisition(self) -> Acquisition:
-        """The same as a microscope's TIFF would tell it."""
+        """Names and colours of channels, and pixel sizes, as of a microscopy TIFF."""
         axes = {name: axis for name in "xyz" if (axis := self.axis(name)) and axis.unit}
-        sizes = {name: (axis.scale, of_ome(str(axis.unit))) for name, axis in axes.items()}
-        return acquired(self.channel_names, sizes)
+        sizes = {name: (axis.scale, to_ome_unit(str(axis.unit))) for name, axis in axes.items()}
+        colours = self._channel_texts("color")
+        has_colours = all(re.fullmatch("[0-9a-fA-F]{6}", colour) for colour in colours)
+        details = [{"Color": ome_colour(colour)} for colour in colours] if has_colours else []
+        return make_acquisition(self.channel_names, sizes, name=self.name, details=details)
 
 
 class ZarrFrames(LazyFrames):
-    """The slices of one time point as frames: one channel (h, w), or several (h, w, c) by one decision.
+    """The slices of one time point as frames: one channel (h, w), or several (h, w, c).
 
-    Like channels of a microscope's TIFF: beside 2 or 4 lies a blank one, or the last would be taken for
-    alpha, unless it is. It can be sent to other processes; each opens the store by itself.
+    A blank channel is added to 2 or 4 channels, because the last would count as alpha, unless it is alpha.
+    Can be pickled; each process opens the store itself.
     """
 
     def __init__(self, image: ZarrImage, time: int, channels: Sequence[int]) -> None:
@@ -133,37 +138,39 @@ class ZarrFrames(LazyFrames):
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Size of what is decoded at once: chunks of the store, in all channels."""
+        """Shape of the part that is decoded at once: chunks of the store, in all channels."""
         return *(self.image.chunk_length(name) for name in "zyx"), *self.shape[3:]
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         return np.asarray(self[k : k + 1, *place][0])
 
     def _read_into(self, frames: NDArray[Any], numbers: range, place: tuple[Any, ...]) -> None:
-        """Read slices and channels that share chunks together: each chunk is decoded once."""
+        """Read slices and channels that share chunks together, so that each chunk is decoded once."""
         rows, cols = [*place, slice(None), slice(None)][:2]
         planes = frames if frames.ndim == 4 else frames[..., np.newaxis]
         planes[..., len(self.channels) :] = 0
-        for (to, slices), (beside, channels) in product(
-            _sharing_chunks(numbers, self.image.chunk_length("z")),
-            _sharing_chunks(self.channels, self.image.chunk_length("c")),
+        for (to, slices), (planes_to, channels) in product(
+            _split_by_chunk(numbers, self.image.chunk_length("z")),
+            _split_by_chunk(self.channels, self.image.chunk_length("c")),
         ):
-            with add_path_to_errors(self._named(slices, channels, rows, cols)):
-                planes[to, ..., beside] = self._part(slices, channels, rows, cols)
+            with add_path_to_errors(self._describe_part(slices, channels, rows, cols)):
+                planes[to, ..., planes_to] = self._part(slices, channels, rows, cols)
 
-    def _named(self, slices: range, channels: range, rows: slice, cols: slice) -> str:
-        """Name a part for whoever has to find what is damaged there; all but pixels is counted from 1."""
+    def _describe_part(self, slices: range, channels: range, rows: slice, cols: slice) -> str:
+        """Return the name of a part for error messages; slices and channels are counted from 1."""
         spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
         (top, bottom), (left, right) = ((span.start, span.stop - 1) for span in spans)
-        of_many = "".join(
-            f", {_counted(word, numbers)}"
+        choice = "".join(
+            f", {_count_from_one(word, numbers)}"
             for word, numbers, axis in (
                 ("time", range(self.time, self.time + 1), "t"),
                 ("channel", channels, "c"),
             )
             if self.image.length(axis) > 1
         )
-        part = f"{_counted('slice', slices)}{of_many}, rows {top} to {bottom}, columns {left} to {right}"
+        part = (
+            f"{_count_from_one('slice', slices)}{choice}, rows {top} to {bottom}, columns {left} to {right}"
+        )
         return f"{self.image.path}, {part}"
 
     def _part(self, slices: range, channels: range, rows: slice, cols: slice) -> NDArray[Any]:
@@ -173,15 +180,15 @@ class ZarrFrames(LazyFrames):
         try:
             part = np.asarray(self._array[tuple(places[name] for name in names)])
         except Exception:
-            _let_reading_end()
+            _wait_for_readers()
             raise
-        found = [name for name in names if name != "t"]
-        part = part.transpose([found.index(name) for name in "zyxc" if name in found])
-        return np.expand_dims(part, [i for i, name in enumerate("zyxc") if name not in found])
+        present = [name for name in names if name != "t"]
+        part = part.transpose([present.index(name) for name in "zyxc" if name in present])
+        return np.expand_dims(part, [i for i, name in enumerate("zyxc") if name not in present])
 
 
-def _sharing_chunks(numbers: Sequence[int], depth: int) -> Iterator[tuple[slice, range]]:
-    """Cut numbers where another chunk begins, or one is left out; yield where each run lies, and the run."""
+def _split_by_chunk(numbers: Sequence[int], depth: int) -> Iterator[tuple[slice, range]]:
+    """Split numbers at chunk borders and gaps; yield the position of each run, and the run."""
     runs = groupby(enumerate(numbers), lambda each: (each[1] // depth, each[1] - each[0]))
     for _, run in runs:
         places, together = zip(*run, strict=True)
@@ -192,21 +199,21 @@ def _span(numbers: range) -> slice:
     return slice(numbers.start, numbers.stop)
 
 
-def _counted(word: str, numbers: range) -> str:
-    """Return numbers from 0 as people count them: slice 3, slices 3 to 5."""
+def _count_from_one(word: str, numbers: range) -> str:
+    """Return a text such as "slice 3" or "slices 3 to 5", counted from 1."""
     first = f"{word}{'s' * (len(numbers) > 1)} {numbers.start + 1}"
     return f"{first} to {numbers.stop}" if len(numbers) > 1 else first
 
 
 def open_array(path: Path, *, change: bool = False) -> Any:
-    """Open an array of a store, to read of it or to change it."""
+    """Open an array of a store for reading, or to `change` it."""
     zarr = import_zarr()
     with add_path_to_errors(path):
         return zarr.open_array(path, mode="r+" if change else "r")
 
 
 def import_zarr() -> Any:
-    """Return the package zarr, or say how to get it."""
+    """Return the package zarr; raise if it is not installed."""
     try:
         import zarr
     except ImportError as error:
@@ -214,11 +221,8 @@ def import_zarr() -> Any:
     return zarr
 
 
-def _let_reading_end() -> None:
-    """Wait, a second at most, for chunks that zarr still reads beside one that failed.
-
-    Python would complain of them when it ends.
-    """
+def _wait_for_readers() -> None:
+    """Wait up to a second for other chunks that zarr is reading; Python warns about pending reads at exit."""
     import asyncio
 
     from zarr.core.sync import sync
@@ -231,83 +235,85 @@ def _let_reading_end() -> None:
 
 
 def use_one_thread() -> None:
-    """Read and write chunks one after another: where every core has a worker."""
+    """Read and write one chunk at a time, for workers that each have one core."""
     import_zarr().config.set({"async.concurrency": 1, "threading.max_workers": 1})
 
 
 def description_digest(image: ZarrImage) -> str:
-    """Digest what a store says of an image: its axes, channels, type and fill value; of a TIFF nothing."""
-    found = hashlib.sha256()
+    """Return a digest of a store's metadata: axes, channels, type and fill value; constant for a TIFF."""
+    digest = hashlib.sha256()
     for folder in (image.path, image.path / image.array):
         for name in _DESCRIPTIONS:
             if (folder / name).is_file():
-                found.update((folder / name).read_bytes())
-    return found.hexdigest()
+                digest.update((folder / name).read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class StoreState:
-    """What changes when pixels do: how many files hold them, and a digest of their names, sizes and times."""
+    """Number of files with pixels, and a digest of their names, sizes and times."""
 
     n_files: int
     digest: str
 
 
 def store_state(image: ZarrImage) -> StoreState:
-    """Look at the files of an image's pixels, not into them."""
-    n, found = 0, 0
+    """Return the state of the files with an image's pixels, without reading them."""
+    n, combined = 0, 0
     with add_path_to_errors(image.path):
         folder = image.path / image.array if image.path.is_dir() else image.path.parent
         files = folder.rglob("*") if image.path.is_dir() else [image.path]
-        for path in files:  # millions of them, perhaps, in any order
+        for path in files:  # possibly millions, in any order
             name = path.relative_to(folder).as_posix()
             if (path == image.path or _CHUNK.fullmatch(name)) and path.is_file():
-                told = path.stat()
-                of_file = hashlib.blake2b(
-                    f"{name} {told.st_size} {told.st_mtime_ns}".encode(), digest_size=16
+                stat = path.stat()
+                file_digest = hashlib.blake2b(
+                    f"{name} {stat.st_size} {stat.st_mtime_ns}".encode(), digest_size=16
                 )
-                n, found = n + 1, found ^ int.from_bytes(of_file.digest())
-    return StoreState(n, f"{found:032x}")
+                n, combined = n + 1, combined ^ int.from_bytes(file_digest.digest())
+    return StoreState(n, f"{combined:032x}")
 
 
 def count_missing_chunks(image: ZarrImage, state: StoreState) -> int:
-    """Return how many parts have no data: chunks or shards of a store, tiles or strips of a TIFF."""
+    """Return the number of missing parts: chunks or shards of a store, tiles or strips of a TIFF."""
     return image.count_missing(state.n_files)
 
 
 def is_zarr(path: Path) -> bool:
-    """Tell whether a path names a Zarr store, an image in one, or what should become one."""
+    """Return whether a path is a Zarr store, an image in one, or has the name of one."""
     return path.suffix.lower() in ZARR_SUFFIXES or (
         path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
     )
 
 
 def is_zipped(path: Path) -> bool:
-    """Tell whether a path is a file that holds a folder, whatever its name."""
+    """Return whether a path is a zip file."""
     return path.is_file() and zipfile.is_zipfile(path)
 
 
 def read_ome_zarr(path: Path) -> ZarrImage:
-    """Look at an image of OME-Zarr, or an array (n, h, w) without description; no pixel is read."""
+    """Return an OME-Zarr image, or a plain array (n, h, w); no pixel is read."""
     with add_path_to_errors(path):
         if not path.is_dir():
-            raise FileError("there is no such store" if not path.exists() else "not a folder, as stores are")
+            raise FileError(
+                "There is no such store." if not path.exists() else "A Zarr store must be a folder."
+            )
         attributes = _attributes(path)
         ome = attributes.get("ome", attributes)
         for kind, inside in (("plate", "A/1/0"), ("well", "0")):
             if kind in ome:
-                raise FileError(f"a {kind} of many images; name one of them, such as its folder {inside}")
+                raise FileError(f"This is a {kind} of many images. Name one image, such as {path / inside}.")
         if "multiscales" not in ome and "bioformats2raw.layout" in ome:
             if (path / "1").is_dir():
-                raise FileError("it holds several images; name one of them, such as its folder 0")
+                raise FileError(f"The store contains several images. Name one, such as {path / '0'}.")
             return read_ome_zarr(path / "0")
         if "multiscales" not in ome:
             return _plain_array(path)
-        return _image(path, ome)
+        return _read_image(path, ome)
 
 
 def _attributes(path: Path) -> dict[str, Any]:
-    """Return what is written beside a group or an array: zarr 3 in one file, zarr 2 in one for it alone."""
+    """Return the attributes of a group or an array, of Zarr 3 or 2."""
     if (path / "zarr.json").is_file():
         found = json.loads((path / "zarr.json").read_bytes()).get("attributes", {})
     elif (path / ".zattrs").is_file():
@@ -315,39 +321,39 @@ def _attributes(path: Path) -> dict[str, Any]:
     elif any((path / name).is_file() for name in (".zgroup", ".zarray")):
         found = {}
     else:
-        raise FileError("not a Zarr store (it has neither zarr.json nor .zattrs)")
+        raise FileError("This is not a Zarr store: there is no zarr.json and no .zattrs.")
     if not isinstance(found, dict):
-        raise FileError("its attributes are damaged")
+        raise _damaged("attributes", "an object", found)
     return found
 
 
-def _image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
-    first = _described(ome, "multiscales")[0]
-    dataset = _described(first, "datasets")[0]
+def _read_image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
+    first = _get_objects(ome, "multiscales")[0]
+    dataset = _get_objects(first, "datasets")[0]
     if "axes" not in first:
-        raise FileError("it does not name its axes, as NGFF before 0.4; convert it to 0.4 or 0.5")
+        raise FileError("The axes have no names, as in NGFF before 0.4. Convert the store to 0.4 or 0.5.")
     if not isinstance(dataset.get("path"), str):
         raise _damaged("path", "the name of an array", dataset.get("path"))
     array = open_array(path / dataset["path"])
-    names, units = zip(*(_named(axis) for axis in _list(first, "axes")), strict=True)
+    names, units = zip(*(_parse_axis(axis) for axis in _get_list(first, "axes")), strict=True)
     if len(names) != array.ndim:
-        raise FileError(f"it names {len(names)} axes of an array that has {array.ndim}")
-    scales, translations = _places(dataset, first, len(names))
+        raise FileError(f"The metadata names {len(names)} axes; the array has {array.ndim}.")
+    scales, translations = _read_transforms(dataset, first, len(names))
     axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
     omero = ome.get("omero")
     name = str(first.get("name") or "")
-    return _checked(path, dataset["path"], axes, array, name, omero if isinstance(omero, dict) else None)
+    return _make_image(path, dataset["path"], axes, array, name, omero if isinstance(omero, dict) else None)
 
 
-def _described(owner: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return what a list of objects says, of which there has to be one at least."""
-    found = _list(owner, key)
-    if not all(isinstance(each, Mapping) for each in found):
-        raise _damaged(key, "a list of objects", found)
-    return found
+def _get_objects(owner: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Return a list of at least one object."""
+    objects = _get_list(owner, key)
+    if not all(isinstance(each, Mapping) for each in objects):
+        raise _damaged(key, "a list of objects", objects)
+    return objects
 
 
-def _list(owner: Mapping[str, Any], key: str) -> list[Any]:
+def _get_list(owner: Mapping[str, Any], key: str) -> list[Any]:
     found = owner.get(key)
     if not isinstance(found, list) or not found:
         raise _damaged(key, "a list of at least one", found)
@@ -356,65 +362,70 @@ def _list(owner: Mapping[str, Any], key: str) -> list[Any]:
 
 def _damaged(key: str, needed: str, found: Any) -> FileError:
     """Return an error that names the key in the store's attributes."""
-    return FileError(f"its {key} is damaged: needed is {needed}, got {json.dumps(found)[:60]}")
+    got = json.dumps(found)[:60]
+    return FileError(f"The metadata is damaged: {key} must be {needed}, got {got}.", key=key, got=got)
 
 
-def _places(
+def _read_transforms(
     dataset: Mapping[str, Any], whole: Mapping[str, Any], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return, of n axes, how far it is from place to place, and where the first is."""
+    """Return scale and translation of n axes."""
     scales, firsts = np.ones(n), np.zeros(n)
-    for owner in (dataset, whole):  # the second is on top of the first
-        transforms = _described(owner, _TRANSFORMS) if owner.get(_TRANSFORMS, []) != [] else []
+    for owner in (dataset, whole):  # transforms of the image follow those of the array
+        transforms = _get_objects(owner, _TRANSFORMS) if owner.get(_TRANSFORMS, []) != [] else []
         for transform in transforms:
             kind = transform.get("type")
             if kind not in ("scale", "translation"):
                 continue
             if kind not in transform and "path" in transform:
                 raise FileError(
-                    f"its {kind} is in another file ({transform['path']}), which is not read; write its {n} "
-                    f"numbers into {_TRANSFORMS}"
+                    f"The {kind} is in another file ({transform['path']}), which is not supported. Write its "
+                    f"{n} numbers into {_TRANSFORMS}."
                 )
             if kind not in transform:
                 raise _damaged(kind, f"a list of {n} numbers", None)
             numbers = np.asarray(transform[kind])
             if numbers.shape != (n,) or numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers)):
-                raise FileError(f"its {kind} is damaged: needed are {n} numbers, got {transform[kind]}")
+                raise _damaged(kind, f"a list of {n} numbers", transform[kind])
             if kind == "scale":
                 scales, firsts = scales * numbers, firsts * numbers
             else:
                 firsts = firsts + numbers
     if not np.all(scales):
-        raise FileError("its scale is damaged: places lie on each other")
+        raise _damaged("scale", "a list of numbers other than 0", scales.tolist())
     return scales, firsts
 
 
-def _named(axis: Any) -> tuple[str, str | None]:
+def _parse_axis(axis: Any) -> tuple[str, str | None]:
     if isinstance(axis, str):
         return axis, None
     if not isinstance(axis, Mapping) or not isinstance(axis.get("name"), str):
         raise _damaged("axes", "a list of objects, each with a name", axis)
     unit = axis.get("unit")
     if not isinstance(unit, str | None):
-        raise _damaged(f"unit of the axis {axis['name']}", "a name, or none", unit)
+        raise _damaged(f"unit of the axis {axis['name']}", "a name or null", unit)
     return axis["name"].lower(), unit
 
 
 def _plain_array(path: Path) -> ZarrImage:
-    """Take an array without axes for slices, rows and columns."""
+    """Return a plain array as an image; without names its axes are slices, rows and columns."""
     try:
         array = open_array(path)
     except FileError as error:
-        raise FileError("neither an image of OME-Zarr nor an array; if it holds images, name one") from error
-    told = getattr(array.metadata, "dimension_names", None) or (None,) * array.ndim
+        raise FileError(
+            "The store is neither an OME-Zarr image nor an array. If it contains images, name one."
+        ) from error
+    known = getattr(array.metadata, "dimension_names", None) or (None,) * array.ndim
     usual = "zyx" if array.ndim == 3 else (None,) * array.ndim
-    names = [name.lower() if name else other for name, other in zip(told, usual, strict=True)]
+    names = [name.lower() if name else other for name, other in zip(known, usual, strict=True)]
     if None in names:
-        raise FileError(f"an array of {array.ndim} axes without their names; needed: OME-Zarr, or (n, h, w)")
-    return _checked(path, "", tuple(map(Axis, names)), array, "", None)
+        raise FileError(
+            f"The array has {array.ndim} axes without names; needed are OME-Zarr or 3 axes (n, h, w)."
+        )
+    return _make_image(path, "", tuple(map(Axis, names)), array, "", None)
 
 
-def _checked(
+def _make_image(
     path: Path,
     array_path: str,
     axes: tuple[Axis, ...],
@@ -424,9 +435,9 @@ def _checked(
 ) -> ZarrImage:
     names = [axis.name for axis in axes]
     if not {"y", "x"} <= set(names) <= set(KINDS) or len(set(names)) < len(names):
-        raise FileError(f"its axes are {', '.join(names)}; known are t, c, z, y and x, each once")
+        raise FileError(f"The axes are {', '.join(names)}; supported are t, c, z, y and x, each once.")
     if math.prod(array.shape) == 0:
-        raise FileError(f"it is empty: {array.shape}")
+        raise FileError(f"The array is empty: its shape is {array.shape}.")
     native = np.dtype(array.dtype).newbyteorder("=")
     stored = array.shards or array.chunks
     return ZarrImage(path, array_path, axes, array.shape, array.chunks, native, name, omero, stored)

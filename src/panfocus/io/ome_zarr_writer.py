@@ -1,4 +1,4 @@
-"""Writing OME-Zarr, NGFF 0.5: the store with all its levels first, then, by many processes, its chunks."""
+"""Writing OME-Zarr (NGFF 0.5): first the store with all levels, then its chunks, by many processes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ _VERSION = "0.5"
 
 @dataclass(frozen=True)
 class NewImage:
-    """An image that is to be written: rows and columns are its last two axes."""
+    """Description of an image to write; rows and columns are its last two axes."""
 
     axes: tuple[Axis, ...]
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    side: int  # of its chunks, in pixels
+    side: int  # of chunks, in pixels
     n_levels: int = 1
-    centred: bool = True  # a pixel of a smaller level lies amid those it was made of; else on the first
+    centred: bool = True  # pixels of smaller levels are at the centre of their four; else at the first
     name: str = "fused"
     omero: Mapping[str, Any] | None = None
-    about: Mapping[str, Any] | None = None  # what made it, as plain data
+    about: Mapping[str, Any] | None = None  # how the image was made, as plain data
 
     def level_shape(self, level: int) -> tuple[int, ...]:
-        """Return the lengths of a level's axes."""
+        """Return the shape of a level."""
         height, width = (-(-length >> level) for length in self.shape[-2:])
         return (*self.shape[:-2], height, width)
 
 
 def create_ome_zarr(path: Path, image: NewImage) -> None:
-    """Make the store and its empty arrays, one a level; `path` must not exist."""
+    """Create the store and its empty arrays, one per level; `path` must not exist."""
     zarr = import_zarr()
     with add_path_to_errors(path):
-        group = zarr.create_group(path, zarr_format=3, attributes={"ome": _described(image)})
+        group = zarr.create_group(path, zarr_format=3, attributes={"ome": _build_attributes(image)})
         for level in range(image.n_levels):
             shape = image.level_shape(level)
             group.create_array(
@@ -52,23 +52,23 @@ def create_ome_zarr(path: Path, image: NewImage) -> None:
 
 
 def open_level(path: Path, level: int, *, change: bool = False) -> Any:
-    """Open an array of a store, to read of it or to fill it in whole chunks."""
+    """Open a level of a store for reading, or to `change` whole chunks."""
     return open_array(path / str(level), change=change)
 
 
 def write_part(path: Path, level: int, place: tuple[Any, ...], values: NDArray[Any]) -> None:
-    """Write whole chunks of a level; several processes may do so at once."""
+    """Write whole chunks of a level; several processes may write at once."""
     with add_path_to_errors(path):
         open_level(path, level, change=True)[place] = values
 
 
 def remove_partial_chunks(path: Path) -> None:
-    """Remove what killed processes left of chunks that they were writing; nobody may write there."""
-    for left in path.rglob("*.partial"):
-        left.unlink(missing_ok=True)
+    """Remove partial chunks of killed processes. No process may be writing."""
+    for partial in path.rglob("*.partial"):
+        partial.unlink(missing_ok=True)
 
 
-def _described(image: NewImage) -> dict[str, Any]:
+def _build_attributes(image: NewImage) -> dict[str, Any]:
     multiscale = {
         "name": image.name,
         "axes": [
@@ -76,25 +76,25 @@ def _described(image: NewImage) -> dict[str, Any]:
             for axis in image.axes
         ],
         "datasets": [
-            {"path": str(level), "coordinateTransformations": _places(image.axes, level, image.centred)}
+            {"path": str(level), "coordinateTransformations": _transforms(image.axes, level, image.centred)}
             for level in range(image.n_levels)
         ],
         "metadata": {"software": "panfocus", **(image.about or {})},
     }
-    described: dict[str, Any] = {"version": _VERSION, "multiscales": [multiscale]}
+    attributes: dict[str, Any] = {"version": _VERSION, "multiscales": [multiscale]}
     if image.omero:
-        described["omero"] = dict(image.omero)
-    return described
+        attributes["omero"] = dict(image.omero)
+    return attributes
 
 
-def _places(axes: Sequence[Axis], level: int, centred: bool) -> list[dict[str, Any]]:
+def _transforms(axes: Sequence[Axis], level: int, centred: bool) -> list[dict[str, Any]]:
     factors = [2**level if axis.name in "yx" else 1 for axis in axes]
     scales = [axis.scale * factor for axis, factor in zip(axes, factors, strict=True)]
     firsts = [
         axis.translation + axis.scale * (factor - 1) / 2 * centred
         for axis, factor in zip(axes, factors, strict=True)
     ]
-    places: list[dict[str, Any]] = [{"type": "scale", "scale": scales}]
+    transforms: list[dict[str, Any]] = [{"type": "scale", "scale": scales}]
     if any(firsts):
-        places.append({"type": "translation", "translation": firsts})
-    return places
+        transforms.append({"type": "translation", "translation": firsts})
+    return transforms

@@ -1,4 +1,4 @@
-"""PNG to array and back, 8 and 16 bit alike (Pillow would cut 16-bit colour down to 8)."""
+"""PNG, 8 and 16 bits, through imagecodecs (Pillow would reduce 16-bit colour to 8 bits)."""
 
 import io
 import os
@@ -16,38 +16,38 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import Frame, check_pixel_count, turn_upright
-from panfocus.io.metadata import exif_for_file, gather, xmp_for_file
+from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_END_OF_HEADER = len(PNG_SIGNATURE) + 25  # the IHDR chunk: 12 bytes of frame around 13 of content
+_END_OF_HEADER = len(PNG_SIGNATURE) + 25  # the IHDR chunk: 13 bytes of content and 12 around them
 _MAX_UNPACKED = 16 << 20  # bytes of a profile or of XMP data
 _MAX_CHUNK = 16 << 20  # bytes of any chunk but the pixels
-_COLOUR = (b"cICP", b"sRGB", b"gAMA", b"cHRM", b"sBIT")  # chunks that are carried over as they are
+_COLOUR = (b"cICP", b"sRGB", b"gAMA", b"cHRM", b"sBIT")  # chunks that are copied unchanged
 _TEXT = (b"tEXt", b"zTXt", b"iTXt")
 _XMP_KEY = b"XML:com.adobe.xmp"
-_PER_METRE = 1
-_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; transparency adds one more
+_PER_METRE = 1  # unit of a resolution
+_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; transparency adds one
 
-# Of a photograph, the differences that this filter leaves repeat only as runs. Searching them for more takes
-# seven times as long and saves a fiftieth: docs/performance.md.
+# After this filter, photographs repeat only as runs. A search for more takes seven times as long and saves
+# 2 %: docs/performance.md.
 _RUNS, _PAETH = imagecodecs.PNG.STRATEGY.RLE, imagecodecs.PNG.FILTER.PAETH
 
 
 def decode_png(data: bytes) -> Frame:
-    """Decode a complete PNG; palettes and fewer than 8 bits a sample are expanded to 8-bit grey or RGB."""
-    header = png_header(io.BytesIO(data))
+    """Decode a PNG; palettes and fewer than 8 bits become 8-bit grey or RGB."""
+    header = read_png_header(io.BytesIO(data))
     return replace(header, image=turn_upright(imagecodecs.png_decode(data), header.orientation))
 
 
-def png_header(file: BinaryIO) -> Frame:
-    """Return what `decode_png` will, with blank pixels."""
-    chunks = _chunks(file)
+def read_png_header(file: BinaryIO) -> Frame:
+    """Return the frame that `decode_png` returns, with blank pixels."""
+    chunks = _read_chunks(file)
     width, height, bits, kind = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
     check_pixel_count(width, height)
     if b"acTL" in chunks:
-        raise FileError("animated; save its frames as separate files")
-    source = gather(
+        raise FileError("Animated images are not supported. Save the frames as separate files.")
+    source = collect_metadata(
         chunks.get(b"eXIf"),
         _unpack_text(chunks[_XMP_KEY]) if _XMP_KEY in chunks else None,
         _resolution(chunks.get(b"pHYs")),
@@ -61,7 +61,7 @@ def png_header(file: BinaryIO) -> Frame:
         orientation=source.orientation,
         icc_profile=_profile(chunks.get(b"iCCP")),
         taken=source.exif.taken if source.exif else None,
-        metadata=replace(source.metadata, png_colour=_for_channels(colour, channels)),
+        metadata=replace(source.metadata, png_colour=_extend_significant_bits(colour, channels)),
     )
 
 
@@ -75,73 +75,73 @@ def encode_png(
     if icc_profile is not None:
         chunks.append((b"iCCP", b"ICC profile\0\0" + zlib.compress(icc_profile)))
     if metadata.resolution:
-        chunks.append((b"pHYs", _physical(metadata.resolution)))
+        chunks.append((b"pHYs", _pack_resolution(metadata.resolution)))
     exif, _ = exif_for_file(metadata, ".png", width, height)
     if exif:
         chunks.append((b"eXIf", exif.to_bytes()))
     if xmp := xmp_for_file(metadata, ".png", width, height):
-        chunks.append((b"iTXt", _XMP_KEY + bytes(5) + xmp))  # not compressed, in no language
-    if not chunks:
-        return data
-    return b"".join([data[:_END_OF_HEADER], *map(_chunk, chunks), data[_END_OF_HEADER:]])
+        chunks.append((b"iTXt", _XMP_KEY + bytes(5) + xmp))  # not compressed, no language
+    return _insert_chunks(data, chunks)
 
 
-def encode_indexed_png(shades: NDArray[np.uint8], colours: NDArray[np.uint8]) -> bytes:
-    """Encode a map (h, w) whose values are places in a table of colours (n, 3), or (n, 4) with alpha.
+def encode_indexed_png(indices: NDArray[np.uint8], colours: NDArray[np.uint8]) -> bytes:
+    """Encode a map (h, w) of indices into a table of colours (n, 3), or (n, 4) with alpha.
 
-    That is as quick and small as grey: the encoder makes it so, and the header then tells of the table.
+    The pixels are encoded as grey, which is fast. The header is then changed to a palette.
     """
-    data = bytes(imagecodecs.png_encode(shades, level=1, strategy=_RUNS, filter=_PAETH))
+    data = bytes(imagecodecs.png_encode(indices, level=1, strategy=_RUNS, filter=_PAETH))
     start = len(PNG_SIGNATURE) + 8
-    kind = start + 9  # where the header has the colour type
+    kind = start + 9  # offset of the colour type
     header = data[start:kind] + b"\x03" + data[kind + 1 : start + 13]
     chunks = [(b"IHDR", header), (b"PLTE", colours[:, :3].tobytes())]
     if colours.shape[1] == 4:
         chunks.append((b"tRNS", colours[:, 3].tobytes()))
-    return b"".join([PNG_SIGNATURE, *map(_chunk, chunks), data[_END_OF_HEADER:]])
+    return b"".join([PNG_SIGNATURE, *map(_pack_chunk, chunks), data[_END_OF_HEADER:]])
 
 
 def add_texts(png: bytes, texts: Mapping[str, str]) -> bytes:
     """Return a PNG with texts in Latin-1, by their keys."""
-    chunks = [
-        (b"tEXt", key.encode("latin-1") + b"\0" + text.encode("latin-1")) for key, text in texts.items()
-    ]
-    return b"".join([png[:_END_OF_HEADER], *map(_chunk, chunks), png[_END_OF_HEADER:]])
+    encoded = ((key.encode("latin-1"), text.encode("latin-1")) for key, text in texts.items())
+    return _insert_chunks(png, [(b"tEXt", key + b"\0" + text) for key, text in encoded])
 
 
-def _chunk(named: tuple[bytes, bytes]) -> bytes:
-    name, content = named
+def _insert_chunks(png: bytes, chunks: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([png[:_END_OF_HEADER], *map(_pack_chunk, chunks), png[_END_OF_HEADER:]])
+
+
+def _pack_chunk(chunk: tuple[bytes, bytes]) -> bytes:
+    name, content = chunk
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
-def _chunks(file: BinaryIO) -> dict[bytes, bytes]:
-    """Contents by chunk name up to IEND, which decoders do not miss when a file is cut just before it.
+def _read_chunks(file: BinaryIO) -> dict[bytes, bytes]:
+    """Return the contents of chunks up to IEND by name; XMP data by the key of its text.
 
-    XMP data is among them by the name of its text.
+    Decoders accept files that are truncated just before IEND; this does not.
     """
     chunks: dict[bytes, bytes] = {}
     size = file.seek(0, os.SEEK_END)
     position = len(PNG_SIGNATURE)
     while b"IEND" not in chunks:
         if position + 12 > size:
-            raise FileError("cut off before its end")
+            raise FileError("The file is truncated.")
         file.seek(position)
-        frame = file.read(8)
-        length, name = int.from_bytes(frame[:4], "big"), frame[4:]
+        head = file.read(8)
+        length, name = int.from_bytes(head[:4], "big"), head[4:]
         position += 12 + length
-        if position > size:  # before it is read: memory would be taken for all that it claims to be
-            raise FileError("cut off before its end")
-        if name != b"IDAT":  # the pixels are large and not wanted here
+        if position > size:  # checked before reading, which would allocate the claimed length
+            raise FileError("The file is truncated.")
+        if name != b"IDAT":  # skip the pixels
             content = file.read(length) if length <= _MAX_CHUNK else b""
             if content and file.read(4) != struct.pack(">I", zlib.crc32(name + content)):
-                raise FileError(f"damaged: its chunk {repr(name)[2:-1]} does not match its check sum")
+                raise FileError(f"The file is damaged: wrong checksum of the chunk {repr(name)[2:-1]}.")
             is_xmp = name == b"iTXt" and content.startswith(_XMP_KEY + b"\0")
             chunks[_XMP_KEY if is_xmp else name] = content
     return chunks
 
 
 def _unpack_text(chunk: bytes) -> bytes | None:
-    """Unpack an iTXt chunk: key, zero, whether and how it is compressed, language, key in it, text."""
+    """Return the text of an iTXt chunk: key, zero, compression, method, language, translated key, text."""
     _, _, rest = chunk.partition(b"\0")
     *_, content = rest[2:].split(b"\0", 2)
     try:
@@ -161,14 +161,16 @@ def _resolution(chunk: bytes | None) -> Resolution | None:
     return Resolution(Fraction(across, 100), Fraction(down, 100), 3)
 
 
-def _physical(resolution: Resolution) -> bytes:
+def _pack_resolution(resolution: Resolution) -> bytes:
     per_metre = {1: Fraction(1), 2: Fraction(10_000, 254), 3: Fraction(100)}[resolution.unit]
     across, down = (min((1 << 31) - 1, max(1, round(n * per_metre))) for n in (resolution.x, resolution.y))
     return struct.pack(">IIB", across, down, 0 if resolution.unit == 1 else _PER_METRE)
 
 
-def _for_channels(colour: Iterable[tuple[bytes, bytes]], channels: int) -> tuple[tuple[bytes, bytes], ...]:
-    """Count significant bits also of an alpha channel that was a table in the file, where they are 8."""
+def _extend_significant_bits(
+    colour: Iterable[tuple[bytes, bytes]], channels: int
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Add 8 significant bits for an alpha channel that was a table in the file."""
     return tuple(
         (name, content.ljust(channels, b"\x08")[:channels] if name == b"sBIT" else content)
         for name, content in colour
@@ -176,12 +178,12 @@ def _for_channels(colour: Iterable[tuple[bytes, bytes]], channels: int) -> tuple
 
 
 def _profile(chunk: bytes | None) -> bytes | None:
-    """Unpack an iCCP chunk: name, zero, compression method, compressed profile."""
+    """Return the profile of an iCCP chunk: name, zero, compression method, compressed profile."""
     if chunk is None:
         return None
     _, _, compressed = chunk.partition(b"\0")
     unpacking = zlib.decompressobj()
     profile = unpacking.decompress(compressed[1:], _MAX_UNPACKED)
     if unpacking.unconsumed_tail:
-        raise FileError(f"its colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB")
+        raise FileError(f"The colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB.")
     return profile

@@ -1,4 +1,4 @@
-"""From files to a stack of frames."""
+"""Decode files into images and stacks of frames."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,43 +21,41 @@ from panfocus.io.headers import (
     Header,
     check_headers,
     check_time_order,
-    headers_of,
-    kind_of_file,
+    read_file_headers,
     read_headers,
     read_metadata,
     select_matching,
 )
 from panfocus.io.input_files import find_inputs
 from panfocus.io.jpeg_webp import decode_jpeg, decode_webp
-from panfocus.io.metadata import of_reduced
+from panfocus.io.metadata import scale_metadata
+from panfocus.io.ome_xml import select_channels
 from panfocus.io.ome_zarr import is_zarr, read_ome_zarr
 from panfocus.io.png import decode_png
 from panfocus.io.raw import decode_raw
-from panfocus.io.tiff import decode_pages
-from panfocus.io.tiff_bands import in_bands
+from panfocus.io.tiff import decode_pages, read_bands
 from panfocus.stack import Metadata, Stack
 
-_DECODE = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
+_DECODERS = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
 
 def read_image(path: str | Path) -> NDArray[Any]:
-    """Read the picture in a file; of a TIFF with several pages, the first."""
-    return _decode(headers_of(Path(path))[0]).image
+    """Read the image in a file, the first page of a TIFF."""
+    return read_frame(read_file_headers(Path(path))[0])
 
 
 def read_frame(header: Header) -> NDArray[Any]:
-    """Decode a frame that `read_headers` has found, all of it, so that damage is noticed."""
+    """Decode a whole frame, so that damage is noticed."""
     return _decode(header).image
 
 
 def read_single(path: Path) -> NDArray[Any]:
-    """Read a file that is to hold one picture; several pages are refused, as one would be left out."""
-    headers = headers_of(path)
+    """Read a file that must hold exactly one image."""
+    headers = read_file_headers(path)
     if len(headers) > 1:
-        raise FileError(
-            f"{path} holds {len(headers)} pages, one is needed; save that one as a file of its own"
-        )
-    return _decode(headers[0]).image
+        message = f"{path}: The file has {len(headers)} pages; one image is needed."
+        raise FileError(message, file=str(path), got=len(headers))
+    return read_frame(headers[0])
 
 
 def read_stack(
@@ -110,11 +108,10 @@ def _open_zarr(path: Path, channel: int | None, time: int | None) -> Stack:
     frames = image.frames((time or 1) - 1, channels)
     if len(frames) < 2:
         raise InputError(f"{path}: Fusion needs at least two frames, got 1.", file=str(path), frames=1)
-    acquisition = replace(image.acquisition, channels=tuple(image.channel_names[c] for c in channels))
     return Stack(
         frames=frames,
         names=tuple(f"{path}, slice {k + 1}" for k in range(len(frames))),
-        metadata=Metadata(acquisition=acquisition),
+        metadata=Metadata(acquisition=select_channels(image.acquisition, channels)),
     )
 
 
@@ -128,12 +125,24 @@ def read_into(
     progress: Progress = silent,
     bad: FrameFilter | None = None,
 ) -> Stack:
-    """Decode frames that `check_headers` has passed into an array, so many `at_once` (None: on all cores).
+    """Decode frames that `check_headers` accepted into an array.
 
-    Frames are made smaller by the factor `reduce`, of both sides; the array is for what comes of them.
-    Colour profile and metadata are those of the `reference` frame.
-
-    `bad` decides about frames of another scene, copies and damaged files; without it, damaged files raise.
+    Parameters
+    ----------
+    frames : array
+        Receives the frames, after reduction.
+    headers : sequence of Header
+        Of the frames.
+    at_once : int, optional
+        Number of frames to decode at the same time. Default: one per core.
+    reduce : int
+        Factor by which both sides of a frame are reduced.
+    reference : int
+        Frame whose colour profile and metadata the stack gets.
+    progress : callable
+        Called after each frame.
+    bad : FrameFilter, optional
+        Decides about frames of another scene, copies and damaged files. Default: damaged files raise.
     """
 
     def decode(k: int) -> object:
@@ -162,36 +171,36 @@ def read_into(
     profiles = [header.frame.icc_profile for header in headers]
     if len(set(profiles)) > 1:
         notices.append(
-            f"The frames' colour profiles differ: that of {headers[reference].name} is kept, "
-            "no colour is converted."
+            f"The colour profiles of the frames differ. The profile of {headers[reference].name} is used; "
+            "colours are not converted."
         )
-    if disagreement := check_time_order(headers):
-        notices.append(disagreement)
+    if conflict := check_time_order(headers):
+        notices.append(conflict)
     return Stack(
         frames=frames,
         names=tuple(header.name for header in headers),
         icc_profile=profiles[reference],
         notices=tuple(notices),
-        metadata=of_reduced(read_metadata(headers[reference]), reduce),
+        metadata=scale_metadata(read_metadata(headers[reference]), reduce),
     )
 
 
 def _copy_in_bands(header: Header, frames: DiskArray, k: int) -> bool:
-    """Copy a frame without ever holding all of it, if its file allows that.
+    """Copy a frame of a TIFF band by band, so that it is never in memory as a whole; return whether it was.
 
-    Of floats it would be in vain: they are looked through for what is no number, frame by frame.
+    Floats are read whole, because they are checked for NaN and infinity.
     """
-    with add_path_to_errors(header.path):
-        if kind_of_file(header.path) != "TIFF" or len(header.pages) > 1 or frames.dtype.kind == "f":
-            return False
-        bands = in_bands(header.path, header.pages[0])
+    if header.format != "TIFF" or len(header.pages) > 1 or frames.dtype.kind == "f":
+        return False
+    with add_path_to_errors(header.path), header.path.open("rb") as file:
+        bands = read_bands(file, header.pages[0])
         for top, rows in bands or ():
             frames[k, top : top + len(rows), 0 : rows.shape[1]] = rows
         return bands is not None
 
 
 def _to_front(frames: NDArray[Any] | DiskArray, kept: Sequence[int]) -> NDArray[Any] | DiskArray:
-    """Move these frames, in their order, to the front, in place: there may be no room for a copy."""
+    """Move frames to the front in place, because a copy may not fit into memory."""
     for place, k in enumerate(kept):
         if place != k:
             frames[place] = frames[k]
@@ -201,9 +210,9 @@ def _to_front(frames: NDArray[Any] | DiskArray, kept: Sequence[int]) -> NDArray[
 def _decode(header: Header, *, like: Header | None = None) -> Frame:
     """Decode a frame; RAW files are developed like the first one."""
     with add_path_to_errors(header.path):
-        kind = kind_of_file(header.path)
-        if kind == "RAW":
+        if header.format == "RAW":
             return decode_raw(header.path, like=like.path if like else header.path)
-        if kind == "TIFF":
-            return decode_pages(header.path, header.pages)
-        return _DECODE[kind](header.path.read_bytes())
+        with header.path.open("rb") as file:
+            if header.format == "TIFF":
+                return decode_pages(file, header.pages)
+            return _DECODERS[header.format](file.read())

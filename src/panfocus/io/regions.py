@@ -1,4 +1,4 @@
-"""Rectangles in registered pairs, listed in a TOML file: one kind of training data."""
+"""Training regions: rectangles in registered pairs of frames, listed in a TOML file."""
 
 import json
 import tomllib
@@ -9,14 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import read_text
 from panfocus.io.read_stack import read_image
 
 
 @dataclass(frozen=True)
 class _Region:
-    """One `[[region]]` table; the file names are relative to the TOML file."""
+    """One `[[region]]` table; file names are relative to the TOML file."""
 
     focused: str
     blurred: str
@@ -27,46 +27,54 @@ class _Region:
 
 
 def read_regions(path: Path) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
-    """Cut every listed rectangle out of its focused and its blurred frame; returns the two lists."""
+    """Return the rectangles of the focused and of the blurred frames."""
     focused, blurred = [], []
-    for number, table in enumerate(_tables(path), start=1):
-        label = f"{path}, region {number}"
-        region = _parse(table, label)
-        sharp_path, soft_path = path.parent / region.focused, path.parent / region.blurred
-        sharp, soft = read_image(sharp_path), read_image(soft_path)
-        if sharp_path.samefile(soft_path):
-            raise FileError(f"{label}: its focused and its blurred frame are the same file")
-        if sharp.shape[:2] != soft.shape[:2]:
-            raise FileError(f"{label}: its two frames differ in size; they must be registered")
-        focused.append(_cut(sharp, sharp_path.name, region, label))
-        blurred.append(_cut(soft, soft_path.name, region, label))
+    for number, table in enumerate(_read_tables(path), start=1):
+        try:
+            pair = _read_pair(path.parent, table)
+        except InputError as error:
+            message = f"{path}, region {number}: {error.message}"
+            raise FileError(message, file=str(path), region=number, **error.facts) from error
+        focused.append(pair[0])
+        blurred.append(pair[1])
     return focused, blurred
 
 
-def _tables(path: Path) -> list[object]:
+def _read_tables(path: Path) -> list[object]:
     try:
         content = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: not valid TOML: {error}") from error
+        raise FileError(f"{path}: The file is not valid TOML: {error}.", file=str(path)) from error
     tables = content.get("region")
     if not isinstance(tables, list) or not tables or len(content) != 1:
-        raise FileError(f"{path}: needed are [[region]] tables, one or more, and nothing else")
+        raise FileError(f"{path}: The file must contain [[region]] tables and nothing else.", file=str(path))
     return tables
 
 
-def _parse(table: object, label: str) -> _Region:
-    wanted = {field.name: field.type for field in fields(_Region)}
-    if not isinstance(table, dict) or set(table) != set(wanted):
-        raise FileError(f"{label}: its keys must be {', '.join(wanted)}")
+def _read_pair(folder: Path, table: object) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a region of the focused and of the blurred frame."""
+    region = _parse(table)
+    paths = folder / region.focused, folder / region.blurred
+    focused, blurred = map(read_image, paths)
+    if paths[0].samefile(paths[1]):
+        raise InputError("The focused and the blurred frame are the same file.")
+    if focused.shape[:2] != blurred.shape[:2]:
+        raise InputError("The two frames differ in size. They must be registered.")
+    return _crop(focused, paths[0].name, region), _crop(blurred, paths[1].name, region)
+
+
+def _parse(table: object) -> _Region:
+    types = {field.name: field.type for field in fields(_Region)}
+    if not isinstance(table, dict) or set(table) != set(types):
+        raise InputError(f"The keys must be {', '.join(types)}.", needed=tuple(types))
     for key, value in table.items():
-        if type(value) is not wanted[key]:
-            raise FileError(
-                f"{label}: {key} must be a {'name' if wanted[key] is str else 'whole number'}, got {value!r}"
-            )
+        if type(value) is not types[key]:
+            kind = "text" if types[key] is str else "whole number"
+            raise InputError(f"`{key}` must be a {kind}, got {value!r}.", key=key, got=value)
     return _Region(**table)
 
 
-def _cut(image: NDArray[Any], name: str, region: _Region, label: str) -> NDArray[Any]:
+def _crop(image: NDArray[Any], name: str, region: _Region) -> NDArray[Any]:
     bottom, right = region.top + region.height, region.left + region.width
     if (
         min(region.top, region.left) < 0
@@ -74,9 +82,10 @@ def _cut(image: NDArray[Any], name: str, region: _Region, label: str) -> NDArray
         or bottom > image.shape[0]
         or right > image.shape[1]
     ):
-        raise FileError(
-            f"{label}: rows {region.top} to {bottom}, columns {region.left} to {right} "
-            f"are not within {name}, which has {image.shape[0]} rows and {image.shape[1]} columns"
+        raise InputError(
+            f"Rows {region.top} to {bottom}, columns {region.left} to {right} are outside of {name}, which "
+            f"has {image.shape[0]} rows and {image.shape[1]} columns.",
+            frame=name,
         )
     return image[region.top : bottom, region.left : right]
 
@@ -94,9 +103,9 @@ def encode_regions(regions: Iterable[Mapping[str, Any]]) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         name = text[error.start : error.end].encode(errors="backslashreplace").decode()
-        raise FileError(f"a frame's name has {name} in it, which is no text; rename the file") from error
+        raise FileError(f"The name of a frame contains {name}, which is not valid text.", got=name) from error
 
 
 def _toml(value: str | int) -> str:
-    """Write a text or a whole number; what JSON escapes in a text TOML reads alike, but for one character."""
+    """Return a text or a whole number as TOML; JSON's escapes are valid TOML, apart from one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,13 +1,15 @@
-"""Reading TIFF of one or more pages, with the sample type it was stored in; writing is in `tiff_writer`."""
+"""Reading TIFF of one or more pages in the sample type of the file; writing is in `tiff_writer`."""
 
 import math
+import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import imagecodecs
 import numpy as np
 import tifffile
 from numpy.typing import NDArray
@@ -15,125 +17,208 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
-from panfocus.io._tiff_pages import check_page_chain
 from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
-from panfocus.io.metadata import gather, unknown_tags
-from panfocus.io.ome import Layout, read_imagej, read_ome
-from panfocus.io.tiff_lzw import check_lzw
+from panfocus.io.metadata import collect_metadata, describe_unknown_tags
+from panfocus.io.ome_xml import Layout, read_imagej, read_ome
 from panfocus.stack import Metadata, beside_each_other, n_beside
 
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
-# Colour models that need no conversion, and how many samples a pixel may have, alpha included.
-_SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}
-_WHOLE_SAMPLES = (8, 16, 32, 64)
-
-# Pictures compress to less than this without loss: beyond it a small file could stand for endless pixels.
-_HIGHEST_RATIO = 50
-
+MAX_PAGES = 10_000  # far above any stack, and quickly counted
+_SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}  # samples per pixel, with alpha, by supported colour model
+_BITS = (8, 16, 32, 64)  # supported bits per sample
+_MAX_RATIO = 50  # of lossless compression; a small file with a higher one may stand for endless pixels
+_BAND_BYTES = 8 << 20  # read at once from a page that is read in bands
 _DESCRIPTION_TAG, _XMP_TAG = 0x010E, 0x02BC
-_KNOWN_LOSSES = {0x83BB: "IPTC data", 0x8649: "Photoshop's data", 0x935C: "Photoshop's layers"}
+_LOST_TAGS = {0x83BB: "IPTC data", 0x8649: "Photoshop data", 0x935C: "Photoshop layers"}
+_REVERSED_BITS = 2  # TIFF's FillOrder
+_TRUNCATED = "The file is truncated: pixels are missing."
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """A frame of a TIFF: its page, or pages where each channel of a microscope has one; blank."""
+    """A blank frame of a TIFF, and its page; several pages if each channel has one."""
 
     pages: tuple[int, ...]
     frame: Frame
 
 
-def tiff_headers(path: Path, *, channel: int | None = None, time: int | None = None) -> list[Slice]:
-    """Return what `decode_pages` will, with blank pixels, for each slice, which is a page of full size."""
-    with open_tiff(path) as (tiff, pages):
-        layout = layout_of(tiff, pages)
+def read_tiff_headers(file: BinaryIO, *, channel: int | None = None, time: int | None = None) -> list[Slice]:
+    """Return the frames that `decode_pages` returns, with blank pixels: one per full-size page or slice."""
+    with open_tiff(file) as (tiff, pages):
+        layout = read_layout(tiff, pages)
         if layout is None:
-            taken = _taken(pages[0])
-            return [Slice((page.index,), replace(page_header(page), taken=taken)) for page in pages]
-        layout = layout.chosen(channel, time)
+            taken = read_exif(file, pages[0].offset).taken
+            return [Slice((page.index,), replace(read_page_header(page), taken=taken)) for page in pages]
         slices = []
-        for numbers in layout.frames():
-            chosen = [pages[number] for number in numbers]
-            image = _of_channels([page_header(page).image for page in chosen])
-            slices.append(
-                Slice(tuple(page.index for page in chosen), replace(page_header(chosen[0]), image=image))
-            )
+        for numbers in layout.select(channel, time).frame_pages():
+            headers = [read_page_header(pages[number]) for number in numbers]
+            image = _combine_channels([header.image for header in headers])
+            indices = tuple(pages[number].index for number in numbers)
+            slices.append(Slice(indices, replace(headers[0], image=image)))
         return slices
 
 
-def decode_pages(path: Path, indices: tuple[int, ...]) -> Frame:
-    """Decode the pages of one frame of a TIFF, by their places among all; several are its channels."""
-    with tifffile.TiffFile(path) as tiff:
-        pages = [page_of(tiff, index) for index in indices]
-        header = page_header(pages[0])
+def decode_pages(file: BinaryIO, indices: tuple[int, ...]) -> Frame:
+    """Decode the pages of one frame; several pages are its channels."""
+    with tifffile.TiffFile(file) as tiff:
+        pages = [get_page(tiff, index) for index in indices]
+        header = read_page_header(pages[0])
         for page in pages:
             check_lzw(page)
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
-        return replace(header, image=_of_channels(planes))
+        return replace(header, image=_combine_channels(planes))
 
 
-def tiff_metadata(path: Path, index: int, *, channel: int | None = None, time: int | None = None) -> Metadata:
-    """Return what a page of a TIFF says about its picture."""
-    with open_tiff(path) as (tiff, pages), path.open("rb") as file:
-        page = page_of(tiff, index)
-        found = read_exif(file, page.offset)
-        layout = layout_of(tiff, pages)
-        if layout or page.is_shaped:  # then this text is on the layout of the file, not on the picture
-            found.main.pop(_DESCRIPTION_TAG, None)
-        exif = exif_of_tiff(found)
+def read_tiff_metadata(
+    file: BinaryIO, index: int, *, channel: int | None = None, time: int | None = None
+) -> Metadata:
+    """Return the metadata of a page."""
+    with open_tiff(file) as (tiff, pages):
+        page = get_page(tiff, index)
+        tags = read_exif(file, page.offset)
+        layout = read_layout(tiff, pages)
+        if layout or page.is_shaped:  # the text describes the layout of the file, not the image
+            tags.main.pop(_DESCRIPTION_TAG, None)
+        exif = exif_of_tiff(tags)
         xmp = page.tags.valueof(_XMP_TAG)
-        source = gather(
-            exif,
-            bytes(xmp) if isinstance(xmp, bytes) else None,
-            left_behind=_left_behind(found, exif) + ([left_out(layout)] if layout and layout.others else []),
-        )
+        lost = _list_losses(tags, exif)
+        if layout and layout.other_images:
+            lost.append(describe_other_images(layout))
+        source = collect_metadata(exif, bytes(xmp) if isinstance(xmp, bytes) else None, left_behind=lost)
         return replace(
             source.metadata,
             premultiplied=tifffile.EXTRASAMPLE.ASSOCALPHA in page.extrasamples,
-            acquisition=layout.chosen(channel, time).acquisition if layout else None,
+            acquisition=layout.select(channel, time).acquisition if layout else None,
         )
 
 
-def page_of(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
-    """Return a page by its place among all."""
+def read_bands(file: BinaryIO, index: int) -> Iterator[tuple[int, NDArray[Any]]] | None:
+    """Return an iterator over bands of a page, for pages that are large relative to the memory.
+
+    A band is the number of its first row and its rows (k, w) or (k, w, c). Returns None for pages that must
+    be read whole: their colours are in separate planes, or they must be turned.
+    """
+    tiff = tifffile.TiffFile(file)
+    page = get_page(tiff, index)
+    if is_turned_or_planar(page):
+        return None
+    if page.is_contiguous:
+        return _read_plain_bands(tiff, page)
+    check_lzw(page)
+    return _decode_bands(page)
+
+
+def is_turned_or_planar(page: tifffile.TiffPage) -> bool:
+    """Return whether a page must be turned upright, or has its colours in separate planes."""
+    tag = page.tags.get(ORIENTATION_TAG)
+    return page.axes not in ("YX", "YXS") or bool(tag and tag.value in range(2, 9))
+
+
+def _read_plain_bands(tiff: tifffile.TiffFile, page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield bands of uncompressed pixels."""
+    assert page.dtype is not None  # the header was checked
+    stored = page.dtype.newbyteorder(tiff.byteorder)
+    height, *row_shape = page.shape
+    row_bytes = page.nbytes // height
+    rows = max(1, _BAND_BYTES // row_bytes)
+    tiff.filehandle.seek(page.dataoffsets[0])
+    for top in range(0, height, rows):
+        n = min(rows, height - top)
+        data = tiff.filehandle.read(n * row_bytes)
+        if len(data) < n * row_bytes:
+            raise FileError(_TRUNCATED)
+        yield top, np.frombuffer(data, stored).reshape(n, *row_shape).astype(page.dtype, copy=False)
+
+
+def _decode_bands(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield decoded strips, or rows of tiles."""
+    height, width, *channels = page.shape
+    rows = page.tilelength if page.is_tiled else page.rowsperstrip
+    band, top = np.empty((0, width, *channels), page.dtype), -1
+    for pixels, (_, _, y, x, _), (_, _, across, _) in page.segments(maxworkers=1, buffersize=_BAND_BYTES):
+        if pixels is None:
+            raise FileError(_TRUNCATED)
+        if y != top:
+            if top >= 0:
+                yield top, band
+            band, top = np.empty((min(rows, height - y), width, *channels), page.dtype), y
+        place = band[:, x : x + across]
+        inside = pixels[0, : len(place), : place.shape[1]]  # tiles extend beyond the edges
+        place[...] = inside if channels else inside[..., 0]
+    yield top, band
+
+
+def get_page(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
+    """Return a page by its index among all pages."""
     page = tiff.pages[index]
-    assert isinstance(page, tifffile.TiffPage)  # as always, unless a file is opened for speed
+    assert isinstance(page, tifffile.TiffPage)  # true unless a file is opened for speed
     return page
 
 
 @contextmanager
-def open_tiff(path: Path) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
-    """Open a TIFF, and give its pages of full size."""
-    with path.open("rb") as file:
-        check_page_chain(file)
-    with tifffile.TiffFile(path) as tiff:
+def open_tiff(file: BinaryIO) -> Iterator[tuple[tifffile.TiffFile, list[tifffile.TiffPage]]]:
+    """Provide a TIFF and its full-size pages."""
+    check_page_chain(file)
+    file.seek(0)
+    with tifffile.TiffFile(file) as tiff:
         pages = [page for page in tiff.pages if isinstance(page, tifffile.TiffPage)]
-        pictures = [page for page in pages if not (page.is_reduced or page.is_mask)]
-        if not pictures:
-            raise FileError("it holds only reduced pictures or masks, none of full size")
-        yield tiff, pictures
+        full_size = [page for page in pages if not (page.is_reduced or page.is_mask)]
+        if not full_size:
+            raise FileError("The file contains only reduced images or masks.")
+        yield tiff, full_size
 
 
-def left_out(layout: Layout) -> str:
-    """Name the images of a file that are not fused."""
-    return f"other images in the file ({', '.join(layout.others)})"
+def check_page_chain(file: BinaryIO) -> None:
+    """Raise if the chain of pages is truncated, too long or circular; tifffile would follow it."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    order = "<" if file.read(2) == b"II" else ">"
+    is_big = _read_number(file, f"{order}H") == 43  # BigTIFF; 42 is TIFF
+    # Formats of the number of tags and of an offset, and the size of a tag.
+    count, offset, tag_size = (f"{order}Q", f"{order}Q", 20) if is_big else (f"{order}H", f"{order}I", 12)
+    file.seek(8 if is_big else 4)
+    seen: set[int] = set()
+    while page := _read_number(file, offset):
+        if page in seen:
+            raise FileError("The file is damaged: its pages form a circle.")
+        if len(seen) == MAX_PAGES:
+            raise FileError(f"The file has more than {MAX_PAGES:,} pages.", limit=MAX_PAGES)
+        seen.add(page)
+        file.seek(min(page, size))
+        file.seek(min(_read_number(file, count) * tag_size, size), os.SEEK_CUR)
+    if not seen:
+        raise FileError("The file has no page.")
 
 
-def layout_of(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
-    """Return how a microscope's file is laid out, None for any other.
+def _read_number(file: BinaryIO, kind: str) -> int:
+    data = file.read(struct.calcsize(kind))
+    if len(data) < struct.calcsize(kind):
+        raise FileError("The file is truncated: pages are missing.")
+    (number,) = struct.unpack(kind, data)
+    return int(number)
 
-    tifffile's own list of axes would do, but for OME it believes any size and allocates it.
+
+def describe_other_images(layout: Layout) -> str:
+    """Name the images of a file that are not read."""
+    return f"other images in the file ({', '.join(layout.other_images)})"
+
+
+def read_layout(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layout | None:
+    """Return the layout of a microscopy file, None for other files.
+
+    tifffile's own layout is not used: for OME it accepts any size and allocates memory for it.
     """
-    if said := tiff.imagej_metadata:
+    if description := tiff.imagej_metadata:
         per_unit = [_ratio(pages[0], tag) for tag in (X_RESOLUTION, Y_RESOLUTION)]
         sizes = (float(per_unit[0]), float(per_unit[1])) if all(per_unit) else None
-        return read_imagej(said, len(pages), sizes)
+        return read_imagej(description, len(pages), sizes)
     if xml := tiff.ome_metadata:
-        every = [page_of(tiff, index) for index in range(len(tiff.pages))]
+        every = [get_page(tiff, index) for index in range(len(tiff.pages))]
         layout = read_ome(xml, [page.samplesperpixel for page in every])
         places = {page.index: place for place, page in enumerate(pages)}
         if not places.keys() >= {*layout.pages.values()}:
-            raise FileError("its description takes reduced pictures or masks for slices; save it anew")
+            raise FileError("The OME-XML uses reduced images or masks as slices.")
         return replace(layout, pages={plane: places[index] for plane, index in layout.pages.items()})
     return None
 
@@ -143,57 +228,52 @@ def _ratio(page: tifffile.TiffPage, tag: int) -> Fraction:
     return Fraction(*value) if isinstance(value, tuple) and len(value) == 2 and value[1] else Fraction(0)
 
 
-def _of_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
-    """Make a frame of channels."""
+def _combine_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return a frame of channels."""
     if len(planes) == 1:
         return planes[0]
     if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
-        raise FileError("its channels are not of one size, or in colour; save them as separate files")
-    if not planes[0].strides[0]:  # blank ones, of a header
+        raise FileError("The channels differ in size or are in colour. Save them as separate files.")
+    if not planes[0].strides[0]:  # blank planes of a header
         return blank((*planes[0].shape, n_beside(len(planes))), planes[0].dtype)
     return beside_each_other(planes)
 
 
-def _taken(page: tifffile.TiffPage) -> Any:
-    with Path(page.parent.filehandle.path).open("rb") as file:
-        return read_exif(file, page.offset).taken
+def _list_losses(tags: Exif, carried: Exif | None) -> list[str]:
+    lost = [name for tag, name in _LOST_TAGS.items() if tags.main.pop(tag, None)]
+    if tags.has_maker_note and not (carried and carried.has_maker_note):
+        lost.append("the camera maker's notes")
+    return lost + describe_unknown_tags(tags)
 
 
-def _left_behind(found: Exif, carried: Exif | None) -> list[str]:
-    left = [name for tag, name in _KNOWN_LOSSES.items() if found.main.pop(tag, None)]
-    if found.has_maker_note and not (carried and carried.has_maker_note):
-        left.append("the notes of the camera's maker")
-    return left + unknown_tags(found)
-
-
-def parts_without_data(page: tifffile.TiffPage) -> int:
-    """Count the tiles or strips of a page that the file leaves out, as sparse TIFFs do."""
+def count_empty_parts(page: tifffile.TiffPage) -> int:
+    """Return the number of tiles or strips without data, as sparse TIFFs have them."""
     return sum(not (at and n) for at, n in zip(page.dataoffsets, page.databytecounts, strict=False))
 
 
-def page_header(page: tifffile.TiffPage, *, sparse: bool = False) -> Frame:
-    """Return a page's frame with blank pixels, or say why it cannot be read.
+def read_page_header(page: tifffile.TiffPage, *, sparse: bool = False) -> Frame:
+    """Return a page's frame with blank pixels.
 
-    Tiles or strips without data are damage, unless it may be `sparse`.
+    Tiles or strips without data raise unless the page may be `sparse`.
     """
-    _check_pixels(page)
+    _check_samples(page)
     size = page.parent.filehandle.size
-    n_parts, n_empty = math.prod(page.chunked), parts_without_data(page)
+    n_parts, n_empty = math.prod(page.chunked), count_empty_parts(page)
     if (n_empty and not sparse) or len(page.databytecounts) < n_parts:
-        raise FileError("cut off: pixels are missing")
-    width, height = int(page.imagewidth), int(page.imagelength)  # in a damaged file they may be texts
+        raise FileError(_TRUNCATED)
+    width, height = int(page.imagewidth), int(page.imagelength)  # may be texts in a damaged file
     pixels, tile = width * height, int(page.tilewidth) * int(page.tilelength)
-    if tile > max(4 * pixels, 1 << 24):  # which are decoded whole
-        raise FileError("damaged: its tiles are larger than the picture")
+    if tile > max(4 * pixels, 1 << 24):  # tiles are decoded whole
+        raise FileError("The file is damaged: its tiles are larger than the image.")
     stored = sum(page.databytecounts)
     if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes and not n_empty:
-        raise FileError("cut off: pixels are missing")
-    if stored * _HIGHEST_RATIO < page.nbytes * (1 - n_empty / n_parts):
+        raise FileError(_TRUNCATED)
+    if stored * _MAX_RATIO < page.nbytes * (1 - n_empty / n_parts):
         check_pixel_count(width, height)
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
-        raise FileError("cut off: pixels are missing")
+        raise FileError(_TRUNCATED)
     if page.dtype is None:
-        raise FileError("its samples are of no known kind; convert it to 8 or 16 bit")
+        raise FileError("The sample type is unknown. Convert the image to 8 or 16 bits.")
     tag = page.tags.get(ORIENTATION_TAG)
     orientation = tag.value if tag and tag.value in range(1, 9) else 1
     return Frame(
@@ -207,16 +287,45 @@ def _upright(image: NDArray[Any], page: tifffile.TiffPage, orientation: int) -> 
     return turn_upright(np.moveaxis(image, 0, 2) if page.axes == "SYX" else image, orientation)
 
 
-def _check_pixels(page: tifffile.TiffPage) -> None:
-    """Refuse by name what would need a conversion that is the user's to choose."""
+def _check_samples(page: tifffile.TiffPage) -> None:
+    """Raise for samples that would need a conversion, which is left to the user."""
     model = tifffile.PHOTOMETRIC(page.photometric).name
     if model == "YCBCR" and page.compression == tifffile.COMPRESSION.JPEG:
-        model = "RGB"  # as which the decoder returns it
+        model = "RGB"  # the decoder converts it
     if model not in _SAMPLES:
-        raise FileError(f"its colours are {model}; convert it to grey or RGB")
-    if page.bitspersample not in _WHOLE_SAMPLES:
-        raise FileError(f"its samples have {page.bitspersample} bits; convert it to 8 or 16 bit")
+        raise FileError(f"The colour model is {model}. Convert the image to grey or RGB.", got=model)
+    if page.bitspersample not in _BITS:
+        bits = page.bitspersample
+        raise FileError(f"The samples have {bits} bits. Convert the image to 8 or 16 bits.", got=bits)
     if page.axes not in ("YX", "YXS", "SYX") or page.samplesperpixel not in _SAMPLES[model]:
         raise FileError(
-            f"its pages are {page.axes} with {page.samplesperpixel} samples a pixel; save it as grey or RGB"
+            f"Pages with axes {page.axes} and {page.samplesperpixel} samples per pixel are not supported. "
+            "Save the image as grey or RGB."
         )
+
+
+def check_lzw(page: tifffile.TiffPage, only: int | None = None) -> None:
+    """Raise if LZW codes of a page, or of `only` one part, do not produce its strips or tiles.
+
+    LZW has no checksum. The decoder of imagecodecs (2026.3.6) trusts a first code that refers to nothing: it
+    then reads outside its tables and may crash the process.
+    """
+    if page.compression != tifffile.COMPRESSION.LZW:
+        return
+    # Imported here because numba is slow to import, and headers do not need it.
+    from panfocus.io._kernel_lzw import BAD_CODE, TOO_LONG, TOO_SHORT, walk_lzw
+
+    problems = {BAD_CODE: "invalid code", TOO_SHORT: "too few pixels", TOO_LONG: "too many pixels"}
+    assert page.dtype is not None  # the header was checked
+    file = page.parent.filehandle
+    for index in range(len(page.dataoffsets)) if only is None else [only]:
+        file.seek(page.dataoffsets[index])
+        data = file.read(page.databytecounts[index])
+        codes = imagecodecs.bitorder_decode(data) if page.fillorder == _REVERSED_BITS else data
+        _, _, (depth, rows, *row_shape) = page.decode(None, index)
+        row_bytes = math.prod(row_shape) * page.dtype.itemsize
+        # The last strip may be as long as the others, although the image ends within it.
+        most = rows if page.is_tiled else max(rows, int(page.rowsperstrip))
+        result = walk_lzw(np.frombuffer(codes, np.uint8), depth * rows * row_bytes, depth * most * row_bytes)
+        if result in problems:
+            raise FileError(f"The LZW data is damaged ({problems[result]}).")

@@ -1,17 +1,22 @@
-"""Writing TIFF: EXIF data, as which such a file begins, then the pixels, then the tags of the pictures.
+"""Writing TIFF: images in memory with EXIF data, and stores larger than memory as tiled OME-TIFF.
 
-The EXIF data keeps its place and its byte order, and so do the notes of the camera's maker inside it.
+Images in memory are written here rather than by tifffile, because EXIF data must keep its offsets and byte
+order for the camera maker's notes inside it. Stores are written by tifffile, tile by tile and compressed.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import tifffile
 from numpy.typing import NDArray
 
+from panfocus._threads import thread_count
 from panfocus.io._tiff_ifd import (
     LONG,
     RATIONAL,
@@ -20,59 +25,75 @@ from panfocus.io._tiff_ifd import (
     Directory,
     DirectoryWriter,
     Value,
-    start_of_file,
-    text,
-    whole,
-    wholes,
+    number_value,
+    numbers_value,
+    pack_file_start,
+    text_value,
 )
 from panfocus.io.exif import RESOLUTION_UNIT, X_RESOLUTION, Y_RESOLUTION, Exif
 from panfocus.io.metadata import exif_for_file, xmp_for_file
-from panfocus.io.ome import describe
+from panfocus.io.ome_xml import build_ome_xml, is_ome_length, is_time_unit, ome_length_unit, to_ome_unit
+from panfocus.io.ome_zarr import ZarrImage, read_ome_zarr
+from panfocus.io.ome_zarr_writer import open_level
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
-_STRIP_BYTES = 8 << 20  # what a reader is to hold at once, about
-_LARGEST_CLASSIC = (1 << 32) - (1 << 26)  # bytes of pixels; beyond them and their tags offsets need 64 bits
-_BIG_LONG = 16
+_STRIP_BYTES = 8 << 20  # of a strip, which readers hold in memory
+_MAX_CLASSIC = (1 << 32) - (1 << 26)  # bytes of pixels; with their tags, more needs offsets of 64 bits
+_LONG8 = 16  # type of a 64-bit integer
 _PREMULTIPLIED, _SEPARATE = 1, 2  # kinds of alpha
+_DESCRIPTION = 0x010E
+_TILE_STEP = 16  # sides of tiles are multiples of this
 
 
 def encode_tiff(
-    image: NDArray[Any], icc_profile: bytes | None = None, metadata: Metadata = NO_METADATA
+    image: NDArray[Any],
+    icc_profile: bytes | None = None,
+    metadata: Metadata = NO_METADATA,
+    *,
+    description: str = "",
 ) -> Callable[[BinaryIO], object]:
-    """Encode any supported dtype, (h, w) or (h, w, c), into a file that is given later.
+    """Return a function that writes any supported dtype, (h, w) or (h, w, c), into a file.
 
-    2 to 4 channels are grey or colours with alpha; those of a microscope are pages of their own. Pixels go
-    from the image into the file as they are, without a copy and without compression, which takes longer than
-    many a fusion: docs/performance.md.
+    2 or 4 channels are grey or RGB with alpha; channels of a microscope are separate pages, described by
+    OME-XML. Pixels are written without a copy and without compression, which would take longer than many a
+    fusion: docs/performance.md. `description` is a text on the image.
     """
-    return partial(_write, image=image, icc_profile=icc_profile, metadata=metadata)
+    return partial(_write, image=image, icc_profile=icc_profile, metadata=metadata, description=description)
 
 
-def _write(file: BinaryIO, *, image: NDArray[Any], icc_profile: bytes | None, metadata: Metadata) -> None:
+def _write(
+    file: BinaryIO, *, image: NDArray[Any], icc_profile: bytes | None, metadata: Metadata, description: str
+) -> None:
     height, width = image.shape[:2]
-    exif = exif_for_file(metadata, ".tif", width, height)[0] or Exif("<", {}, {}).for_picture(
+    exif = exif_for_file(metadata, ".tif", width, height)[0] or Exif("<", {}, {}).for_image(
         width, height, jpeg=False
     )
-    big = image.nbytes > _LARGEST_CLASSIC
+    big = image.nbytes > _MAX_CLASSIC
     order = exif.order
     beginning, first_tags = exif.start_file(big=big)
-    first_tags = _tags_of_file(order, icc_profile, metadata, width, height) | first_tags
+    first_tags = _file_tags(order, icc_profile, metadata, width, height) | first_tags
+    if description:
+        first_tags[_DESCRIPTION] = text_value(description)
     pages = [image]
-    if metadata.acquisition:
-        first_tags[0x010E] = text(describe(metadata.acquisition, image))
-        if len(metadata.acquisition.channels) > 1:
+    if acquisition := metadata.acquisition:
+        n_channels = len(acquisition.channels)
+        samples = image.shape[2] if image.ndim == 3 and n_channels == 1 else 1
+        sizes = {"C": n_channels, "Y": height, "X": width}
+        xml = build_ome_xml(image.dtype, sizes, acquisition, samples=samples, description=description)
+        first_tags[_DESCRIPTION] = text_value(xml)
+        if n_channels > 1:
             pages = list(np.moveaxis(image, 2, 0))
     first_tags = beginning.place(first_tags)
     file.write(beginning.data)
     directories = []
     for number, page in enumerate(pages):
-        tags = _tags_of_pixels(order, page, premultiplied=metadata.premultiplied)
+        tags = _pixel_tags(order, page, premultiplied=metadata.premultiplied)
         tags |= _write_pixels(file, order, page, big=big)
         directories.append(tags | first_tags if number == 0 else tags)
     _write_directories(file, order, directories, big=big)
 
 
-def _tags_of_file(
+def _file_tags(
     order: ByteOrder, icc_profile: bytes | None, metadata: Metadata, width: int, height: int
 ) -> Directory:
     tags: Directory = {}
@@ -81,36 +102,36 @@ def _tags_of_file(
     if xmp := xmp_for_file(metadata, ".tif", width, height):
         tags[0x02BC] = Value(1, len(xmp), xmp)
     if metadata.resolution:
-        tags |= _tags_of_resolution(order, metadata.resolution)
+        tags |= _resolution_tags(order, metadata.resolution)
     return tags
 
 
-def _tags_of_resolution(order: ByteOrder, resolution: Resolution) -> Directory:
+def _resolution_tags(order: ByteOrder, resolution: Resolution) -> Directory:
     def ratio(value: Fraction) -> Value:
         if max(value.numerator, value.denominator) >= 1 << 32:
             value = value.limit_denominator(1 << 16)
-        pair = wholes(order, [value.numerator, value.denominator], LONG)
+        pair = numbers_value(order, [value.numerator, value.denominator], LONG)
         return Value(RATIONAL, 1, pair.data)
 
-    unit = whole(order, resolution.unit, SHORT)
+    unit = number_value(order, resolution.unit, SHORT)
     return {X_RESOLUTION: ratio(resolution.x), Y_RESOLUTION: ratio(resolution.y), RESOLUTION_UNIT: unit}
 
 
-def _tags_of_pixels(order: ByteOrder, page: NDArray[Any], *, premultiplied: bool) -> Directory:
+def _pixel_tags(order: ByteOrder, page: NDArray[Any], *, premultiplied: bool) -> Directory:
     height, width = page.shape[:2]
     channels = page.shape[2] if page.ndim == 3 else 1
     tags = {
-        0x0100: whole(order, width),
-        0x0101: whole(order, height),
-        0x0102: wholes(order, [page.itemsize * 8] * channels, SHORT),
-        0x0103: whole(order, 1, SHORT),  # not compressed
-        0x0106: whole(order, 2 if channels >= 3 else 1, SHORT),  # RGB, or grey where 0 is black
-        0x0115: whole(order, channels, SHORT),
-        0x011C: whole(order, 1, SHORT),  # channels beside each other
-        0x0153: wholes(order, [3 if page.dtype.kind == "f" else 1] * channels, SHORT),
+        0x0100: number_value(order, width),
+        0x0101: number_value(order, height),
+        0x0102: numbers_value(order, [page.itemsize * 8] * channels, SHORT),
+        0x0103: number_value(order, 1, SHORT),  # not compressed
+        0x0106: number_value(order, 2 if channels >= 3 else 1, SHORT),  # RGB, or grey where 0 is black
+        0x0115: number_value(order, channels, SHORT),
+        0x011C: number_value(order, 1, SHORT),  # channels interleaved
+        0x0153: numbers_value(order, [3 if page.dtype.kind == "f" else 1] * channels, SHORT),
     }
     if channels in (2, 4):
-        tags[0x0152] = whole(order, _PREMULTIPLIED if premultiplied else _SEPARATE, SHORT)
+        tags[0x0152] = number_value(order, _PREMULTIPLIED if premultiplied else _SEPARATE, SHORT)
     return tags
 
 
@@ -124,25 +145,105 @@ def _write_pixels(file: BinaryIO, order: ByteOrder, page: NDArray[Any], *, big: 
         file.write(np.ascontiguousarray(page[top : top + rows], stored).data)
     tops = range(0, len(page), rows)
     sizes = [min(rows, len(page) - top) * row_bytes for top in tops]
-    kind = _BIG_LONG if big else LONG
+    kind = _LONG8 if big else LONG
     return {
-        0x0111: wholes(order, [start + top * row_bytes for top in tops], kind),
-        0x0116: whole(order, rows),
-        0x0117: wholes(order, sizes, kind),
+        0x0111: numbers_value(order, [start + top * row_bytes for top in tops], kind),
+        0x0116: number_value(order, rows),
+        0x0117: numbers_value(order, sizes, kind),
     }
 
 
 def _write_directories(
     file: BinaryIO, order: ByteOrder, directories: Sequence[Directory], *, big: bool
 ) -> None:
-    """Append the directories, and lead to them from the beginning of the file."""
+    """Append the directories, and point to the first one at the start of the file."""
     writer = DirectoryWriter(order, big=big, position=file.tell())
     following = 0
     for tags in reversed(directories):
-        # What has an offset is in the file already.
+        # Values with an offset are in the file already.
         new = writer.place({tag: value for tag, value in tags.items() if value.offset is None})
         following = writer.directory(tags | new, following=following)
     file.write(writer.data)
     file.seek(0)
-    file.write(start_of_file(order, following, big=big))
+    file.write(pack_file_start(order, following, big=big))
     file.seek(0, os.SEEK_END)
+
+
+def describe_tiff_losses(image: ZarrImage) -> list[str]:
+    """Return notices about units and times of an image that OME-TIFF cannot hold."""
+    units = {
+        str(axis.unit)
+        for axis in image.axes
+        if axis.name in "tyx"
+        and axis.unit
+        and not (is_time_unit(axis.unit) if axis.name == "t" else is_ome_length(axis.unit))
+    }
+    notices = []
+    if units:
+        notices.append(f"OME-TIFF does not support the unit {', '.join(sorted(units))}; it is left out.")
+    time = image.axis("t")
+    if time and not is_time_unit(time.unit) and (time.scale, time.translation) != (1.0, 0.0):
+        notices.append("OME-TIFF needs a unit of time; step and start of the time axis are left out.")
+    return notices
+
+
+def write_store_as_tiff(store: Path) -> Callable[[BinaryIO], object]:
+    """Return a function that writes all levels of a store made by panfocus as one tiled OME-TIFF."""
+    return lambda file: _write_store(file, read_ome_zarr(store))
+
+
+def _write_store(file: BinaryIO, image: ZarrImage) -> None:
+    n_levels = sum(1 for folder in image.path.iterdir() if folder.is_dir())
+    sizes = {axis.name.upper(): n for axis, n in zip(image.axes, image.shape, strict=True)}
+    time = image.axis("t")
+    xml = build_ome_xml(
+        image.dtype,
+        sizes,
+        image.acquisition,
+        interval=(time.scale, str(time.unit)) if time and is_time_unit(time.unit) else None,
+        planes=_plane_attributes(image),
+    )
+    with tifffile.TiffWriter(file, bigtiff=True, ome=False) as tiff:
+        for number in range(n_levels):
+            level = open_level(image.path, number)
+            side = -(-max(level.chunks[-2:]) // _TILE_STEP) * _TILE_STEP
+            first = {"description": xml, "subifds": n_levels - 1, "metadata": None, "software": "panfocus"}
+            tiff.write(
+                _pad_tiles(level, side),
+                shape=level.shape,
+                dtype=level.dtype,
+                tile=(side, side),
+                photometric="minisblack",
+                compression="zlib",
+                predictor=level.dtype.kind != "f" and level.dtype.itemsize <= 2,
+                maxworkers=thread_count(),
+                **(first if number == 0 else {"subfiletype": 1, "metadata": None}),
+            )
+
+
+def _pad_tiles(level: Any, side: int) -> Iterator[NDArray[Any]]:
+    """Yield the tiles of every plane; tiles at an edge are padded."""
+    height, width = level.shape[-2:]
+    for at in np.ndindex(*level.shape[:-2]):
+        for top, left in product(range(0, height, side), range(0, width, side)):
+            part = np.asarray(level[(*at, slice(top, top + side), slice(left, left + side))])
+            yield np.pad(part, [(0, side - length) for length in part.shape])
+
+
+def _plane_attributes(image: ZarrImage) -> list[dict[str, str]]:
+    """Return position and time of every plane, in their order; nothing if all start at 0."""
+    planes = []
+    for place in np.ndindex(*image.shape[:-2]):
+        at = dict(zip((axis.name for axis in image.axes), place, strict=False))
+        attributes: dict[str, str] = {}
+        for axis in image.axes:
+            if axis.name in "xy" and axis.translation:
+                attributes[f"Position{axis.name.upper()}"] = repr(axis.translation)
+                if axis.unit:
+                    attributes[f"Position{axis.name.upper()}Unit"] = ome_length_unit(axis.unit)
+            if axis.name == "t" and axis.translation and axis.unit and is_time_unit(axis.unit):
+                attributes["DeltaT"] = repr(axis.translation + axis.scale * at["t"])
+                attributes["DeltaTUnit"] = to_ome_unit(axis.unit)
+        if attributes:
+            planes.append({f"The{axis.upper()}": str(at.get(axis, 0)) for axis in "czt"} | attributes)
+    return planes

@@ -139,7 +139,8 @@ def _bring_to_target(store: Path, target: Path, aside: Path) -> Path:
     """Return a store, or a TIFF of it, on the disk of its target."""
     from panfocus.io.atomic_directory import bring_to_disk
     from panfocus.io.atomic_files import make_folder, write_files
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, write_store_as_tiff
+    from panfocus.io.tiff_writer import write_store_as_tiff
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     if target.suffix.lower() not in TIFF_SUFFIXES:
         return bring_to_disk(store, aside)

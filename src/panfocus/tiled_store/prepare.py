@@ -67,7 +67,8 @@ class StoreJob:
     @property
     def notices(self) -> list[str]:
         """Notices about the input, and about metadata that a TIFF output cannot hold."""
-        from panfocus.io.tiled_tiff import TIFF_SUFFIXES, describe_tiff_losses
+        from panfocus.io.tiff_writer import describe_tiff_losses
+        from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
         to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
         return [*self.image.notices, *(describe_tiff_losses(self.image) if to_tiff else [])]
