@@ -156,7 +156,8 @@ def test_a_file_with_a_first_code_that_does_not_exist_is_refused_whole_or_in_ban
     data = path.read_bytes()
     codes = imagecodecs.lzw_encode(image.tobytes())
     path.write_bytes(data.replace(codes, (packed(CLEAR, 400, 7, 258) + codes)[: len(codes)]))
-    with pytest.raises(FileError, match=r"a\.tif: damaged: its coded pixels are no code"):
+    with pytest.raises(FileError) as caught:
         read_image(path)
-    with pytest.raises(FileError, match="its coded pixels are no code"):
+    assert caught.value.facts["file"] == str(path)
+    with path.open("rb") as file, pytest.raises(FileError):
         list(read_bands(file, 0))
