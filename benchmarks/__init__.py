@@ -1,1 +1,1 @@
-"""Measurements: speed beside peers in the same run, memory, and quality beside the paper's tables."""
+"""Benchmarks of speed, memory and quality, compared with other programs and with the paper."""

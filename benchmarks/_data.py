@@ -1,4 +1,4 @@
-"""Where the image sets are, how long a call takes, what a process needs, and where figures are kept."""
+"""Shared helpers: location of the image sets, time and memory of calls and processes, saved figures."""
 
 import json
 import os
@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PANFOCUS_DATA", ROOT.parent / "shared" / "data"))
 LATEST = ROOT / "benchmarks" / "results" / "latest.json"
 
-# A process of its own: Linux counts to a child's peak memory what its parent had at the moment of the fork.
-# What the command prints is not wanted; of what it complains about, the last is kept.
+# A separate process, because Linux counts the parent's memory at the fork as peak memory of the child.
+# Standard output is discarded; the last line of stderr is kept.
 _LAUNCHER = """
 import os, subprocess, sys, time
 began = time.perf_counter()
@@ -29,21 +29,21 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 class Cost(NamedTuple):
-    """What a process needs: wall time, and peak resident memory in MB."""
+    """Wall time in seconds and peak resident memory in MB of a process."""
 
     seconds: float
     megabytes: float
 
 
 def need_data() -> Path:
-    """Return the folder of the image sets, or end with a line that says what is missing."""
+    """Return the folder of the image sets, or exit with a message."""
     if not DATA.is_dir():
-        sys.exit(f"no image sets in {DATA}: set PANFOCUS_DATA to their folder")
+        sys.exit(f"No image sets in {DATA}. Set PANFOCUS_DATA to their folder.")
     return DATA
 
 
 def best_time(call: Callable[[], object], *, repeats: int = 5) -> float:
-    """Return the shortest of several runs in seconds, after one that is not counted."""
+    """Return the shortest time of several runs in seconds, after a warm-up run."""
     call()
     times = []
     for _ in range(repeats):
@@ -54,7 +54,7 @@ def best_time(call: Callable[[], object], *, repeats: int = 5) -> float:
 
 
 def measure_process(command: Sequence[object], **environment: str) -> Cost:
-    """Run a command; one that fails is an error with the last line it wrote to stderr."""
+    """Run a command and return its cost. Raise with the last line of stderr if it fails."""
     launch = [sys.executable, "-c", _LAUNCHER, *map(str, command)]
     done = subprocess.run(launch, env=os.environ | environment, check=False, capture_output=True, text=True)
     if done.returncode:
@@ -65,7 +65,7 @@ def measure_process(command: Sequence[object], **environment: str) -> Cost:
 
 
 def measure_in_turns(commands: Mapping[Name, Sequence[object]], *, repeats: int = 3) -> dict[Name, Cost]:
-    """Run commands A B C A B C ..., so that a noisy machine is noisy for all; median time, largest peak."""
+    """Run commands in turns (A B C A B C ...). Return the median time and the largest peak of each."""
     costs: dict[Name, list[Cost]] = {name: [] for name in commands}
     for _ in range(repeats):
         for name, command in commands.items():
@@ -77,13 +77,13 @@ def measure_in_turns(commands: Mapping[Name, Sequence[object]], *, repeats: int 
 
 
 def print_figures(figures: Mapping[str, float]) -> None:
-    """Print one figure a line."""
+    """Print one figure per line."""
     for name, value in figures.items():
         print(f"  {name:46} {value:12,.4g}")
 
 
 def save_figures(figures: Mapping[str, float], *, keep: bool) -> None:
-    """Write the file of figures; with `keep`, beside those that are in it."""
+    """Write the file of figures; with `keep`, add to the existing figures."""
     kept = json.loads(LATEST.read_text()) if keep and LATEST.exists() else {}
     LATEST.parent.mkdir(exist_ok=True)
     LATEST.write_text(json.dumps(kept | dict(figures), indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""Scenes with ground truth, their halves, and clean frames composed by what was decided on noisy ones."""
+"""Scenes with ground truth, and clean frames composed by decisions on noisy frames."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -28,18 +28,18 @@ def scenes() -> Iterator[tuple[str, str, Scene]]:
 
 
 def colour_psnr(image: Frames, truth: Frames) -> float:
-    """PSNR of the three channels together, without the border."""
+    """Return the PSNR of the three channels together, without the border."""
     inside = np.s_[BORDER:-BORDER, BORDER:-BORDER]
     return psnr_rgb(truth[inside], image[inside])
 
 
 def noisy(frames: Frames, sigma: float) -> Frames:
-    """Add noise of so many levels to every frame, always the same."""
+    """Add normal noise of `sigma` levels to every frame, with a fixed seed."""
     noise = np.random.default_rng(SEED).normal(0, sigma, frames.shape)
     return np.clip(np.rint(frames + noise), 0, 255).astype(np.uint8)
 
 
 def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionResult:
-    """Decide by a method's votes and labels, and compose other frames by these votes."""
+    """Decide on noisy frames with a method, and compose clean frames by its votes."""
     decided = pf.fuse(decided_on, name, maps=("labels", "votes"), hot_pixels="off", exposure="off")
     return dataclasses.replace(decided, image=pf.apply(decided, clean))

@@ -1,10 +1,10 @@
-"""What each part of the method `panfocus` is worth: one is switched off or replaced, all others stay.
+"""Ablation of the method `panfocus`: one part is switched off or replaced, all others stay.
 
     python -m benchmarks.ablation [--parts A,B,...] [-o FIGURES]
 
-Ground truth: colour PSNR without 8 border pixels, of the scenes on which settings were chosen (1st, 3rd, ...
-by name) and of the others; as it is, and with decisions made on frames with noise of 10 levels and clean
-frames composed. Rendered stacks: as in docs/simulate.md. Lytro: the frames composed hard by the labels.
+Ground truth: colour PSNR without 8 border pixels, for the scenes on which settings were chosen (1st, 3rd, ...
+by name) and for the others. It is measured on clean frames, and on clean frames composed by decisions on
+frames with noise of 10 levels. Rendered stacks: as in docs/simulate.md. Lytro: frames composed by the labels.
 """
 
 import argparse
@@ -39,10 +39,10 @@ from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
 
 NOISE = 10.0
 PROCESSES = 2
-# What stands in for a part is at its best on the scenes on which settings are chosen.
-LAPLACIAN_GAIN = 2.0  # of the logarithm of energies
-SHARP, LEAST_DETAIL = 5.0, 0.001  # how much more detail a sharp place has than a blur of 2 pixels leaves
-NOTHING = Filter(np.ones(1, np.float32))  # a filter that leaves all as it is
+# Replacements are tuned on the scenes on which settings are chosen.
+LAPLACIAN_GAIN = 2.0  # factor of the logarithm of energies
+SHARP, LEAST_DETAIL = 5.0, 0.001  # ratio of fine detail to detail after a blur of 2 pixels; noise floor
+NOTHING = Filter(np.ones(1, np.float32))  # identity filter
 TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
 EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 
@@ -50,7 +50,7 @@ Figures = dict[str, float]
 
 
 def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[reblur.LogOdds]:
-    """Log odds by the energy of the Laplacian, whose own noise makes small energies mean little."""
+    """Yield log odds from the energy of the Laplacian, damped by its noise."""
     energies = (np.mean([laplacian_energy(plane) for plane in frame], axis=0) for frame in frames)
     logs = (np.log(energy + reblur.FLOOR + NOISE_GAIN * noise**2) for energy in energies)
     for before, after in pairwise(logs):
@@ -59,12 +59,12 @@ def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[rebl
 
 
 def at_the_pixel(attempts: FloatArray, other: FloatArray, error: FloatArray) -> None:
-    """Judge attempts by each pixel alone."""
+    """Judge attempts at each pixel separately."""
     np.min(((attempts - other) ** 2).mean(axis=1), axis=0, out=error)
 
 
 def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
-    """Give the evidence luma alone."""
+    """Use only luma as evidence."""
     gray = to_gray(frame)[None]
     return ((gray - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
 
@@ -72,7 +72,7 @@ def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
 def two_bands(
     gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: pf.CoupledDictionary, noise: float
 ) -> FloatArray:
-    """Tell blurred patches by fine detail, and by detail that a blur of 2 pixels leaves."""
+    """Find blurred patches by fine detail and by detail that survives a blur of 2 pixels."""
     fine, left = (np.sqrt(laplacian_energy(plane)) for plane in (gray, filtered(gray, gaussian(2.0))))
     blurred = (fine < SHARP * left) & (left > LEAST_DETAIL)
     at = np.ix_(rows + dictionary.patch_size // 2, cols + dictionary.patch_size // 2)
@@ -81,14 +81,14 @@ def two_bands(
 
 @dataclass(frozen=True)
 class Part:
-    """Names in modules that are replaced, and the sets on which that can change anything."""
+    """Replaced names in modules, and the sets that the replacement can affect."""
 
     replaced: tuple[tuple[Any, str, Any], ...]
     sets: tuple[str, ...] = EVERYWHERE
 
     @contextmanager
     def switched_off(self) -> Iterator[None]:
-        """Replace the names for a while."""
+        """Replace the names inside the context."""
         with ExitStack() as stack:
             for place, name, value in self.replaced:
                 stack.enter_context(patch.object(place, name, value))
@@ -149,7 +149,7 @@ TABLES = {
 
 
 def on_truth(scene: Scene) -> Figures:
-    """Compare with the reference."""
+    """Measure a scene against its reference."""
     frames, truth = read_stack(scene.sources).frames, read_image(scene.reference)
     return {
         "psnr": colour_psnr(pf.fuse(frames, threads=1).image, truth),
@@ -166,7 +166,7 @@ def on_lytro(scene: Scene) -> Figures:
 
 
 def by_parts(measured: Callable[[], Figures], kind: str, parts: list[str]) -> dict[str, Figures]:
-    """Measure with each part switched off that matters here."""
+    """Measure with each relevant part switched off."""
     figures = {}
     for name in parts:
         if kind in PARTS[name].sets:
@@ -176,7 +176,7 @@ def by_parts(measured: Callable[[], Figures], kind: str, parts: list[str]) -> di
 
 
 def of_scene(kind: str, scene: Scene, parts: list[str]) -> dict[str, Figures]:
-    """Measure a scene of files."""
+    """Measure a scene from files."""
     return by_parts(partial(on_truth if kind == TRUTH else on_lytro, scene), kind, parts)
 
 
@@ -187,7 +187,7 @@ def of_rendered(group: str, name: str, parts: list[str]) -> dict[str, Figures]:
 
 
 def jobs(parts: list[str]) -> dict[tuple[str, str], Callable[[], dict[str, Figures]]]:
-    """Name the work: (column group, scene)."""
+    """Return the measurements by (column group, scene)."""
     found: dict[tuple[str, str], Callable[[], dict[str, Figures]]] = {}
     for name, half, scene in _truth.scenes():
         found[f"{name} {half}", scene.name] = partial(of_scene, TRUTH, scene, parts)
@@ -201,7 +201,7 @@ def jobs(parts: list[str]) -> dict[tuple[str, str], Callable[[], dict[str, Figur
 
 
 def summary(group: str, of_scenes: Mapping[str, Figures]) -> Figures:
-    """Take means over the scenes."""
+    """Return means over the scenes."""
     if group.startswith("rendered"):
         return rendered_stacks.summary(of_scenes)
     each = list(of_scenes.values())
@@ -209,7 +209,7 @@ def summary(group: str, of_scenes: Mapping[str, Figures]) -> Figures:
 
 
 def print_table(head: str, means: Mapping[str, Mapping[str, Figures]]) -> None:
-    """Print as markdown the parts that can change something here."""
+    """Print a Markdown table of the relevant parts."""
     columns = TABLES[head]
     print(f"\n| {head} | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns))
     groups = {group for group, _, _ in columns.values()}
@@ -219,11 +219,13 @@ def print_table(head: str, means: Mapping[str, Mapping[str, Figures]]) -> None:
 
 
 def main() -> None:
-    """Measure all, print three tables."""
+    """Measure everything and print three tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--parts", default="", metavar="A,B,...", help="some parts alone, by how they begin")
+    parser.add_argument(
+        "--parts", default="", metavar="A,B,...", help="only parts that start with these texts"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON file of all figures")
     given = parser.parse_args()
     parts = [name for name in PARTS if name.startswith(tuple(given.parts.split(",")))]

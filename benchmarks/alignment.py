@@ -1,18 +1,17 @@
-"""How exactly frames are aligned, beside OpenCV's ECC and align_image_stack.
+"""Accuracy of alignment, compared with OpenCV's ECC and align_image_stack.
 
     python -m benchmarks.alignment [--stacks]
 
-Known movements: of a pair, one frame as it is and the other warped by a known similarity (SciPy's quintic
-splines), both cut out of the middle, so that no border is invented. Shift up to 5 % of the sides, scale up to
-15 %, rotation up to 3 degrees. The error is how far the worst corner ends from where it belongs. The pairs of
-real-mff and mfi-whu are registered; those of lytro are not, by up to 2 pixels, so that what is found in the
-pair itself, not warped, is taken off there.
+Known movements: one frame of a pair is warped by a known similarity (SciPy's quintic splines), and both are
+cropped so that no border is extrapolated. Shift up to 5 % of the sides, scale up to 15 %, rotation up to 3
+degrees. The error is the distance of the worst corner from its true position. The pairs of real-mff and
+mfi-whu are registered. Pairs of lytro are off by up to 2 pixels, so the movement of the original pair is
+subtracted.
 
---stacks: real stacks, beside align_image_stack (Debian package hugin-tools). Residual: blocks of 96 pixels of
-neighbouring aligned frames, both blurred by 3 pixels, are matched by OpenCV's phase correlation; the median
-length of what is found, over blocks whose match is clear. Blocks overlap by three quarters: side by side
-only a dozen fit into a small pair, and the median is that of where they happen to lie. Seconds are of the
-processor, all threads together, as others may use the machine.
+--stacks: real stacks, compared with align_image_stack (Debian package hugin-tools). Residual: blocks of 96
+pixels of neighbouring aligned frames, both blurred by 3 pixels, are matched by OpenCV's phase correlation;
+the median shift over blocks with a clear match. Blocks overlap by three quarters, because only a dozen would
+fit side by side into a small pair. Seconds are processor time of all threads.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from panfocus.io.read_stack import read_image
 from panfocus.registration import find_alignment
 from panfocus.registration.models import movement
 
-KEPT = 0.72  # of the sides: what a warp by all of it together still fills
+KEPT = 0.72  # share of the sides that the largest warp still fills
 KINDS = ("none", "shift", "scale", "rotation", "all")
 SETS = {
     "real-mff": "groundtruth/real-mff/*-A.png",
@@ -47,16 +46,16 @@ STACKS = {
     **{f"misaligned-{n}": [f"misaligned-pairs/mamfif-v1-{n}-*.jpg"] for n in ("00", "12", "14", "16")},
 }
 
-# Settings of align_image_stack for those that need it. Scale changes with focus (-m); what all frames cover
-# is kept (-C). The rest finds control points in blurred frames too: more of them (-c), in frames halved two
-# or three times (-s), that agree less well (--corr); and keeps those that are off by some pixels (-t).
+# Settings of align_image_stack for stacks that need them. Scale changes with focus (-m); the common area is
+# kept (-C). The others find control points in blurred frames: more points (-c), in frames halved two or three
+# times (-s), with a lower correlation (--corr) and a larger tolerance in pixels (-t).
 ALIGNMENT = ["-m", "-C", "--use-given-order"]
 FINE, COARSE = ["-c", "20", "-s", "2", "--corr=0.7"], ["-c", "40", "-s", "3", "--corr=0.6", "-t", "6"]
 TO_ALIGN = {"pcb": FINE, "ring": FINE, "mineral-drift": COARSE}
 
 
 def random_similarity(rng, kind, shape):
-    """Draw a movement of a kind for frames of a size."""
+    """Draw a random movement of a kind for frames of this shape."""
     height, width = shape
     scale, angle, shift = 1.0, 0.0, np.zeros(2)
     if kind in ("shift", "all"):
@@ -73,7 +72,7 @@ def random_similarity(rng, kind, shape):
 
 
 def moved_pair(one, other, rng, kind):
-    """Return the middles of two frames, the second moved, and the movement."""
+    """Return the centres of two frames, the second one moved, and the movement."""
     height, width = (int(KEPT * side) for side in one.shape[:2])
     top, left = (one.shape[0] - height) // 2, (one.shape[1] - width) // 2
     H = random_similarity(rng, kind, (height, width))
@@ -89,7 +88,7 @@ def moved_pair(one, other, rng, kind):
 
 
 def ecc(frames):
-    """Register by OpenCV's ECC as it comes, or return nothing where it gives up."""
+    """Register with OpenCV's ECC and its defaults; return None if it fails."""
     import cv2
 
     gray = [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in frames]
@@ -135,7 +134,7 @@ def known_movements():
 
 
 def residual(frames):
-    """Return the median length of what is left between neighbours, and how many blocks told it."""
+    """Return the median residual shift between neighbours, and the number of blocks used."""
     import cv2
 
     side, lengths = 96, []
@@ -154,9 +153,9 @@ def residual(frames):
 
 
 def real_stacks():
-    """Print what is left between neighbours, and times, beside align_image_stack."""
+    """Print residuals and times, compared with align_image_stack."""
     warm = np.random.default_rng(0).integers(0, 256, (100, 120, 3), np.uint8)
-    pf.align(np.stack([warm[4:84, 4:104], warm[2:82, 7:107]]), "shift")  # compiled before anything is timed
+    pf.align(np.stack([warm[4:84, 4:104], warm[2:82, 7:107]]), "shift")  # compiles before the timing starts
     print("| stack | before | ours | theirs | blocks | our s | their s | their frames |")
     print("|---|---|---|---|---|---|---|---|")
     for name, patterns in STACKS.items():
@@ -176,7 +175,7 @@ def real_stacks():
 
 
 def rival(paths, folder, settings):
-    """Run align_image_stack with scale (-m) and cropping (-C), and a stack's own settings."""
+    """Run align_image_stack with scale (-m), cropping (-C) and the settings of a stack."""
     if not shutil.which("align_image_stack"):
         return float("nan"), float("nan"), 0
     started = _seconds_of_children()

@@ -1,11 +1,11 @@
-"""A model of the time that a cluster takes: to read, compute, write, schedule; its store, its client.
+"""A model of the time of a cluster: reading, computing, writing, scheduling, storage and client.
 
     T = client + start * crowding + sum over stages of max( rounds * (read + compute + write) * crowding,
                                                             tasks * per_task,
                                                             bytes / bandwidth )
 
-`rounds` is tasks / workers, rounded up: tasks are alike. `crowding` is the workers for each core, if there
-are more workers than cores. The largest of the three says what limits a stage.
+`rounds` is tasks / workers, rounded up, because tasks are alike. `crowding` is the number of workers per
+core, if there are more workers than cores. The largest of the three terms limits a stage.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Stage:
-    """Equal tasks, none of which waits for another: seconds of each on one worker, bytes of all."""
+    """Equal, independent tasks: seconds of one task on one worker, bytes of all tasks."""
 
     tasks: int
     read: float
@@ -25,24 +25,24 @@ class Stage:
 
     @property
     def seconds(self) -> float:
-        """What a task takes."""
+        """Seconds of one task."""
         return self.read + self.compute + self.write
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Who works, and what they have in common."""
+    """Workers and shared resources."""
 
     workers: int
-    cores: int  # that the workers have together
-    per_task: float = 0.0  # seconds that scheduler and client take for each task, one after another
-    bandwidth: float = float("inf")  # bytes a second, of the store that all use
-    start: float = 0.0  # seconds until workers have loaded what they need, once
+    cores: int  # of all workers together
+    per_task: float = 0.0  # seconds of scheduler and client per task, sequential
+    bandwidth: float = float("inf")  # bytes per second of the shared store
+    start: float = 0.0  # seconds to start the workers, once
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """How long it takes, how much of that the workers work, and what limits it."""
+    """Time, share of it that the workers are busy, and the limiting resource."""
 
     seconds: float
     share: float
@@ -50,7 +50,7 @@ class Prediction:
 
 
 def predict(stages: Sequence[Stage], cluster: Cluster, *, client: float) -> Prediction:
-    """Tell the time of stages, one after another, and of a client that works alone for so many seconds."""
+    """Predict the time of consecutive stages, plus `client` seconds of the client alone."""
     limits = [_limits(stage, cluster) for stage in stages]
     seconds = client + cluster.start * crowding(cluster) + sum(max(each.values()) for each in limits)
     longest = max(limits, key=lambda each: max(each.values()))
@@ -59,13 +59,13 @@ def predict(stages: Sequence[Stage], cluster: Cluster, *, client: float) -> Pred
 
 
 def crowding(cluster: Cluster) -> float:
-    """Return how much longer a task takes if workers share cores."""
+    """Return the factor by which tasks slow down if workers share cores."""
     return max(1.0, cluster.workers / cluster.cores)
 
 
 def _limits(stage: Stage, cluster: Cluster) -> dict[str, float]:
     whole, rest = divmod(stage.tasks, cluster.workers)
-    # The last round may leave cores to those that are at work.
+    # In the last round, fewer workers share the cores.
     rounds = whole * crowding(cluster) + (max(1.0, rest / cluster.cores) if rest else 0.0)
     return {
         "workers": rounds * stage.seconds,

@@ -1,11 +1,11 @@
-"""What exposure and colour that change within a stack cost, with and without correction.
+"""Loss by exposure and colour changes within a stack, with and without correction.
 
     python -m benchmarks.exposure [--sets real-mff mfi-whu rendered] [--methods panfocus dwt] [-o FIGURES]
 
-Values of one frame, or of several, are multiplied, or the light that they stand for by sRGB's curve, rounded
-to 8 bit and cut off at 255. A frame that is not touched, in pairs the first, is the reference: results are
-compared with the truth in its exposure. Given is colour PSNR in dB without 8 border pixels; "off" is with
-`exposure="off"`, "elsewhere" without the pixels that the change has cut off.
+Values of one or several frames, or their linear light by the sRGB curve, are multiplied, rounded to 8 bits
+and clipped at 255. An unchanged frame, in pairs the first, is the reference: results are compared with the
+truth in its exposure. The tables show colour PSNR in dB without 8 border pixels; "off" is with
+`exposure="off"`, "elsewhere" excludes pixels that the change has clipped.
 """
 
 import argparse
@@ -29,7 +29,7 @@ Gains = NDArray[np.float64]  # (n, 3)
 
 
 def second(gain: float | Gains) -> Callable[[int], Gains]:
-    """Change the second frame alone."""
+    """Return gains that change only the second frame."""
 
     def gains(n: int) -> Gains:
         of_frames = np.ones((n, 3))
@@ -40,13 +40,13 @@ def second(gain: float | Gains) -> Callable[[int], Gains]:
 
 
 def drift(n: int) -> Gains:
-    """From a fifth less to a fifth more, and from cold to warm; the middle frame is not touched."""
+    """Return gains from -20 % to +20 % and from cold to warm; the middle frame is unchanged."""
     place = (np.arange(n) - (n - 1) // 2) / max(n - 1 - (n - 1) // 2, 1)
     return (1 + 0.2 * place)[:, None] * WARM ** place[:, None]
 
 
 def flicker(n: int) -> Gains:
-    """Each frame another exposure, up to a 20th more or less; that of the middle one is not touched."""
+    """Return random gains of up to 5 % per frame; the middle frame is unchanged."""
     gains = np.random.default_rng(SEED).uniform(0.95, 1.05, n)
     middle = np.argsort(gains)[(n - 1) // 2]
     return np.repeat((gains / gains[middle])[:, None], 3, axis=1)
@@ -65,7 +65,7 @@ STACK_CHANGES = PAIR_CHANGES | {"drift": drift, "flicker": flicker}
 
 
 def exposed(frames: Frames, gains: Gains, *, light: bool) -> Frames:
-    """Multiply the channels of frames, or the light that they stand for, round and cut off."""
+    """Multiply the channels of frames, or their linear light, then round and clip."""
     values = np.arange(256) / 255
     in_light = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
@@ -80,7 +80,7 @@ def exposed(frames: Frames, gains: Gains, *, light: bool) -> Frames:
 
 
 def measure(frames: Frames, truth: Frames, method: str) -> dict[str, float]:
-    """Give the PSNR of the frames as they are, and for each change without and with correction."""
+    """Return the PSNR of the unchanged frames, and for each change without and with correction."""
     plain = pf.fuse(frames, method).image
     figures = {"none": colour_psnr(plain, truth)}
     for name, gains in (PAIR_CHANGES if len(frames) == 2 else STACK_CHANGES).items():
@@ -95,7 +95,7 @@ def measure(frames: Frames, truth: Frames, method: str) -> dict[str, float]:
 
 
 def groups(names: list[str]) -> Iterator[tuple[str, str, Frames, Frames]]:
-    """Yield group, scene, frames and truth of the sets that are named."""
+    """Yield group, scene, frames and truth of the named sets."""
     for name, half, scene in scenes():
         if name in names:
             yield f"{name}, {half}", scene.name, read_stack(scene.sources).frames, read_image(scene.reference)
@@ -106,7 +106,7 @@ def groups(names: list[str]) -> Iterator[tuple[str, str, Frames, Frames]]:
 
 
 def print_table(group: str, figures: list[dict[str, float]]) -> None:
-    """Print a row for each change: means over scenes, and the scene that loses most."""
+    """Print a row per change: means over scenes, and the largest loss."""
     plain = np.array([of_scene["none"] for of_scene in figures])
     print(f"\n{group}: {len(figures)} scenes, {plain.mean():.2f} dB without a change")
     print("| change | off | auto | lost | most | lost elsewhere | most |\n|---|---|---|---|---|---|---|")
@@ -123,7 +123,7 @@ def print_table(group: str, figures: list[dict[str, float]]) -> None:
 
 
 def main() -> None:
-    """Measure the sets, print tables."""
+    """Measure the sets and print tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

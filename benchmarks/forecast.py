@@ -1,4 +1,4 @@
-"""What ten thousand stacks, and a slide of 100,000 x 100,000 x 50, need of a cluster, by the model."""
+"""Forecast for 10,000 stacks and a slide of 100,000 x 100,000 x 50 on a cluster, by the model."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from benchmarks.cluster_model import Cluster, Stage, predict
 from panfocus.tiled_store.tile_plan import LEVELS_PER_TASK, SEARCH_SIDE
 
 N_STACKS = 10_000
-SIDE, SLICES, BYTES = 100_000, 50, 2  # of the slide; bytes of a value
-CHUNK = 1024  # pixels a side, of the slide's store
-MEMORY_OF_SLIDE = 4_200_000_000  # bytes, of each worker
+SIDE, SLICES, BYTES = 100_000, 50, 2  # size of the slide; bytes per value
+CHUNK = 1024  # side of the chunks of the slide in pixels
+MEMORY_OF_SLIDE = 4_200_000_000  # bytes per worker
 WORKERS = (1, 8, 64, 512)
-BANDWIDTH = 1.25e9  # bytes a second of the store: a network of 10 Gbit/s
-START = 10.0  # seconds: more than is measured on one machine, whose disk has all at hand
-HALVED = 512 << LEVELS_PER_TASK  # pixels a side of what is made smaller at once
+BANDWIDTH = 1.25e9  # bytes per second of the store: a network of 10 Gbit/s
+START = 10.0  # seconds; more than measured on one machine with a local disk
+HALVED = 512 << LEVELS_PER_TASK  # side in pixels of the area that one task downsamples
 
 
 def stages_of_stacks(cost: StackCost) -> list[Stage]:
-    """Fuse ten thousand stacks of this kind: colour of 8 bit, plain TIFF in, PNG out."""
+    """Return the stages of 10,000 such stacks: 8-bit colour, uncompressed TIFF in, PNG out."""
     frame = 3e6 * cost.megapixels
     return [
         Stage(
@@ -32,13 +32,13 @@ def stages_of_stacks(cost: StackCost) -> list[Stage]:
 
 
 def stages_of_slide(cost: StoreCost) -> list[Stage]:
-    """Scale the stages of a part to the slide: tiles are the same, but there are more of them."""
+    """Scale the stages of a part to the slide, which has more tiles of the same size."""
     span, look, measure, fuse, halve = cost.stages
     of_part, of_slide = cost.megapixels, SIDE**2 / 1e6
     n_tiles, n_looks, n_halvings = (parts(side) for side in (cost.tile, SEARCH_SIDE, HALVED))
     with_halo = (cost.tile + 2 * cost.halo) ** 2 / 1e6
     pixels = SIDE**2 * BYTES
-    # A row of chunks is read of the first slice, then of every slice; a part of so many pixels is read whole.
+    # A row of chunks is read of the first slice, then of every slice; a small part is read completely.
     row = (SIDE // CHUNK + 1) * CHUNK**2 / 1e6
     of_row = row / of_part
     row_bytes = row * 1e6 * BYTES
@@ -64,18 +64,18 @@ def stages_of_slide(cost: StoreCost) -> list[Stage]:
 
 
 def parts(side: int) -> int:
-    """Count the squares of this side that the slide is cut into."""
+    """Return the number of squares of this side in the slide."""
     return (-(-SIDE // side)) ** 2
 
 
 def chunks_touched(tile: int, halo: int) -> int:
-    """Count the chunks that a tile with its halo is read from, in the middle of a slide."""
+    """Return the number of chunks that a tile with its halo touches, inside the slide."""
     first, last = (4 * tile - halo) // CHUNK, (5 * tile + halo - 1) // CHUNK
     return (last - first + 1) ** 2
 
 
 def show(stack: StackCost, part: StoreCost, per_task: float, per_tile: float) -> None:
-    """Print both as tables; scheduler and client take so many seconds for a task, and for a tile."""
+    """Print both forecasts, given the scheduling seconds per task and per tile."""
     print(f"slide: tiles of {part.tile}, halo {part.halo}, chunks {chunks_touched(part.tile, part.halo)}")
     stacks = f"{N_STACKS:,} stacks of {stack.frames} x {stack.megapixels:.0f} MP"
     table(stacks, stages_of_stacks(stack), 0.0, per_task)
@@ -83,7 +83,7 @@ def show(stack: StackCost, part: StoreCost, per_task: float, per_tile: float) ->
 
 
 def table(name: str, stages: Sequence[Stage], client: float, per_task: float) -> None:
-    """Print one line for every size of a cluster."""
+    """Print one line per cluster size."""
     hours = sum(stage.tasks * stage.seconds for stage in stages) / 3600
     read, written = (sum(getattr(stage, of) for stage in stages) for of in ("bytes_read", "bytes_written"))
     print(

@@ -1,9 +1,9 @@
-"""Growth of time with pixels and with frames, and of the time for coding alone with frames.
+"""Growth of time with pixels and frames, and of the coding time with frames.
 
 python -m benchmarks.growth --plot docs/images/growth.png
 
-Times are those of whole runs less that of a run on a tiny pair, so that start-up does not flatter the growth.
-An exponent of 1 is time in proportion. The largest pair needs the scene `algae-20mp`, so it is part of all.
+Times are complete runs minus a run on a tiny pair, so that the start-up does not hide the growth. An exponent
+of 1 means proportional time. The largest pair needs the scene `algae-20mp`, so all pairs include it.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from panfocus.sparse import Pursuit
 MEGAPIXELS = (1, 4, 12, 24, 48)
 TINY = 0.01
 FRAMES, MEGAPIXELS_OF_STACKS = (2, 5, 10, 20, 50), 3
-FEW = 5  # frames, from which on growth counts: below, more than two are another task than two
+FEW = 5  # smallest number of frames in the fit; pairs take another path
 
 
 def run() -> dict[str, float]:
@@ -39,7 +39,7 @@ def run() -> dict[str, float]:
 def figures_of(
     by_pixels: Mapping[float, float], by_frames: Mapping[float, float], coding: Mapping[float, float]
 ) -> dict[str, float]:
-    """Name the seconds by size and fit exponents."""
+    """Return the seconds by size and the fitted exponents."""
     counted = {n: seconds for n, seconds in by_frames.items() if n >= FEW}
     first, *_, last = coding
     return {
@@ -73,7 +73,7 @@ def measure_pixels() -> dict[float, float]:
 
 
 def measure_frames() -> tuple[dict[float, float], dict[float, float]]:
-    """Return the seconds by number of frames: of whole runs, and of coding alone, on all threads together."""
+    """Return the seconds by number of frames: of complete runs, and of coding over all threads."""
     with tempfile.TemporaryDirectory() as folder:
         files = {0: write_pair(Path(folder), megapixels=TINY)}
         for n in FRAMES:
@@ -93,7 +93,7 @@ def _beyond_start(files: Mapping[float, Sequence[Path]], tiny: float) -> dict[fl
 
 
 def coding_seconds(frames: np.ndarray) -> float:
-    """Fuse frames by the default method; return the processor's seconds that coding takes of it."""
+    """Fuse frames with the default method and return the processor seconds of coding."""
     pf.fuse(frames[:, :64, :64])  # compiles
     with timed_pursuits() as spent:
         pf.fuse(frames)
@@ -102,7 +102,7 @@ def coding_seconds(frames: np.ndarray) -> float:
 
 @contextmanager
 def timed_pursuits() -> Iterator[list[float]]:
-    """Collect the processor's seconds of every call to a `Pursuit`; calls inside a call belong to it."""
+    """Collect the processor seconds of every call to a `Pursuit`; nested calls count once."""
     spent: list[float] = []
     here = threading.local()
 
@@ -130,7 +130,7 @@ def timed_pursuits() -> Iterator[list[float]]:
 
 
 def plot(figures: Mapping[str, Mapping[float, float]], path: Path) -> None:
-    """Draw times and their fits, one panel for pixels, one for frames."""
+    """Plot times and fits, with one panel for pixels and one for frames."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -146,7 +146,7 @@ def plot(figures: Mapping[str, Mapping[float, float]], path: Path) -> None:
             fitted = {n: value for n, value in seconds.items() if name == "pixels" or n >= FEW}
             p, c = fit(fitted)
             sizes = np.array([*fitted])
-            label = "coding alone" if name == "coding" else "whole run, less start-up"
+            label = "coding only" if name == "coding" else "complete run minus start-up"
             (points,) = panel.loglog([*seconds], [*seconds.values()], "o", label=f"{label}: exponent {p:.2f}")
             panel.loglog(sizes, c * sizes**p, color=points.get_color(), linewidth=1)
         panel.set_xticks([*figures[names[0]]], [f"{n:g}" for n in figures[names[0]]])
@@ -160,11 +160,11 @@ def plot(figures: Mapping[str, Mapping[float, float]], path: Path) -> None:
 
 
 def main() -> None:
-    """Run this benchmark alone, and draw it."""
+    """Run only this benchmark, and plot it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the growth")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="file for the plot")
     given = parser.parse_args()
     by_pixels = measure_pixels()
     by_frames, coding = measure_frames()

@@ -1,9 +1,9 @@
-"""Stacks of any length and size, for time and memory: every frame different, at full detail, with noise.
+"""Synthetic stacks of any length and size for time and memory, with full detail and noise.
 
-A sharp picture lies on a surface that rises from the first frame's depth to the last one's and has steps.
-Each frame is a blend, pixel by pixel, of a few Gaussian blurs of the picture, by how far the surface is from
-what the frame is focused on. Unlike in `panfocus.simulate` nothing hides anything: these stacks are not for
-quality. But a frame of 24 megapixels is made in a second.
+A sharp image covers a surface that rises from the depth of the first frame to the last, with steps. Each
+pixel of a frame interpolates a few Gaussian blurs of the image by the distance of the surface from the focus.
+Unlike `panfocus.simulate` there is no occlusion, so these stacks do not measure quality. But a frame of 24
+megapixels takes only one second.
 """
 
 import shutil
@@ -19,17 +19,17 @@ from benchmarks import mosaics
 from benchmarks.mosaics import Picture
 from panfocus._threads import map_blocks
 
-BLURS = (0.0, 1.0, 2.0, 4.0, 8.0)  # standard deviations in pixels; more is left at the last
-BLUR_PER_FRAME = 0.8  # pixels, from one frame to the next,
-LEAST_RANGE = 4.0  # unless that made less blur than this between the first and the last
-NOISE = 1.5  # levels, normal
-STEP_SIDE, STEP_HEIGHT = 600, 0.3  # pixels; part of the whole range of depths
-ROWS = 64  # that a thread renders at once
+BLURS = (0.0, 1.0, 2.0, 4.0, 8.0)  # standard deviations in pixels; larger blurs use the last
+BLUR_PER_FRAME = 0.8  # growth of the blur in pixels per frame
+LEAST_RANGE = 4.0  # smallest blur in pixels between the first and the last frame
+NOISE = 1.5  # standard deviation in levels
+STEP_SIDE, STEP_HEIGHT = 600, 0.3  # pixels; share of the depth range
+ROWS = 64  # rows that a thread renders at a time
 SEED = 11
 
 
 def write_stack(folder: Path, *, n_frames: int, megapixels: float) -> list[Path]:
-    """Write frames as plain TIFF, one at a time, into a folder with room for them and for their fusion."""
+    """Write frames as uncompressed TIFF, one at a time. Exit if the disk is too small."""
     picture = mosaics.sharp(megapixels)
     need_room(folder, 2 * (n_frames + 1) * picture.nbytes)  # a fusion may unpack frames into a scratch file
     blurred = blurs(picture)
@@ -42,19 +42,19 @@ def write_stack(folder: Path, *, n_frames: int, megapixels: float) -> list[Path]
 
 
 def need_room(folder: Path, size: int) -> None:
-    """End with a line that says what is missing if a folder has no room for so many bytes."""
+    """Exit with a message if a folder has fewer than `size` free bytes."""
     free = shutil.disk_usage(folder).free
     if free < size:
-        raise SystemExit(f"{folder}: {size / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
+        raise SystemExit(f"{folder}: {size / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free.")
 
 
 def blurs(picture: Picture) -> Picture:
-    """Blur a picture (h, w, 3) in all strengths (len(BLURS), h, w, 3)."""
+    """Return an image (h, w, 3) with all blurs (len(BLURS), h, w, 3)."""
     return np.stack([cv2.GaussianBlur(picture, (0, 0), sigma) if sigma else picture for sigma in BLURS])
 
 
 def surface(shape: tuple[int, int], n_frames: int) -> NDArray[np.float32]:
-    """Return depth (h, w) from 0 to n_frames - 1: it rises from left to right, with steps up and down."""
+    """Return a depth map (h, w) from 0 to n_frames - 1 that rises from left to right with steps."""
     rows, columns = (np.arange(length, dtype=np.float32) for length in shape)
     slope = columns / max(1, len(columns) - 1) + 0.1 * np.sin(rows / 300)[:, None]
     heights = np.random.default_rng(SEED).uniform(
@@ -65,9 +65,9 @@ def surface(shape: tuple[int, int], n_frames: int) -> NDArray[np.float32]:
 
 
 def render(blurred: Picture, depth: NDArray[np.float32], n_frames: int, k: int) -> Picture:
-    """Render frame k (h, w, 3) of a stack; its noise is its own, and the same each time."""
+    """Render frame k (h, w, 3) of a stack, with reproducible noise."""
     blur = np.abs(depth - np.float32(k)) * np.float32(max(BLUR_PER_FRAME, LEAST_RANGE / (n_frames - 1)))
-    # Where in the list of blurs that is: 1.5 is halfway between the second and the third.
+    # Position in the list of blurs: 1.5 is halfway between the second and the third.
     place = np.interp(blur, BLURS, np.arange(len(BLURS))).astype(np.float32)
     frame = np.empty(blurred.shape[1:], np.uint8)
 
@@ -83,7 +83,7 @@ def render(blurred: Picture, depth: NDArray[np.float32], n_frames: int, k: int) 
 
 @numba.njit(nogil=True, cache=True)
 def _blend(blurred, place, noise, first, out):
-    """Mix the two blurs nearest to each pixel's place and add noise; `first` counts what came before."""
+    """Interpolate the two nearest blurs of each pixel and add noise; `first` is the first noise index."""
     height, width, channels = out.shape
     n = first
     for y in range(height):
@@ -99,9 +99,9 @@ def _blend(blurred, place, noise, first, out):
 
 @numba.njit(nogil=True, cache=True)
 def _normal(n):
-    """Return the n-th of some nearly normal numbers: the sum of the eight bytes of n, scrambled.
+    """Return the n-th pseudo-random number, nearly normal: the sum of the eight bytes of a hash of n.
 
-    Scrambled as by the generator splitmix64. A byte has variance (256^2 - 1) / 12.
+    The hash is splitmix64. A byte has variance (256^2 - 1) / 12.
     """
     z = (n + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

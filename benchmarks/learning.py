@@ -1,4 +1,4 @@
-"""Learning: 30,000 pairs, 256 atoms, 10 rounds: what a round costs, how far coupled atoms belong together."""
+"""Learning from 30,000 pairs, 256 atoms, 10 rounds: time per round, correlation of coupled atoms."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def training_pairs() -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def run() -> dict[str, float]:
-    """Learn coupled and separate dictionaries from either start."""
+    """Learn coupled and separate dictionaries from both initial dictionaries."""
     figures = {}
     for start in ("samples", "dct"):
         for separate in (False, True):

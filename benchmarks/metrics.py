@@ -1,4 +1,4 @@
-"""Metrics: NMI, Q_AB/F, SSIM and MSE of a 24 MP pair with a reference, beside one SSIM of scikit-image."""
+"""Time of NMI, Q_AB/F, SSIM and MSE of a 24 MP pair, compared with one SSIM of scikit-image."""
 
 import sys
 import tempfile
@@ -14,13 +14,13 @@ SHAPE = (4000, 6000)
 _IMAGES = "images.npy"
 KEYS = ("NMI", "QABF", "SSIM", "MSE")
 
-# A process of its own that has done nothing but read the images, and one that scores them too.
+# One process only reads the images, and another also scores them.
 _LOAD = "import sys; from benchmarks import metrics; images = metrics.load(sys.argv[1])"
 _SCORE = f"{_LOAD}; metrics.ours(*images)"
 
 
 def run() -> dict[str, float]:
-    """Measure in turns, so that a noisy machine is noisy for both."""
+    """Measure in turns, so that other load affects both."""
     sources, fused, reference = scene()
     theirs_reference, theirs_fused = (image.astype(np.float32) for image in (reference, fused))
 
@@ -56,15 +56,15 @@ def ours(sources: list[np.ndarray], fused: np.ndarray, reference: np.ndarray) ->
 
 
 def load(folder: str) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Read the images as they were saved, without a copy that would count as memory."""
+    """Read the saved images without a copy, which would count as memory."""
     *sources, fused, reference = np.load(f"{folder}/{_IMAGES}", mmap_mode="r")
     for image in (*sources, fused, reference):
-        image[:, ::4096].sum()  # pages of memory are read when they are used
+        image[:, ::4096].sum()  # loads the memory pages
     return sources, fused, reference
 
 
 def scene() -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Tile a real pair and its reference to 24 MP; noise makes every tile different."""
+    """Tile a real pair and its reference to 24 MP, with noise to make the tiles differ."""
     folder = need_data() / "groundtruth" / "real-mff"
     names = sorted(path.name.removesuffix("-A.png") for path in folder.glob("*-A.png"))
     rng = np.random.default_rng(0)

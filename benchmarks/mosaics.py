@@ -1,8 +1,8 @@
-"""Pairs and sharp pictures of any size, laid out of real scenes at full detail.
+"""Mosaics of real scenes: pairs and sharp images of any size at full detail.
 
-Nothing is enlarged, and no place of a scene is used twice. Scenes are cut into strips of one height, which
-are shuffled and laid side by side, row after row; what is left of a scene below its last strip is not used.
-Without `algae-20mp` there are 31 megapixels of pairs, with it 49; of sharp pictures there are 27.
+Nothing is enlarged, and no part of a scene is used twice. Scenes are cut into strips of one height, which are
+shuffled and placed side by side, row after row. There are 31 megapixels of pairs (49 with `algae-20mp`) and
+27 megapixels of sharp images.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ from panfocus.compare import find_groups
 
 Picture = NDArray[np.uint8]
 
-STRIP_HEIGHT = 420  # a little less than most scenes have
-LONGEST_STRIP = 1000  # so that a large scene is spread over the mosaic as others are
-WIDTH_OVER_HEIGHT = 1.5  # about that of a camera
+STRIP_HEIGHT = 420  # slightly less than most scenes
+LONGEST_STRIP = 1000  # spreads large scenes over the mosaic
+WIDTH_OVER_HEIGHT = 1.5  # like a camera
 SEED = 7
 
 FOLDERS = ("lytro", "lytro/triple", "groundtruth/real-mff", "groundtruth/mfi-whu")
-# Two frames of each stack that are neighbours in depth, as they come, not aligned.
+# Two frames of each stack that are neighbours in depth, not aligned.
 STACKS = (
     ("pcb/pcb_003.jpg", "pcb/pcb_004.jpg"),
     ("ring/step2.jpg", "ring/step3.jpg"),
@@ -35,7 +35,7 @@ ALGAE = ("algae-20mp/algae_2.jpg", "algae-20mp/algae_3.jpg")
 
 
 def pair(megapixels: float, *, with_algae: bool = False) -> Picture:
-    """Lay two frames (2, h, w, 3). `with_algae` adds one scene that is as large as half of the others."""
+    """Return two frames (2, h, w, 3). `with_algae` adds one large scene."""
     data = need_data()
     scenes = [
         scene.sources[:2]
@@ -48,7 +48,7 @@ def pair(megapixels: float, *, with_algae: bool = False) -> Picture:
 
 
 def sharp(megapixels: float) -> Picture:
-    """Lay a picture (h, w, 3) of what is sharp all over; beyond 22 megapixels, of single frames too."""
+    """Return an all-in-focus image (h, w, 3); beyond 22 megapixels single frames are used, too."""
     data = need_data()
     truths = [scene.reference for group in _groups_with_truth(data) for scene in group.scenes]
     photographs = sorted((data / "training" / "kodak").glob("*.png"))
@@ -62,13 +62,13 @@ def sharp(megapixels: float) -> Picture:
 
 
 def layout(megapixels: float) -> tuple[int, int]:
-    """Rows of strips, and the width, of a mosaic of this size."""
+    """Return the rows of strips and the width of a mosaic of this size."""
     rows = max(1, round((megapixels * 1e6 / WIDTH_OVER_HEIGHT) ** 0.5 / STRIP_HEIGHT))
     return rows, round(megapixels * 1e6 / (rows * STRIP_HEIGHT))
 
 
 def lay(strips: Iterator[Picture], rows: int, width: int) -> Picture:
-    """Lay strips (n, height, any width, 3) one after the other into rows; one may go on in the next row."""
+    """Place strips (n, height, any width, 3) in rows; a strip may continue in the next row."""
     laid, missing = [], rows * width
     for strip in strips:
         laid.append(strip[:, :, :missing])
@@ -76,7 +76,7 @@ def lay(strips: Iterator[Picture], rows: int, width: int) -> Picture:
         if not missing:
             break
     else:
-        raise ValueError(f"not enough scenes: {missing} of {rows * width} columns are missing")
+        raise ValueError(f"Not enough scenes: {missing} of {rows * width} columns are missing.")
     tape = np.concatenate(laid, axis=2)
     n, height = tape.shape[:2]
     in_rows = tape.reshape(n, height, rows, width, 3).transpose(0, 2, 1, 3, 4)
@@ -84,14 +84,14 @@ def lay(strips: Iterator[Picture], rows: int, width: int) -> Picture:
 
 
 def cut(height: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """Yield the places of the strips of a scene; no two share a pixel."""
+    """Yield the positions of the strips of a scene, without overlap."""
     for top in range(0, height - STRIP_HEIGHT + 1, STRIP_HEIGHT):
         for left in range(0, width, LONGEST_STRIP):
             yield slice(top, top + STRIP_HEIGHT), slice(left, min(width, left + LONGEST_STRIP))
 
 
 def _strips(scenes: Sequence[tuple[Path, ...]]) -> Iterator[Picture]:
-    """Yield the strips of scenes, each given by its frames, in a fixed random order."""
+    """Yield the strips of scenes in a fixed random order."""
     places = []
     for frames in scenes:
         with Image.open(frames[0]) as first:

@@ -1,11 +1,11 @@
-"""What noise does to decisions: made on noisy frames, judged by the clean frames that they compose.
+"""Effect of noise on decisions: made on noisy frames, judged on clean frames composed by them.
 
     python -m benchmarks.noisy_decisions [-o FIGURES]
 
-Noise is normal, of 0, 2, 5 and 10 levels of 255. Clean frames are composed as the method would: `panfocus` by
-its probabilities, `coupled` by its votes; and hard, by the labels of both. Given is the colour PSNR without 8
-border pixels, on the scenes on which settings were chosen and on the others. A margin comes with the 95 %
-interval of its mean over 10,000 bootstrap draws of scenes.
+Noise is normal with 0, 2, 5 and 10 levels of 255. Clean frames are composed like the method does (`panfocus`
+by probabilities, `coupled` by votes), and by the labels of both. The table shows colour PSNR without 8 border
+pixels, on the scenes on which settings were chosen and on the others. Margins have a 95 % interval of the
+mean over 10,000 bootstrap draws of scenes.
 """
 
 import argparse
@@ -29,7 +29,7 @@ Figures = dict[str, float]  # by "method composition sigma"
 
 
 def measure(scene: Scene) -> Figures:
-    """Compare with the truth what decisions at every strength of noise make of the clean frames."""
+    """Return the PSNR of clean frames composed by decisions at every noise level."""
     clean, truth = read_stack(scene.sources).frames, read_image(scene.reference)
     figures = {}
     for sigma in SIGMAS:
@@ -42,14 +42,14 @@ def measure(scene: Scene) -> Figures:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % interval of the mean over scenes that are drawn anew from these."""
+    """Return the 95 % bootstrap interval of the mean over scenes."""
     drawn = np.random.default_rng(SEED).choice(values, (DRAWS, len(values)))
     low, high = np.percentile(drawn.mean(axis=1), (2.5, 97.5))
     return float(low), float(high)
 
 
 def row(of_scenes: Sequence[Figures], sigma: float) -> list[str]:
-    """Give the cells of a table: for each composition the means of both methods, and the margin."""
+    """Return table cells: for each composition the means of both methods, and the margin."""
     cells = []
     for composition in COMPOSITIONS:
         ours, theirs = (
@@ -63,7 +63,7 @@ def row(of_scenes: Sequence[Figures], sigma: float) -> list[str]:
 
 
 def print_table(figures: Mapping[str, Mapping[str, Figures]]) -> None:
-    """Print as markdown."""
+    """Print a Markdown table."""
     head = [f"{name}{how}" for how in ("", ", labels") for name in (*METHODS, "margin")]
     print("\n| | noise | " + " | ".join(head) + " |\n|---|---|" + "---|" * len(head))
     for group, of_scenes in figures.items():
@@ -72,7 +72,7 @@ def print_table(figures: Mapping[str, Mapping[str, Figures]]) -> None:
 
 
 def main() -> None:
-    """Measure all scenes, print a table."""
+    """Measure all scenes and print a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

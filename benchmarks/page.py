@@ -1,9 +1,9 @@
-"""How quick the page is on a large stack: first thumbnail, blocked times, tiles, memory of the server.
+"""Speed of the page with a large stack: first thumbnail, long tasks, tiles, server memory.
 
     python -m benchmarks.page FOLDER
 
-FOLDER holds the frames, such as 10 of 12 megapixels; a real chromium opens them in place by a real server.
-Browsers call a task of over 50 ms a long one; the page should never be blocked over 100.
+FOLDER has the frames, such as 10 of 12 megapixels. Chromium opens them in place from a real server. Browsers
+call a task over 50 ms long; the page should never be blocked for over 100 ms.
 """
 
 import argparse
@@ -29,13 +29,13 @@ WATCH = """() => {
         .observe({ type: "longtask", buffered: true });
     performance.setResourceTimingBufferSize(10000);
 }"""
-# From when a tile is wanted until it is there, what it waits for others included.
+# From the request of a tile to its arrival, including the queue.
 TILES = """() => performance.getEntriesByType("resource").filter(({ name }) => name.includes("/tiles/"))
     .map(({ duration }) => duration)"""
 
 
 def memory(process: int) -> tuple[float, float]:
-    """Return what the server's own process takes and took at most, in MB."""
+    """Return current and peak memory of the server process in MB."""
     status = Path(f"/proc/{process}/status").read_text()
     return tuple(
         int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) * 1024 / 1e6 for name in ("VmRSS", "VmHWM")
@@ -43,8 +43,8 @@ def memory(process: int) -> tuple[float, float]:
 
 
 def measured(folder: Path) -> dict[str, object]:
-    """Open the folder, fuse it, zoom into the result, and return what was measured."""
-    told: dict[str, object] = {"load at start": os.getloadavg()[0]}
+    """Open the folder, fuse it, zoom into the result, and return the measurements."""
+    figures: dict[str, object] = {"load at start": os.getloadavg()[0]}
     with (
         tempfile.TemporaryDirectory() as place,
         running_server(Path(place) / "work", folder) as server,
@@ -56,7 +56,7 @@ def measured(folder: Path) -> dict[str, object]:
 
         def blocked(name: str) -> None:
             tasks = page.evaluate("() => longTasks.splice(0)")
-            told[f"long tasks: {name}"] = f"{len(tasks)}, longest {max(tasks, default=0):.0f} ms"
+            figures[f"long tasks: {name}"] = f"{len(tasks)}, longest {max(tasks, default=0):.0f} ms"
 
         began = time.perf_counter()
         page.evaluate(
@@ -67,14 +67,14 @@ def measured(folder: Path) -> dict[str, object]:
             str(folder),
         )
         page.wait_for_function("() => [...document.images].some((image) => image.naturalWidth > 100)")
-        told["first thumbnail, s"] = round(time.perf_counter() - began, 2)
+        figures["first thumbnail, s"] = round(time.perf_counter() - began, 2)
         page.locator("#fuse:enabled").wait_for(timeout=JOB_TIMEOUT)
-        told["all frames looked at, s"] = round(time.perf_counter() - began, 1)
+        figures["all frames looked at, s"] = round(time.perf_counter() - began, 1)
         blocked("adding")
         visit.click("button", "Fuse")
         page.locator("#viewer").wait_for(timeout=10 * JOB_TIMEOUT)
         visit.settle()
-        told["fused and shown, s"] = round(time.perf_counter() - began, 1)
+        figures["fused and shown, s"] = round(time.perf_counter() - began, 1)
         blocked("fusing")
         for row, col in ((0.3, 0.3), (0.5, 0.7), (0.8, 0.4)):
             for factor in (0.4, 1, 2):
@@ -87,15 +87,15 @@ def measured(folder: Path) -> dict[str, object]:
             visit.settle()
         blocked("zooming")
         tiles = sorted(page.evaluate(TILES))
-        told["tiles"] = len(tiles)
-        told["tiles, ms: median, 95 %, longest"] = [
+        figures["tiles"] = len(tiles)
+        figures["tiles, ms: median, 95 %, longest"] = [
             round(tiles[int(part * (len(tiles) - 1))]) for part in (0.5, 0.95, 1)
         ]
-        told["server, MB now and at most"] = memory(server.process.pid)
-        told["complaints"] = visit.complaints
+        figures["server, MB now and at most"] = memory(server.process.pid)
+        figures["complaints"] = visit.complaints
         visit.close()
-    told["load at end"] = os.getloadavg()[0]
-    return told
+    figures["load at end"] = os.getloadavg()[0]
+    return figures
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The paper's "Proposed" rows on the eight sets that are public, ours beside them.
+"""The paper's "Proposed" rows on the eight public sets, with our values.
 
     python -m benchmarks.paper_sets
 
-The training pairs are cut-outs of lytro-07, -09, -12, -13 and -17; none of the eight sets is among these.
+The training pairs are cut-outs of lytro-07, -09, -12, -13 and -17, which are not among the eight sets.
 Clocks is not the paper's exact file, Pepsi is a 2 x 2 mean of the 512-pixel original.
 """
 
@@ -19,15 +19,15 @@ SETS = [image_set for image_set in (*GREY_SETS, *COLOUR_SETS) if image_set.publi
 
 
 def printed(name: str) -> list[float]:
-    """Return the NMI and the Q_AB/F that the paper prints for its own method."""
+    """Return the printed NMI and Q_AB/F of the proposed method."""
     return [(TABLE_1 | TABLE_2)[PROPOSED, measure, name].value for measure in MEASURES]
 
 
 def read(image_set: ImageSet) -> SceneImages:
-    """Read a set, which must be there."""
+    """Read a set, or exit with a message."""
     scene = image_set.find(need_data())
     if scene is None:
-        raise SystemExit(f"no {image_set.name} among the image sets")
+        raise SystemExit(f"The image set {image_set.name} is missing.")
     return read_scene(scene, "grey" if image_set in GREY_SETS else "colour")
 
 
@@ -39,7 +39,7 @@ def scores(pictures: SceneImages, dictionary: pf.CoupledDictionary, contrast: st
 
 
 def main() -> None:
-    """Print one table for each dictionary and reading."""
+    """Print a table per dictionary and reading."""
     sets = [read(image_set) for image_set in SETS]
     papers = [printed(pictures.name) for pictures in sets]
     cases = {

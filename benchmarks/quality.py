@@ -1,8 +1,8 @@
-"""What `quality=high` and `quality=fast` of the method `panfocus` give up against `quality=exact`.
+"""Loss of `quality=high` and `quality=fast` of the method `panfocus` against `quality=exact`.
 
-Pixels with another label, or another verdict on what is never in focus, are counted over all Lytro pairs.
-`quality_..._psnr` is how much higher the colour PSNR is than that of `exact`, in dB, without 8 border pixels:
-mean over each half of both ground-truth sets.
+Pixels with other labels or out-of-focus masks are counted over all Lytro pairs. `quality_..._psnr` is the
+difference in colour PSNR from `exact` in dB, without 8 border pixels: mean over each half of both
+ground-truth sets.
 """
 
 from collections import defaultdict
@@ -46,7 +46,7 @@ def fused(frames: np.ndarray, quality: str) -> pf.FusionResult:
 
 
 def differences(stacks: Iterable[np.ndarray]) -> dict[str, float]:
-    """Return the shares of the pixels of all stacks whose maps are not those of `exact`."""
+    """Return the shares of pixels whose maps differ from `exact`."""
     differing: defaultdict[str, int] = defaultdict(int)
     pixels = 0
     for frames in stacks:

@@ -1,10 +1,10 @@
-"""How often labels of `panfocus` are right, by their confidence.
+"""Accuracy of the labels of `panfocus`, by confidence.
 
     python -m benchmarks.reliability
 
-Rendered stacks: where there is texture and some frame is in focus, the right frame is the one focused nearest
-to the true depth. Real-MFF: it is the one with the smaller squared error over 9 x 9 pixels, where both errors
-differ by 4 squared levels or more.
+Rendered stacks: where there is texture and some frame is in focus, the right frame is focused nearest to the
+true depth. Real-MFF: the right frame has the smaller squared error over 9 x 9 pixels, where the errors differ
+by 4 squared levels or more.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,20 @@ from benchmarks import _truth, rendered_stacks
 from panfocus.compare import Scene
 from panfocus.io.read_stack import read_image, read_stack
 
-BOUNDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)  # of confidence; each bin holds its upper one
-BORDER = 8  # pixels at each side that do not count
-SIDE, LEAST_DIFFERENCE = 9, 4.0  # of the squares whose errors tell which frame is right; squared levels
+BOUNDS = (
+    0.0,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.99,
+    0.999,
+    1.0,
+)  # of confidence; a bin includes its upper bound
+BORDER = 8  # ignored pixels on each side
+SIDE, LEAST_DIFFERENCE = 9, 4.0  # side of the squares in pixels; smallest difference in squared levels
 
 
 class Judged(NamedTuple):
@@ -33,22 +44,22 @@ class Judged(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Labels of nearly the same confidence."""
+    """Labels of similar confidence."""
 
     confidence: float
-    right: float  # part of them
-    part: float  # that they are of all
+    right: float  # share of right labels
+    part: float  # share of all labels
 
 
 def judged_by_depth(result: pf.FusionResult, scene: rendered_stacks.RenderedScene) -> Judged:
-    """Hold labels against the true depth."""
+    """Compare labels with the true depth."""
     truth = scene.truth
     nearest = np.clip(np.rint(truth.depth), 0, len(scene.frames) - 1)
     return _inside(result, nearest, truth.textured & ~truth.never_in_focus)
 
 
 def judged_by_reference(result: pf.FusionResult, frames: _truth.Frames, reference: _truth.Frames) -> Judged:
-    """Hold labels of two frames against the one that is nearer to the reference."""
+    """Compare the labels of two frames with the frame that is closer to the reference."""
     first, second = (
         uniform_filter(np.mean((frame.astype(np.float64) - reference) ** 2, axis=2), SIDE) for frame in frames
     )
@@ -64,7 +75,7 @@ def _inside(result: pf.FusionResult, right: NDArray[np.generic], where: NDArray[
 
 
 def reliability(labels: list[Judged]) -> list[Bin]:
-    """Sort labels by confidence into bins; those without any are left out."""
+    """Sort labels by confidence into bins; empty bins are left out."""
     confidence, right = (np.concatenate(values) for values in zip(*labels, strict=True))
     bins = []
     for low, high in pairwise(BOUNDS):
@@ -79,7 +90,7 @@ def _real(half: str) -> Iterator[Scene]:
 
 
 def main() -> None:
-    """Print a table for each group of scenes."""
+    """Print a table per group of scenes."""
     groups: dict[str, list[Judged]] = {}
     for group in rendered_stacks.SETTINGS:
         groups[f"rendered, {group}"] = [

@@ -1,4 +1,4 @@
-"""Rendered focal stacks with known truth: written as scenes for `panfocus compare`, and measured against it.
+"""Rendered focal stacks with ground truth: write scenes for `panfocus compare`, and measure methods.
 
     python -m benchmarks.rendered_stacks write OUT
     panfocus compare OUT/choose OUT/report --methods coupled,dsift --crop 8 -o REPORT
@@ -33,10 +33,10 @@ from panfocus.metrics.catalogue import source_letters
 from panfocus.simulate import SceneSetting, Truth, draw_layers, find_truth, render_stack
 
 HEIGHT, WIDTH = 384, 512
-BORDER = 8  # pixels at each side that no figure counts
-TRIM = 8  # pixels at each side of the photographs: some have a frame
+BORDER = 8  # ignored pixels on each side
+TRIM = 8  # pixels cut from each side of the photographs, because some have a frame
 
-# Photographs that train nothing. What is chosen on one group is reported on the other: no texture is in both.
+# Photographs that are not used for training. No texture is in both groups.
 TEXTURES = {
     "choose": ("kodim17", "kodim19", "kodim21", "kodim23"),
     "report": ("kodim18", "kodim20", "kodim22", "kodim24"),
@@ -95,7 +95,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class RenderedScene:
-    """A stack (n, h, w, 3) and what is true of it."""
+    """A stack (n, h, w, 3) and its ground truth."""
 
     name: str
     setting: SceneSetting
@@ -104,7 +104,7 @@ class RenderedScene:
 
 
 def scenes(group: str, names: tuple[str, ...] = ()) -> Iterator[RenderedScene]:
-    """Render the scenes of a group, "choose" or "report", or those of them that are named."""
+    """Render the scenes of a group, "choose" or "report", or only the named ones."""
     textures = [_texture(name) for name in TEXTURES[group]]
     for name, setting in SETTINGS[group].items():
         if names and name not in names:
@@ -120,19 +120,18 @@ def _texture(name: str) -> NDArray[np.float64]:
     if encode_photo.height > encode_photo.width:
         encode_photo = encode_photo.transpose(Image.Transpose.ROTATE_90)
     encode_photo = encode_photo.crop((TRIM, TRIM, encode_photo.width - TRIM, encode_photo.height - TRIM))
-    # As small as it may be, three quarters of its size: so it is sharper.
+    # Reduced to at most three quarters of its size, which makes it sharper.
     size = round(encode_photo.width * HEIGHT / encode_photo.height), HEIGHT
     return np.asarray(encode_photo.resize(size, Image.Resampling.LANCZOS)) / 255
 
 
 def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
-    """Compare a result with the truth; what a method does not tell is left out.
+    """Compare a result with the truth; maps that a method does not give are left out.
 
-    Decibels are those of the three channels together: of the whole picture, of the surroundings of depth
-    edges, and of both without what no frame has in focus, which no choice among frames can restore. Depths
-    count where the surface has texture and some frame has it in focus; for a method that gives none, labels
-    do. The numbers of pixels with texture that are never in focus, are said to be, and are both, give recall
-    and precision.
+    Decibels are of the three channels together: of the whole image, near depth edges, and of both without
+    areas that are never in focus, which no selection can restore. Depths count where the surface has texture
+    and is in focus in some frame; without a depth map, labels are used. The numbers of textured pixels that
+    are never in focus, are detected, and are both give recall and precision.
     """
     truth = scene.truth
     inside = np.zeros(truth.depth.shape, dtype=bool)
@@ -147,7 +146,7 @@ def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
     }
     depth = result.depth if result.depth is not None else result.labels
     if depth is not None:
-        # Where a surface lies a little beyond the last frame, that frame is the best answer.
+        # For a surface slightly beyond the last frame, that frame is the best answer.
         errors = np.abs(depth - np.clip(truth.depth, 0, len(scene.frames) - 1))[focused & truth.textured]
         figures |= {"depth_mean": float(errors.mean()), "depth_median": float(np.median(errors))}
     if result.never_in_focus is not None:
@@ -159,7 +158,7 @@ def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
 
 
 def summary(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Take means over scenes; precision and recall, where defined, over the pixels of all scenes together."""
+    """Return means over scenes, and precision and recall over the pixels of all scenes."""
     each = list(figures.values())
     means = {
         key: float(np.mean([scene[key] for scene in each])) for key in each[0] if not key.startswith("never_")
@@ -177,7 +176,7 @@ def _decibels(squares: NDArray[np.float64]) -> float:
 
 
 def write(folder: Path) -> None:
-    """Write both groups of scenes, the truth beside them in a folder that comparisons do not look into."""
+    """Write both groups of scenes, with the truth in a folder that comparisons ignore."""
     for group in SETTINGS:
         for scene in scenes(group):
             write_scene(folder / group, scene)
@@ -185,7 +184,7 @@ def write(folder: Path) -> None:
 
 
 def write_scene(folder: Path, scene: RenderedScene) -> Scene:
-    """Write frames and reference, and beside them depth and masks: truth/NAME.npz."""
+    """Write frames and reference, and depth and masks into truth/NAME.npz."""
     make_folder(folder / "truth")
     truth = scene.truth
     sources = tuple(folder / f"{scene.name}-{source_letters(i)}.png" for i in range(len(scene.frames)))
@@ -204,12 +203,12 @@ def write_scene(folder: Path, scene: RenderedScene) -> Scene:
 
 
 def by_true_depth(scene: RenderedScene) -> pf.FusionResult:
-    """Copy every pixel from the frame that is focused nearest to its true depth."""
+    """Copy every pixel from the frame focused nearest to its true depth."""
     return _copied(scene, np.clip(np.rint(scene.truth.depth), 0, len(scene.frames) - 1).astype(np.intp))
 
 
 def by_least_error(scene: RenderedScene) -> pf.FusionResult:
-    """Copy every pixel from the frame where it is nearest to the truth: more than any method can know."""
+    """Copy every pixel from the frame with the smallest error, an upper bound for every method."""
     errors = [np.sum((frame.astype(np.int64) - scene.truth.image) ** 2, axis=2) for frame in scene.frames]
     return _copied(scene, np.argmin(errors, axis=0))
 
@@ -221,7 +220,7 @@ def _copied(scene: RenderedScene, labels: NDArray[np.intp]) -> pf.FusionResult:
 def fuse_by_all(
     scene: RenderedScene, methods: str, pyramid: Path | None
 ) -> Iterator[tuple[str, pf.FusionResult]]:
-    """Fuse a scene with the truth known, by rivals, and by methods, named as for `panfocus compare`."""
+    """Fuse a scene with oracles, with rivals, and with methods, named as for `panfocus compare`."""
     yield "oracle: true depth", by_true_depth(scene)
     yield "oracle: least error", by_least_error(scene)
     with tempfile.TemporaryDirectory() as folder:
@@ -235,7 +234,7 @@ def fuse_by_all(
 
 
 def print_table(group: str, figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Print one row for each method; a dash for what it does not tell."""
+    """Print one row per method; a dash means no value."""
     print(
         f"\n{group}: {len(SETTINGS[group])} scenes\n{'':24}"
         + "".join(f"{head:>10}" for head in COLUMNS.values())
@@ -259,9 +258,9 @@ def main() -> None:
         "--methods", default="", metavar="A,B,...", help="methods, as for panfocus compare"
     )
     measuring.add_argument(
-        "--pyramid", type=Path, metavar="FILE", help="the pyramid's program; without it, none"
+        "--pyramid", type=Path, metavar="FILE", help="program of the pyramid; skipped by default"
     )
-    measuring.add_argument("--group", choices=list(SETTINGS), help="one group alone")
+    measuring.add_argument("--group", choices=list(SETTINGS), help="only one group")
     measuring.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON file of all figures")
     given = parser.parse_args()
     if given.command == "write":

@@ -1,10 +1,10 @@
-"""Plain averaging, the usual Laplacian pyramid and enfuse, as folders of results for `panfocus compare`.
+"""Results of averaging, a Laplacian pyramid and enfuse, as folders for `panfocus compare`.
 
     python -m benchmarks.rivals DIR OUT [--pyramid PATH/pyramid.py]
     panfocus compare DIR --results average=OUT/average --results pyramid=OUT/pyramid -o REPORT
 
-The pyramid is a program of its own, called as `pyramid.py RESULT FRAME FRAME...`; it needs OpenCV. enfuse (a
-Debian package) is run where it is installed, with what its manual says for focus stacks.
+The pyramid is a separate program, called as `pyramid.py RESULT FRAME FRAME...`; it needs OpenCV. enfuse (a
+Debian package) is run if installed, with the options of its manual for focus stacks.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import colours
 
-# Choose by contrast alone, and copy instead of mixing.
+# Select by contrast only, and copy pixels instead of mixing.
 ENFUSE = ("enfuse", "--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask")
 
 
@@ -35,22 +35,22 @@ def average(scene: Scene, result: Path) -> None:
 
 
 def pyramid(program: Path, scene: Scene, result: Path) -> None:
-    """Have a program write its result; it reads the frames itself."""
+    """Run the program of the pyramid."""
     subprocess.run([sys.executable, program, result, *scene.sources], check=True)
 
 
 def enfuse(scene: Scene, result: Path) -> None:
-    """Have enfuse choose by contrast alone, and copy instead of mixing."""
+    """Run enfuse with selection by contrast only, without mixing."""
     with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "result.tif"  # it cannot write a PNG with the colour profile of some cameras
+        written = Path(folder) / "result.tif"  # enfuse cannot write PNG with some colour profiles
         subprocess.run([*ENFUSE, "-o", written, *scene.sources], check=True, capture_output=True)
-        image = read_image(written)  # with alpha, which says only that all of it is there
+        image = read_image(written)  # its alpha channel is opaque everywhere
     image = colours(image)
     write_image(result, image[..., 0] if image.shape[2] == 1 else image, force=True)
 
 
 def available(pyramid_program: Path | None) -> dict[str, Callable[[Scene, Path], None]]:
-    """Return the rivals that can be run here; of the pyramid's program only the path is known."""
+    """Return the rivals that can be run here."""
     rivals = {"average": average}
     if pyramid_program:
         rivals["pyramid"] = partial(pyramid, pyramid_program)
@@ -60,14 +60,14 @@ def available(pyramid_program: Path | None) -> dict[str, Callable[[Scene, Path],
 
 
 def main() -> None:
-    """Write one folder per rival, one PNG per scene."""
+    """Write one folder per rival with one PNG per scene."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of scenes")
     parser.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
     parser.add_argument(
-        "--pyramid", type=Path, metavar="FILE", help="the pyramid's program; without it, none"
+        "--pyramid", type=Path, metavar="FILE", help="program of the pyramid; skipped by default"
     )
     given = parser.parse_args()
     (group,) = find_groups([given.folder])

@@ -1,4 +1,4 @@
-"""Coding: all patches of a 520 x 520 frame, 64 x 512, eps = 0.1, SPAMS and the machine beside it."""
+"""Sparse coding of all patches of a 520 x 520 frame (64 x 512, eps = 0.1), compared with SPAMS."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from panfocus.sparse._kernel_vectors import _inner_loop, _Vectors
 
 EPS = 0.1
 BLOCK = 8192
-CHAINS = 12  # of fused operations, none of which waits for another: more than any machine has under way
-ROUNDS = 64_000_000  # of each chain
+CHAINS = 12  # independent chains of fused operations, more than any machine runs at once
+ROUNDS = 64_000_000  # operations per chain
 
 
 def run() -> dict[str, float]:
-    """Measure in turns, so that a noisy machine is noisy for all."""
+    """Measure in turns, so that other load affects all."""
     gray = to_gray(read_image(need_data() / "lytro" / "lytro-01-A.jpg"))
     dictionary = CoupledDictionary.default().matrix
     size = 8
@@ -41,7 +41,7 @@ def run() -> dict[str, float]:
         coded = map_blocks(lambda block: pursuit.summaries(patches[:, block], segments=2), blocks)
         return [summary.counts.sum() for summary in coded]
 
-    # SPAMS stops at an absolute error: patches of norm one make it the same bound.
+    # SPAMS stops at an absolute error, which is the same bound for patches of norm one.
     unit = np.asfortranarray(patches / np.sqrt(np.maximum(energies, 1e-12)), np.float32)
     columns = np.asfortranarray(dictionary)
     rate_ours = rate_spams = rate_blas = peak = bandwidth = 0.0
@@ -69,7 +69,7 @@ def run() -> dict[str, float]:
 
 
 def _operations(counts, m: int, n_atoms: int) -> float:
-    """Additions and multiplications in float32: D'x, then p + 2 rows of atoms in each step p but the last."""
+    """Return the float32 operations: D'x, then p + 2 rows of atoms in each step p but the last."""
     steps = np.maximum(counts.astype(np.float64) - 1, 0)
     in_steps = steps * (steps - 1) + 3 * steps  # the sum of 2 p + 3 over p < steps
     return float(len(counts) * 2 * m * n_atoms + n_atoms * in_steps.sum())
@@ -77,7 +77,7 @@ def _operations(counts, m: int, n_atoms: int) -> float:
 
 @_inner_loop(types.float32)
 def _fused_operations(v: _Vectors, n: Any, factor: Any) -> Any:
-    """Multiply and add n times in each of the chains, without a look at memory."""
+    """Multiply and add n times in each chain, without memory access."""
     b = v.builder
     sums, factors = v.variables(CHAINS, v.floats, 1), v.splat(factor)
     with v.steps(n, v.lanes):
@@ -98,13 +98,13 @@ def _run_chains(n, factor):
 
 
 def _peak(threads: int) -> float:
-    """Operations per second of all threads, an addition and a multiplication at a time."""
+    """Return the peak operations per second of all threads with fused multiply-add."""
     half = np.float32(0.5)
     seconds = best_time(lambda: list(map_blocks(lambda _: _run_chains(ROUNDS, half), range(threads))))
     return threads * ROUNDS * CHAINS * 2 / seconds
 
 
 def _bandwidth(threads: int) -> float:
-    """Bytes per second that all threads read from memory, beyond the caches."""
+    """Return the bytes per second that all threads read from memory, beyond the caches."""
     large = np.ones((threads, 1 << 26), np.float32)
     return large.nbytes / best_time(lambda: list(map_blocks(np.max, large)), repeats=3)

@@ -1,9 +1,9 @@
-"""The command as a user runs it, beside enfuse and a Laplacian pyramid: wall time and peak memory.
+"""Wall time and peak memory of the command, compared with enfuse and a Laplacian pyramid.
 
 python -m benchmarks.whole_program --long    fuses 100 frames of 24 megapixels; needs 15 GB of disk
 
-All read files and write TIFF, none aligns; they run in turns. Figures such as `fuse_24mp_enfuse_time` are our
-time over theirs.
+All programs read files, write TIFF and do not align. They run in turns. Figures such as
+`fuse_24mp_enfuse_time` are our time divided by theirs.
 """
 
 import argparse
@@ -34,10 +34,10 @@ MAX_MEMORY = "1.5GB"  # for the long run
 
 
 def run() -> dict[str, float]:
-    """Measure all cases but the long one."""
+    """Measure all cases except the long run."""
     for name, there in {"enfuse": shutil.which("enfuse"), str(PYRAMID): PYRAMID.exists()}.items():
         if not there:
-            print(f"  skipped: {name} is not here")
+            print(f"  skipped: {name} is missing")
     lytro = [need_data() / "lytro" / f"lytro-01-{letter}.jpg" for letter in "AB"]
     figures = starts(lytro) | beside_rivals("lytro_coupled", lytro, "--method", "coupled")
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +49,7 @@ def run() -> dict[str, float]:
 
 
 def run_long() -> dict[str, float]:
-    """Fuse 100 frames of 24 MP in little memory, and 10 of 12 MP to compare the time per megapixel."""
+    """Fuse 100 frames of 24 MP with little memory, and 10 of 12 MP to compare the time per megapixel."""
     figures = {}
     for name, n_frames, megapixels in (("10x12mp", 10, 12), ("100x24mp", 100, 24)):
         with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def run_long() -> dict[str, float]:
 
 
 def beside_rivals(case: str, frames: Sequence[Path], *options: str) -> dict[str, float]:
-    """Fuse frames by us and by rivals in turns."""
+    """Fuse frames with panfocus and with the rivals in turns."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "fused.tif"
         commands = {"fuse": fuse_command(frames, result, *options)}
@@ -83,7 +83,7 @@ def beside_rivals(case: str, frames: Sequence[Path], *options: str) -> dict[str,
 
 
 def starts(pair: Sequence[Path]) -> dict[str, float]:
-    """Measure what a run takes that has next to nothing to do, with and without compiled code at hand."""
+    """Measure the time of a run on tiny frames, with and without cached compiled code."""
     with tempfile.TemporaryDirectory() as folder:
         command, result = fuse_command(pair, Path(folder) / "fused.tif"), Path(folder) / "coupled.tif"
         cold = measure_process(command, NUMBA_CACHE_DIR=f"{folder}/empty-cache")
@@ -110,12 +110,12 @@ def starts(pair: Sequence[Path]) -> dict[str, float]:
 
 
 def fuse_command(frames: Sequence[Path], result: Path, *options: str) -> list[object]:
-    """Return the command that fuses frames as this package does; as others, without alignment."""
+    """Return the panfocus command that fuses frames without alignment."""
     return [*PANFOCUS, "fuse", *frames, "-o", result, "--align", "off", "--force", "--quiet", *options]
 
 
 def write_pair(folder: Path, *, megapixels: float, with_algae: bool = False) -> list[Path]:
-    """Write a mosaic of real pairs as plain TIFF."""
+    """Write a mosaic of real pairs as uncompressed TIFF."""
     paths = [folder / f"{megapixels:g}mp-{letter}.tif" for letter in "AB"]
     for path, frame in zip(paths, mosaics.pair(megapixels, with_algae=with_algae), strict=True):
         tifffile.imwrite(path, frame, photometric="rgb")
@@ -123,11 +123,11 @@ def write_pair(folder: Path, *, megapixels: float, with_algae: bool = False) -> 
 
 
 def main() -> None:
-    """Run this benchmark alone."""
+    """Run only this benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--long", action="store_true", help="the long run alone")
+    parser.add_argument("--long", action="store_true", help="only the long run")
     figures = run_long() if parser.parse_args().long else run()
     print_figures(figures)
     save_figures(figures, keep=True)
