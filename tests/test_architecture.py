@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "panfocus"
 # Imports count wherever they are: at the top of a module, inside a function, or under TYPE_CHECKING.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("stack", "_numba", "_numba_messages", "_progress", "_memory", "_malloc"),
+    ("stack", "_numba", "_progress", "_memory"),
     ("_downscale", "_intensity", "_kernel_filters"),
     ("_checks", "_filters", "result"),
     ("_threads",),

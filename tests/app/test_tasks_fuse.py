@@ -290,7 +290,7 @@ def test_an_estimate_includes_compiling_if_needed(tmp_path, frames, monkeypatch)
         outputs=Outputs(image=tmp_path / "fused.png"),
     )
     kept = [True, False]
-    monkeypatch.setattr(estimate, "any_kept", lambda *parts: kept.pop(0))
+    monkeypatch.setattr(estimate, "is_any_cached", lambda *parts: kept.pop(0))
     sent = [estimate.run(print, request=to_plain(request)) for _ in range(2)]
     assert [each["compiling"] for each in sent] == [0.0, estimate.SECONDS_TO_COMPILE]
     assert sent[1]["seconds"] == pytest.approx(sent[0]["seconds"] + estimate.SECONDS_TO_COMPILE)

@@ -9,7 +9,7 @@ import pytest
 MEASURED = """
 import resource
 import numpy as np
-from panfocus._malloc import freed_memory_kept
+from panfocus._memory import reuse_freed_memory
 
 def faults(work):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -24,7 +24,7 @@ def arrays():
         np.ones(3 << 20)  # 24 MB, which the system would clear anew each time
 
 plain = faults(arrays)
-with freed_memory_kept():
+with reuse_freed_memory():
     arrays()
     print(faults(arrays) < plain / 5)
     kept = held()

@@ -146,7 +146,7 @@ def _fuse(task: StackTask) -> StackOutcome:
 
     So a record always describes the files beside it, whenever the process is killed.
     """
-    from panfocus._malloc import freed_memory_kept
+    from panfocus._memory import reuse_freed_memory
     from panfocus.io.atomic_files import write_files
     from panfocus.job.runner import run
     from panfocus.parallel import worker_task_memory
@@ -156,7 +156,7 @@ def _fuse(task: StackTask) -> StackOutcome:
     if request.max_memory is None and (limit := worker_task_memory()):
         request = dataclasses.replace(request, max_memory=limit)
     files = (*(path.name for path in request.outputs.files().values()), THUMBNAIL)
-    with freed_memory_kept():
+    with reuse_freed_memory():
         result = run(
             request,
             force=True,

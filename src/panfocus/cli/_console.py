@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from panfocus import cli
-from panfocus._numba_messages import hear_of_compiling
+from panfocus._numba import on_compile_notice
 from panfocus.cli._wording import COMMAND
 from panfocus.errors import Notice, PanfocusError, UsageError
 
@@ -131,7 +131,7 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
     logging.basicConfig(level=logging.INFO, handlers=None if debug else [logging.NullHandler()])
     logging.captureWarnings(True)
     terminal = Console(quiet=quiet)
-    end_notes = hear_of_compiling(terminal.note)
+    end_notes = on_compile_notice(terminal.note)
     handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
     signal.signal(signal.SIGTERM, _interrupt)
     try:

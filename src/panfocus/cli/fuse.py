@@ -152,7 +152,7 @@ def fuse(
     Frames are aligned first.
     """
     with console(quiet=quiet, debug=debug) as terminal:
-        from panfocus._malloc import keep_freed_memory
+        from panfocus._memory import keep_freed_memory
         from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
         from panfocus.job.prepare import unused_options
         from panfocus.job.run_report import repeat_request

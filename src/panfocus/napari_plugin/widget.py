@@ -126,10 +126,10 @@ class FusionWidget(Container[Any]):
             self._compiling = under_way
 
         def work() -> Fused | str | None:
-            from panfocus._numba import compiling_watched  # imported here because it loads the compiler
+            from panfocus._numba import watch_compiling
 
             try:
-                with compiling_watched(compiling):
+                with watch_compiling(compiling):
                     outcome = fuse_source(source, method, settings, progress=progress, check=check, **options)
                 return outcome, layers_of(outcome, source)
             except PanfocusError as error:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from panfocus._numba_messages import Relay, hear_of_compiling
+from panfocus._numba import NoticeRelay, on_compile_notice
 from panfocus.errors import InputError, NotEnoughMemoryError, PanfocusError, missing_extra
 from panfocus.parallel.processes import LostTaskError
 
@@ -53,7 +53,7 @@ class Cluster:
         self.name = f"panfocus-{secrets.token_hex(8)}"  # of the topic of messages, and of resources
         self.has_results = False
         self._notices: set[str] = set()
-        self._relay = Relay("on the workers: ")
+        self._relay = NoticeRelay("on the workers: ")
         self.client = self._connect()
 
     def run_tasks(
@@ -367,7 +367,7 @@ def run_on_worker(
 ) -> Result | NotEnoughMemoryError:
     """Run a task on a worker; publish messages about compiling under a topic."""
     worker = _this_worker()
-    stop = hear_of_compiling(lambda line: worker.log_event(topic, line))
+    stop = on_compile_notice(lambda line: worker.log_event(topic, line))
     try:
         return function(*task)
     except NotEnoughMemoryError as error:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from panfocus._numba_messages import Relay, hear_of_compiling
+from panfocus._numba import NoticeRelay, on_compile_notice
 from panfocus.errors import PanfocusError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run_in_processes(
     waiting = enumerate(tasks)
     suspects: deque[_IndexedTask] = deque()
     deaths: Counter[int] = Counter()
-    relay = Relay()
+    relay = NoticeRelay()
     pool: _Pool[Result] = _Pool(function, n_processes, threads, relay)
     try:
         while True:
@@ -97,7 +97,7 @@ class _Pool(Generic[Result]):
     """Processes and the tasks that they run."""
 
     def __init__(
-        self, function: Callable[..., Result], n_processes: int, threads: int | None, relay: Relay
+        self, function: Callable[..., Result], n_processes: int, threads: int | None, relay: NoticeRelay
     ) -> None:
         _start_resource_tracker()
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
@@ -232,7 +232,7 @@ def _start_worker(threads: int | None, sender: "Connection") -> None:
         with suppress(OSError):  # the parent has ended
             sender.send(line)  # short enough to be written at once, also if others write
 
-    hear_of_compiling(send)
+    on_compile_notice(send)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 

@@ -37,7 +37,7 @@ REDUCTIONS: "dict[str, How]" = {"labels": "nearest", "never_in_focus": "any"}
 
 def run_task(task: TileTask) -> dict[str, Any]:
     """Run a task, unless it is finished; return its note."""
-    from panfocus._malloc import freed_memory_kept
+    from panfocus._memory import reuse_freed_memory
     from panfocus._threads import limit_threads
     from panfocus.io.ome_zarr import use_one_thread
 
@@ -46,7 +46,7 @@ def run_task(task: TileTask) -> dict[str, Any]:
     started = time.perf_counter()
     checkpoint = open_checkpoint(task.folder, task.run)
     use_one_thread()
-    with checkpoint.while_owned(), limit_threads(1), freed_memory_kept():
+    with checkpoint.while_owned(), limit_threads(1), reuse_freed_memory():
         note = _STAGES[task.stage](checkpoint, task)
         note["seconds"] = round(time.perf_counter() - started, 4)
         checkpoint.write_note(f"done-{task.name}", note)

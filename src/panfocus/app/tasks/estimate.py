@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from panfocus._numba import any_kept
+from panfocus._numba import is_any_cached
 from panfocus._threads import limit_threads
 from panfocus.app.tasks import Estimate, Send
 from panfocus.app.wording import page_text
@@ -50,4 +50,4 @@ def _is_compiled(request: Request) -> bool:
     parts = ["registration"] if request.align != "off" else []
     if request.method in (None, DEFAULT_METHOD):
         parts.append("decide")
-    return not parts or any_kept(*parts)
+    return not parts or is_any_cached(*parts)

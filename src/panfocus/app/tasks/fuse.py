@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from panfocus._malloc import keep_freed_memory
+from panfocus._memory import keep_freed_memory
 from panfocus._threads import limit_threads
 from panfocus.app.file_stamps import FileStamp, file_stamps
 from panfocus.app.result_layers import check_space, list_layers, save_display, save_layer

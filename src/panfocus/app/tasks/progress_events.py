@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from panfocus._numba import compiling_watched
+from panfocus._numba import watch_compiling
 from panfocus.app.tasks import Send
 from panfocus.app.wording import page_text
 from panfocus.errors import Notice
@@ -50,7 +50,7 @@ class ProgressEvents:
 
     def watch_compiling(self) -> AbstractContextManager[None]:
         """Show compilation, which takes a while in the first run, as a stage inside the block."""
-        return compiling_watched(self._compiling)
+        return watch_compiling(self._compiling)
 
 
 class LiveMap:
