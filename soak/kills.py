@@ -1,7 +1,7 @@
-"""Runs of the command, killed at random moments: never a half file, never a lost original.
+"""Kill runs of the command at random moments: no file may be incomplete, no original lost.
 
-Half of the kills come at any moment of the run, the others while files are being written, which is short and
-where harm could be done.
+Half of the kills come at any moment of the run, the others while files are written, which is short and where
+damage is possible.
 """
 
 import argparse
@@ -21,23 +21,23 @@ from scipy.ndimage import gaussian_filter
 from panfocus.io.encode import write_image
 
 OUTPUTS = ("fused.tif", "labels.png", "report.json")
-OLD = b"what was there before"
-TEMPORARY = ".panfocus-"  # what the name of a file that is being written begins with
+OLD_CONTENT = b"content of an older file"
+TEMPORARY = ".panfocus-"  # prefix of files that are being written
 
 
 @dataclass
-class Outcome:
-    """What became of some runs."""
+class KillCounts:
+    """Results of a series of kills."""
 
     killed: int = 0
-    writing: int = 0  # of those, while a temporary file was there
-    too_late: int = 0  # ended before
-    left_behind: int = 0  # temporary files, by their names
+    writing: int = 0  # killed while a temporary file existed
+    too_late: int = 0  # runs that ended before the kill
+    left_behind: int = 0  # temporary files
     failures: list[str] = field(default_factory=list)
 
 
 class Scene:
-    """A folder of frames, one to write into, one for scratch files, and what a run is to give."""
+    """Folders for frames, outputs and scratch files, and the digests of the expected outputs."""
 
     def __init__(self, folder: Path, size: int = 700) -> None:
         self.frames, self.output, self.scratch = (folder / name for name in ("frames", "output", "scratch"))
@@ -50,70 +50,70 @@ class Scene:
             frame[:, part] = sharp[:, part]
             write_image(self.frames / f"frame-{k}.tif", np.rint(65535 * frame).astype(np.uint16))
         self.originals = _digests(self.frames)
-        self.put_old_files()
-        self.finish(self.start())  # which compiles, where that was not done before
-        began = time.monotonic()
-        self.put_old_files()
+        self.write_old_files()
+        self.finish(self.start())  # may compile
+        started = time.monotonic()
+        self.write_old_files()
         self.finish(self.start())
-        self.seconds = time.monotonic() - began
+        self.seconds = time.monotonic() - started
         self.expected = _digests(self.output)
 
-    def put_old_files(self) -> None:
-        """Put files to be replaced where the results go."""
+    def write_old_files(self) -> None:
+        """Write files that the run is to replace."""
         for name in OUTPUTS:
-            (self.output / name).write_bytes(OLD)
+            (self.output / name).write_bytes(OLD_CONTENT)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the command on the frames."""
         image, labels, report = (self.output / name for name in OUTPUTS)
         outputs = ["-o", image, "--labels", labels, "--report", report, "--force"]
-        how = ["--quiet", "--set", "quality=fast"]
+        options = ["--quiet", "--set", "quality=fast"]
         return subprocess.Popen(
-            [sys.executable, "-m", "panfocus", "fuse", self.frames, *outputs, *how],
+            [sys.executable, "-m", "panfocus", "fuse", self.frames, *outputs, *options],
             env=os.environ | {"TMPDIR": str(self.scratch)},
         )
 
     def finish(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for a run that has to succeed."""
+        """Wait for a run that must succeed."""
         if process.wait(timeout=300) != 0:
-            raise RuntimeError(f"a run that nobody disturbed ended with {process.returncode}")
+            raise RuntimeError(f"An undisturbed run ended with exit code {process.returncode}.")
 
     def temporaries(self) -> list[Path]:
-        """Return the files that are, or were, being written."""
+        """Return the temporary files."""
         return list(self.output.glob(f"{TEMPORARY}*"))
 
-    def complaints(self) -> list[str]:
-        """Say what a kill has harmed."""
-        found = []
+    def find_damage(self) -> list[str]:
+        """Return what a kill has damaged."""
+        damage = []
         if _digests(self.frames) != self.originals:
-            found.append("an original was changed")
+            damage.append("changed original")
         if left := list(self.scratch.iterdir()):
-            found.append(f"left in the scratch folder: {left}")
+            damage.append(f"scratch files: {left}")
         for path in self.output.iterdir():
             data = path.read_bytes()
-            if path.name.startswith(TEMPORARY) or data == OLD:
+            if path.name.startswith(TEMPORARY) or data == OLD_CONTENT:
                 continue
             if path.name not in OUTPUTS:
-                found.append(f"left behind: {path.name}")
-            elif path.suffix == ".json":  # it holds times, and is not the same twice
+                damage.append(f"unexpected file: {path.name}")
+            elif path.suffix == ".json":  # it holds times, so its digest differs each time
                 json.loads(data)
             elif hashlib.sha256(data).hexdigest() != self.expected[path.name]:
-                found.append(f"half a file: {path.name}")
+                damage.append(f"incomplete file: {path.name}")
         if missing := set(OUTPUTS) - {path.name for path in self.output.iterdir()}:
-            found.append(f"lost: {missing}")
-        return found
+            damage.append(f"lost file: {missing}")
+        return damage
 
 
-def run(count: int, folder: Path, *, seed: int = 0) -> Outcome:
-    """Kill so many runs; at the end, one that is left alone has to succeed and to clear away the rest."""
-    scene, outcome, rng = Scene(folder), Outcome(), np.random.default_rng(seed)
+def run(count: int, folder: Path, *, seed: int = 0, size: int = 700) -> KillCounts:
+    """Kill a number of runs. A last one, undisturbed, must succeed and remove what they left."""
+    scene, counts, rng = Scene(folder, size), KillCounts(), np.random.default_rng(seed)
     number = 0
-    while outcome.killed < count:
+    while counts.killed < count:
         number += 1
         for path in scene.output.iterdir():
-            if not path.name.startswith(TEMPORARY):  # what is left behind stays, for the next run to clear
+            if not path.name.startswith(TEMPORARY):  # those are for the next run to remove
                 path.unlink()
-        scene.put_old_files()
+        scene.write_old_files()
         known = set(scene.temporaries())
         process = scene.start()
         if number % 2:
@@ -124,17 +124,17 @@ def run(count: int, folder: Path, *, seed: int = 0) -> Outcome:
             time.sleep(rng.uniform(0, scene.seconds))
         process.kill()
         if process.wait() == 0:
-            outcome.too_late += 1
+            counts.too_late += 1
         else:
-            outcome.killed += 1
-            outcome.writing += bool(new := set(scene.temporaries()) - known)
-            outcome.left_behind += len(new)
-        outcome.failures += [f"kill {number}: {complaint}" for complaint in scene.complaints()]
-    scene.put_old_files()
+            counts.killed += 1
+            counts.writing += bool(new := set(scene.temporaries()) - known)
+            counts.left_behind += len(new)
+        counts.failures += [f"kill {number}: {damage}" for damage in scene.find_damage()]
+    scene.write_old_files()
     scene.finish(scene.start())
     if sorted(path.name for path in scene.output.iterdir()) != sorted(OUTPUTS):
-        outcome.failures.append(f"not cleared away: {[path.name for path in scene.temporaries()]}")
-    return outcome
+        counts.failures.append(f"not removed: {[path.name for path in scene.temporaries()]}")
+    return counts
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -146,18 +146,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    began = time.perf_counter()
+    options = parser.parse_args()
+    started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        outcome = run(given.count, Path(folder), seed=given.seed)
-    for failure in outcome.failures:
+        counts = run(options.count, Path(folder), seed=options.seed)
+    for failure in counts.failures:
         print(failure)
     print(
-        f"{outcome.killed} runs killed in {time.perf_counter() - began:.0f} s, {outcome.writing} of them "
-        f"while files were written, {outcome.too_late} had ended before; {outcome.left_behind} temporary "
-        f"files were left and cleared away by later runs; {len(outcome.failures)} failures"
+        f"Killed {counts.killed} runs in {time.perf_counter() - started:.0f} s, {counts.writing} of them "
+        f"while they wrote files; {counts.too_late} had ended before. They left {counts.left_behind} "
+        f"temporary files, which later runs removed. Failures: {len(counts.failures)}."
     )
-    sys.exit(1 if outcome.failures else 0)
+    sys.exit(1 if counts.failures else 0)
 
 
 if __name__ == "__main__":
