@@ -11,10 +11,10 @@ EXCLUDE_OTHERS = "Untick “Use” of the frames that differ."
 # Controls whose label is not the name of the setting with spaces.
 _LABELS = {
     "bits": "Bits per channel",
-    "depth_colour": "Depth in colours",
+    "depth": "Depth map",
+    "depth_colour": "Depth map in colours",
     "jpeg_quality": "Quality",
-    "labels": "Source frames",
-    "report": "Report of the fusion",
+    "labels": "Source frames (label map)",
 }
 # Settings that only the command line has, by command.
 _COMMANDS = dict.fromkeys(("max_upload", "port", "work"), "panfocus app") | dict.fromkeys(
@@ -36,11 +36,11 @@ def setting_label(name: str) -> str:
 PAGE = Wording(
     setting=setting_label,
     hints={
-        "choose_channel": "Export as TIFF.",
-        "choose_time": "Save one time point as a separate file.",
-        "align_similarity": "Set “Align” to similarity to allow scale and rotation.",
         "align_off": "Untick “Use” of the frame to leave it out, or set “Align” to off.",
+        "align_similarity": "Set “Align” to similarity to allow scale and rotation.",
+        "choose_channel": "Export as TIFF.",
         "choose_reference": _EXCLUDE,
+        "choose_time": "Save one time point as a separate file.",
         "crop_borders": "Set “Borders” to crop to remove filled borders.",
         "fewer_frames": "Use fewer or smaller frames.",
         "free_scratch_space": MAKE_ROOM,
