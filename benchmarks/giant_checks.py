@@ -43,7 +43,9 @@ def cut_out_is_the_whole(source: Path, fused: Path, report: dict) -> tuple[bool,
         cut.append(slice(first, last))
         inner.append(slice(halo if first else 0, last - first - (halo if last < length else 0)))
     whole = np.asarray(frames[:, *cut])
-    alone = get_method("panfocus").surveyed(unit["measured"]).fuse(whole, Tile.whole(whole.shape[1:]))
+    alone = (
+        get_method("panfocus").from_measurements(unit["measured"]).fuse(whole, Tile.whole(whole.shape[1:]))
+    )
     same = np.array_equal(alone.image[tuple(inner)], np.asarray(result[tuple(cut)])[tuple(inner)])
     size = " x ".join(str(span.stop - span.start) for span in inner)
     return bool(same), f"{size} pixels across tiles, {'the same bits' if same else 'NOT the same'}"

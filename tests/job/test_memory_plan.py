@@ -89,7 +89,7 @@ def test_least_memory_suffices_for_any_content_of_the_frames(n_frames, settings)
     """Noise and softness, known only after reading, widen the halo; cropping changes the tiles."""
     frames = like(n_frames, 3000, 4000)
     planned = plan("panfocus", frames, least_memory("panfocus", frames, **settings), **settings)
-    usual, _ = get_method("panfocus", **settings).foreseen((3000, 4000))
+    usual, _ = get_method("panfocus", **settings).plan_surveys((3000, 4000))
     for noise, scale, cropped in product((0.5, 25.0), (1, 4), (0, 17, 200)):
         found = dataclasses.replace(usual, noise=settings.get("noise", noise), scale=scale)
         left = like(n_frames, 3000 - cropped, 4000 - cropped)

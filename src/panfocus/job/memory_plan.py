@@ -125,7 +125,7 @@ def make_plan(
     n_frames, height, width = frames.shape[:3]
     # One slab is processed at a time, then all slab images.
     fused = blank((max(len(spans[0]), len(spans)), *frames.shape[1:]), frames.dtype) if spans else frames
-    usual, worst = method.foreseen((height, width)) if isinstance(method, Surveyor) else (method, method)
+    usual, worst = method.plan_surveys((height, width)) if isinstance(method, Surveyor) else (method, method)
     all_maps = {*maps, *(["labels"] if spans else [])}
     needs = _needs(method, frames, all_maps, refine=refine, align=align, reduced_from=reduced_from)
     if usual.halo is None or worst.halo is None:

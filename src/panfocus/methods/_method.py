@@ -73,7 +73,7 @@ class Surveyor(Protocol):
 
     survey_bytes: int  # peak memory of `survey` per pixel of a frame, for any number of frames
 
-    def foreseen(self, shape: tuple[int, int]) -> tuple[FusionMethod, FusionMethod]:
+    def plan_surveys(self, shape: tuple[int, int]) -> tuple[FusionMethod, FusionMethod]:
         """Return the results of `survey` for typical frames (h, w) and for the worst case, for planning.
 
         The worst case has the largest halo and memory use.
@@ -87,7 +87,7 @@ class Surveyor(Protocol):
         """
         ...
 
-    def surveyed(self, measured: dict[str, Any]) -> FusionMethod:
+    def from_measurements(self, measured: dict[str, Any]) -> FusionMethod:
         """Return the method that `survey` returned with these measurements, for tiles fused elsewhere."""
         ...
 

@@ -150,10 +150,10 @@ class PanFocus(FusionMethod):
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Return the bytes for a tile of typical frames."""
-        usual, _ = self.foreseen(tile.shape)
+        usual, _ = self.plan_surveys(tile.shape)
         return usual.working_bytes(n_frames, n_channels, tile)
 
-    def foreseen(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
+    def plan_surveys(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
         """Return the results of `survey` for typical frames (h, w), and for the noisiest and softest."""
         usual = _Surveyed(self, dark=0.0, span=1.0, noise=self.noise or USUAL_NOISE, scale=1)
         worst = replace(usual, noise=self.noise or LARGEST_NOISE, scale=largest_scale(shape, self.dictionary))
@@ -170,7 +170,7 @@ class PanFocus(FusionMethod):
         scale = find_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
         return _Surveyed(self, dark, float(span), noise, scale)
 
-    def surveyed(self, measured: dict[str, Any]) -> "_Surveyed":
+    def from_measurements(self, measured: dict[str, Any]) -> "_Surveyed":
         """Return the method that `survey` returned with these measurements."""
         return _Surveyed(self, **measured)
 

@@ -232,7 +232,7 @@ def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod"
     note = checkpoint.read_note(f"survey-{unit}")
     method = checkpoint.method
     if isinstance(method, Surveyor):
-        method = method.surveyed(note["measured"])
+        method = method.from_measurements(note["measured"])
     hot = exposure = None
     if note["hot_pixels"]:
         pixels = checkpoint.read_array(f"hot-{unit}")

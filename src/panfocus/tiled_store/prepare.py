@@ -281,7 +281,7 @@ def _get_method(
     with usage_errors():
         method = get_method(name, **parse_settings(name, settings))
         height, width = frames.shape[1:3]
-        usual = method.foreseen((height, width))[0] if isinstance(method, Surveyor) else method
+        usual = method.plan_surveys((height, width))[0] if isinstance(method, Surveyor) else method
         if usual.halo is None:
             raise InputError(
                 f"The method {name} cannot be used for stores: {_NEEDS_WHOLE}. Choose another one, such as "

@@ -85,7 +85,7 @@ def choose_chunk_side(
     from panfocus.methods import Surveyor
 
     height, width = frames.shape[1:3]
-    worst = method.foreseen((height, width))[1] if isinstance(method, Surveyor) else method
+    worst = method.plan_surveys((height, width))[1] if isinstance(method, Surveyor) else method
     for side in CHUNK_SIDES:
         needed = worker_memory(worst, frames, side, side)
         if needed <= max_memory:
