@@ -1,5 +1,5 @@
-// Copies what the page needs out of node_modules into the package and records its digests, so that a test can
-// tell, without a network, that the shipped files are those of the version in the lock file.
+// Copies the libraries of the page from node_modules into the package and records their digests, so that a test can
+// check the vendored files against the lock file without a network.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

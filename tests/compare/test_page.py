@@ -165,16 +165,16 @@ def test_ranks_and_p_values_are_shown_on_request_for_the_selected_method(page):
 def test_metrics_are_selected_for_all_tables_and_plots(page):
     keys = ["MSE", "PSNR", "NMI", "QABF", "s/MP"]
     assert list_visible_keys(page, HEADINGS) == keys
-    page.locator(".chooser summary").click()
-    page.locator(".chooser input[value=PSNR]").click()
+    page.locator(".metric-selection summary").click()
+    page.locator(".metric-selection input[value=PSNR]").click()
     keys.remove("PSNR")
-    assert "4 of 5" in page.locator(".chooser summary").inner_text()
+    assert "4 of 5" in page.locator(".metric-selection summary").inner_text()
     assert list_visible_keys(page, HEADINGS) == keys
     assert list_visible_keys(page, "section:first-of-type .plots figcaption") == keys
     scene = open_scene(page, "0-0")  # created after the selection
     assert not scene.locator("table tbody tr:last-child td").nth(1).is_visible()
     assert page.locator(".kinds th[data-keys]").first.get_attribute("colspan") == "1"
-    kind = page.locator(".chooser button").first
+    kind = page.locator(".metric-selection button").first
     kind.click()
     assert list_visible_keys(page, HEADINGS) == ["MSE", "PSNR", "NMI", "QABF", "s/MP"]
     kind.click()
@@ -189,7 +189,7 @@ def test_wide_report_shows_the_main_metrics_in_twelve_colours(wide_page):
     assert len(set(page.evaluate("methods.map(colourOf)"))) == page.evaluate("methods.length") == 12
 
     # With all metrics the table scrolls, and its first column stays.
-    for box in page.locator(".chooser input:not(:checked)").element_handles():
+    for box in page.locator(".metric-selection input:not(:checked)").element_handles():
         box.evaluate("(box) => box.click()")
     assert wide.evaluate("(wide) => wide.scrollWidth > wide.clientWidth")
     wide.evaluate("(wide) => { wide.scrollLeft = 500; }")
