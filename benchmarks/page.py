@@ -80,7 +80,7 @@ def measured(folder: Path) -> dict[str, object]:
             for factor in (0.4, 1, 2):
                 page.evaluate(
                     "([row, col, factor]) => panfocus.viewer.goTo(row, col, factor)",
-                    [*visit.part(row, col), factor],
+                    [*visit.place_at(row, col), factor],
                 )
                 visit.settle()
             visit.click("button", "Fit")

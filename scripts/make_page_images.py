@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "app")]
 
 from app_server import running_server  # noqa: E402
-from page_steps import Visit, states  # noqa: E402
+from page_steps import Visit, walk_states  # noqa: E402
 
 from browser import launch_chromium  # noqa: E402
 
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> None:
     ):
         for (width, height), scheme in looks:
             visit = Visit(chromium, server.address, width=width, height=height, color_scheme=scheme)
-            for name in states(visit, sorted(sample.glob("*.jpg"))):
+            for name in walk_states(visit, sorted(sample.glob("*.jpg"))):
                 seen = picture(visit).convert("RGB")
                 if arguments:
                     seen.save(Path(arguments[0]) / f"{width}-{scheme}-{name}.png")

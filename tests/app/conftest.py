@@ -21,7 +21,7 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def serves(tmp_path_factory):
+def page_server(tmp_path_factory):
     """A server of the browser tests, without a limit on uploads."""
     place = tmp_path_factory.mktemp("page")
     small_stacks.write(place / "pictures" / "beetle")

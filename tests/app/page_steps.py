@@ -1,4 +1,4 @@
-"""What a user does on the page, step by step: for tests of the whole way and for pictures of the docs."""
+"""Actions of a user on the page: for tests, and for the pictures of the docs."""
 
 import base64
 
@@ -22,8 +22,8 @@ PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !
 LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
 
 
-def states(visit, frames):
-    """Go the whole way, and yield the name of each state of the page once it is there."""
+def walk_states(visit, frames):
+    """Use every part of the page, and yield the name of each state when it is complete."""
     page = visit.page
     page.locator("#welcome").wait_for()
     yield "start"
@@ -35,38 +35,37 @@ def states(visit, frames):
     page.wait_for_function(LARGER_SEEN)
     yield "frame"
     page.keyboard.press("Escape")
-    visit.open_part("Settings")
+    visit.unfold("Settings")
     yield "settings"
-    visit.open_part("Settings")
+    visit.unfold("Settings")
     visit.click("button", "Fuse")
     page.locator(".live").wait_for(timeout=JOB_TIMEOUT)
     yield "running"
-    visit.see_result()
+    visit.wait_for_result()
     yield "result"
     if page.locator(".fold").first.is_visible():  # not on a phone, where nothing is beside the picture
-        visit.fold()
+        visit.toggle_side_panels()
         yield "folded"
-        visit.fold()
+        visit.toggle_side_panels()
     visit.choose("Compare with", "frame-0")
     visit.choose("Overlay", "depth")
     visit.settle()
     yield "compared"
     visit.choose("Overlay", "")
     visit.settle()
-    visit.look_at(*visit.part(0.66, 0.43))
+    visit.inspect(*visit.place_at(0.66, 0.43))
     page.locator(".crops li").nth(len(frames)).wait_for()
     page.wait_for_function(PICTURES_SEEN)
     yield "place"
     visit.choose("Compare with", "")
     visit.click("tab", "Retouch")
     page.get_by_role("radio").nth(1).check()
-    visit.drag(visit.part(0.40, 0.56), visit.part(0.43, 0.62), visit.part(0.48, 0.66))
+    visit.drag(visit.place_at(0.40, 0.56), visit.place_at(0.43, 0.62), visit.place_at(0.48, 0.66))
     page.get_by_text("All strokes are saved").wait_for()
     visit.settle()
     yield "retouch"
     visit.click("tab", "Relief")
     page.locator(".relief canvas").wait_for()
-    page.wait_for_timeout(500)  # drawn by a worker
     yield "relief"
     visit.click("tab", "Export")
     page.locator("#panel-export button[type=submit]").click()
@@ -74,12 +73,12 @@ def states(visit, frames):
     yield "export"
     visit.click("tab", "Learn")
     visit.settle()
-    visit.drag(visit.part(0.04, 0.03), visit.part(0.3, 0.18))
-    visit.drag(visit.part(0.56, 0.38), visit.part(0.84, 0.58))
+    visit.drag(visit.place_at(0.04, 0.03), visit.place_at(0.3, 0.18))
+    visit.drag(visit.place_at(0.56, 0.38), visit.place_at(0.84, 0.58))
     page.get_by_label("Focused in").nth(1).wait_for()
-    visit.open_part("Learning settings")
-    visit.fill_in({"Atoms": 64, "Rounds": 5, "Samples": 2000})
-    visit.open_part("Learning settings")
+    visit.unfold("Learning settings")
+    visit.fill_learning_settings({"Atoms": 64, "Rounds": 5, "Samples": 2000})
+    visit.unfold("Learning settings")
     others = page.evaluate("panfocus.state.get().dictionaries.length")
     page.get_by_label("Name", exact=True).fill(f"learned {others + 1}")
     page.get_by_role("button", name="Learn a dictionary").click()
@@ -89,9 +88,9 @@ def states(visit, frames):
     yield "learn"
 
 
-def asked_before_leaving(page):
-    """Wait until the browser asks whether the page shall be left, and stay."""
-    page.mouse.click(1, 1)  # it asks nobody who has done nothing
+def is_asked_before_unload(page):
+    """Reload the page and dismiss the question. Return whether it was asked."""
+    page.mouse.click(1, 1)  # without a user action it does not ask
     with page.expect_event("dialog") as asked:
         page.once("dialog", lambda dialog: dialog.dismiss())
         page.evaluate("() => void setTimeout(() => location.reload())")
@@ -99,7 +98,7 @@ def asked_before_leaving(page):
 
 
 class Visit:
-    """A user at the page: what is done is counted, what goes wrong is heard."""
+    """A user of the page, with the number of `actions` and a list of `complaints`."""
 
     def __init__(self, chromium, address, *, width=1280, height=800, **how):
         self.context = new_context(chromium, width=width, height=height, **how)
@@ -129,43 +128,43 @@ class Visit:
         self.actions += 1
         self.page.get_by_role("combobox", name=label, exact=True).select_option(entry)
 
-    def open_part(self, name):
-        """Unfold what is folded under a line."""
+    def unfold(self, name):
+        """Unfold or fold the details of a summary."""
         self.actions += 1
         self.page.locator("summary", has_text=name).locator("visible=true").click()
 
-    def fold(self):
-        """Fold away what is beside the picture, or unfold it."""
+    def toggle_side_panels(self):
+        """Fold the side panels, or show them."""
         for button in self.page.locator(".fold").all():
             self.actions += 1
             button.click()
         self.settle()
 
-    def see_result(self):
-        """Wait until the fusion is done and all of its picture that shall be seen has come."""
+    def wait_for_result(self):
+        """Wait until the fusion is done and its visible tiles are loaded."""
         self.page.locator("#viewer").wait_for(timeout=JOB_TIMEOUT)
         self.settle()
 
     def settle(self):
-        for _ in range(2):  # what was asked for begins with the next frame; what ends is drawn with the next
+        for _ in range(2):  # changes begin with the next frame and end with another one
             self.page.evaluate(
                 "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
             )
             self.page.wait_for_function(SETTLED)
 
-    def part(self, down, right):
-        """Return the place (row, col) at parts of the picture's height and width."""
+    def place_at(self, down, right):
+        """Return the place (row, col) at fractions of the picture's height and width."""
         shown = self.page.evaluate("panfocus.viewer.job().result")
         return round(down * shown["height"]), round(right * shown["width"])
 
-    def fill_in(self, values):
-        """Fill in settings of learning."""
+    def fill_learning_settings(self, values):
+        """Fill in learning settings."""
         for name, value in values.items():
             self.actions += 1
             self.page.locator("#panel-learn").get_by_label(name, exact=True).fill(str(value))
 
-    def point_of(self, row, col):
-        """Bring the picture into the window, and return where in it a pixel is."""
+    def get_point(self, row, col):
+        """Scroll to the picture, and return the point of a pixel in the window."""
         x, y = self.page.evaluate(
             """([row, col]) => {
                 panfocus.viewer.stage.scrollIntoView({ block: "nearest" });
@@ -177,15 +176,15 @@ class Visit:
         )
         return x, y
 
-    def look_at(self, row, col):
+    def inspect(self, row, col):
         """Click on a place."""
         self.actions += 1
-        self.page.mouse.click(*self.point_of(row, col))
+        self.page.mouse.click(*self.get_point(row, col))
 
     def drag(self, *places):
-        """Press on the first place (row, col), move over the others, let go on the last."""
+        """Drag from the first place (row, col) over the others to the last one."""
         self.actions += 1
-        points = [self.point_of(*place) for place in places]
+        points = [self.get_point(*place) for place in places]
         self.page.mouse.move(*points[0])
         self.page.mouse.down()
         for point in points[1:]:
@@ -193,7 +192,7 @@ class Visit:
         self.page.mouse.up()
 
     def save(self, to, n=1):
-        """Press what saves, and return the files that the browser was given."""
+        """Export, and return the downloaded files."""
         self.actions += 1
         saved = []
         save = self.page.locator("#panel-export button[type=submit]")
@@ -211,7 +210,7 @@ class Visit:
         self.context.close()
 
     def _note_failure(self, request):
-        if request.failure != "net::ERR_ABORTED":  # the page itself has left it
+        if request.failure != "net::ERR_ABORTED":  # cancelled by the page
             self.complaints.append(f"{request.url} {request.failure}")
 
     def _note_response(self, response):

@@ -53,14 +53,14 @@ def test_the_server_tells_what_each_result_takes(server):
     assert told["free"] == pytest.approx(shutil.disk_usage(server.work).free, rel=0.1)
 
 
-def test_the_page_tells_what_results_take_together_and_less_when_one_is_deleted(chromium, serves):
+def test_page_shows_the_disk_space_of_results(chromium, page_server):
     from playwright.sync_api import expect
 
-    stack, jobs = fused(serves, n=2)
-    visit = Visit(chromium, f"{serves.address}#stack={stack}")
+    stack, jobs = fused(page_server, n=2)
+    visit = Visit(chromium, f"{page_server.address}#stack={stack}")
     line = visit.page.locator("#space")
-    both = sum(on_disk(serves, job) for job in jobs) / MB
-    one = on_disk(serves, jobs[1]) / MB
+    both = sum(on_disk(page_server, job) for job in jobs) / MB
+    one = on_disk(page_server, jobs[1]) / MB
     expect(line).to_contain_text(f"{both:.1f} MB")
     expect(visit.page.locator(".results > li").nth(1)).to_contain_text(f", {one:.1f} MB")
     visit.page.on("dialog", lambda dialog: dialog.accept())
@@ -70,7 +70,7 @@ def test_the_page_tells_what_results_take_together_and_less_when_one_is_deleted(
     visit.close()
 
 
-def test_the_files_of_a_learning_are_counted_with_its_stack_and_can_be_deleted(chromium, tmp_path):
+def test_files_of_a_training_run_are_counted_and_deleted(chromium, tmp_path):
     from playwright.sync_api import expect
 
     (tmp_path / "pictures").mkdir()

@@ -8,20 +8,20 @@ import httpx
 MB = 1 << 20
 
 
-def test_a_large_upload_needs_little_memory(serves):
-    serves.state()  # imports what it needs
-    stack = serves.client.post("/api/stacks", json={"name": "sent"}).raise_for_status().json()["id"]
-    before = peak_memory(serves)
+def test_a_large_upload_needs_little_memory(page_server):
+    page_server.state()  # imports what it needs
+    stack = page_server.client.post("/api/stacks", json={"name": "sent"}).raise_for_status().json()["id"]
+    before = peak_memory(page_server)
     answer = httpx.put(
-        f"{serves.url}/api/stacks/{stack}/files/large.tif",
+        f"{page_server.url}/api/stacks/{stack}/files/large.tif",
         content=(bytes(MB) for _ in range(160)),
-        headers={**serves.client.headers, "Content-Length": str(160 * MB)},
+        headers={**page_server.client.headers, "Content-Length": str(160 * MB)},
         timeout=60,
     )
     assert answer.status_code == 200
-    assert serves.seen(stack)["frames"][0]["state"] == "bad"
-    assert peak_memory(serves) - before < 40e6
-    serves.client.delete(f"/api/stacks/{stack}").raise_for_status()
+    assert page_server.seen(stack)["frames"][0]["state"] == "bad"
+    assert peak_memory(page_server) - before < 40e6
+    page_server.client.delete(f"/api/stacks/{stack}").raise_for_status()
 
 
 def peak_memory(server):

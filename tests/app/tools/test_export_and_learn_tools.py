@@ -1,4 +1,4 @@
-"""Exporting and learning in a real browser with a real server; all tools as axe and a phone see them."""
+"""The tools Export and Learn, and the accessibility of all tools."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
 
-def test_one_click_saves_and_the_command_writes_the_same_bytes(page, tmp_path, monkeypatch):
+def test_export_saves_the_bytes_of_the_command(page, tmp_path, monkeypatch):
     open_tool(page, "Export")
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save picture").click()
@@ -42,7 +42,7 @@ def test_one_click_saves_and_the_command_writes_the_same_bytes(page, tmp_path, m
     assert (tmp_path / "scarab-fused.tif").read_bytes() == (tmp_path / "saved.tif").read_bytes()
 
 
-def test_where_frames_have_changed_the_command_is_not_said_to_write_the_same(page, job):
+def test_export_warns_about_changed_frames(page, job):
     claim = page.locator(".exported p.help")
 
     def answer(route, changed):
@@ -59,7 +59,7 @@ def test_where_frames_have_changed_the_command_is_not_said_to_write_the_same(pag
     expect(claim).to_have_count(0)
 
 
-def test_a_quality_that_a_format_does_not_have_hinders_nothing(page):
+def test_invalid_quality_is_ignored_for_lossless_formats(page):
     open_tool(page, "Export")
     page.get_by_label("Format").select_option("jpg")
     quality = page.get_by_label("Quality")
@@ -72,7 +72,7 @@ def test_a_quality_that_a_format_does_not_have_hinders_nothing(page):
     assert saving.value.suggested_filename == "scarab-fused.png"
 
 
-def test_a_wrong_setting_that_is_folded_away_is_shown(page):
+def test_invalid_setting_is_unfolded(page):
     open_tool(page, "Learn")
     drag(page, (10, 5), (70, 34))
     page.get_by_text("Learning settings").click()
@@ -84,7 +84,7 @@ def test_a_wrong_setting_that_is_folded_away_is_shown(page):
     expect(rounds).to_be_focused()
 
 
-def test_a_proposal_that_comes_late_leaves_alone_what_was_chosen_and_typed_meanwhile(page):
+def test_late_proposal_of_frames_does_not_overwrite_input(page):
     held = []
     page.route("**/place?*", lambda route: held.extend([route]))
     open_tool(page, "Learn")
@@ -119,7 +119,7 @@ def test_a_proposal_that_comes_late_leaves_alone_what_was_chosen_and_typed_meanw
     expect(page.get_by_role("button", name="Add by numbers")).to_be_focused()
 
 
-def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
+def test_dictionary_is_learned_used_saved_and_deleted(page, page_server):
     open_tool(page, "Learn")
     expect(page.get_by_role("button", name="Learn a dictionary")).to_be_disabled()
     drag(page, (10, 5), (70, 34))
@@ -176,13 +176,13 @@ def test_a_dictionary_is_learned_from_rectangles_and_used(page, serves):
     expect(page.get_by_role("button", name="Use dictionary")).to_be_hidden()
     expect(chosen).to_have_text("default")
     expect(page.locator("#estimate")).to_contain_text("memory")  # nobody asks for what is gone
-    assert "bands" not in serves.state()["dictionaries"]
+    assert "bands" not in page_server.state()["dictionaries"]
 
 
-def test_a_learning_that_failed_or_was_cancelled_is_run_again_where_that_is_told(page, serves, job):
+def test_failed_or_cancelled_training_is_run_again(page, page_server, job):
     region = {"focused": 0, "blurred": 1, "top": 10, "left": 5, "height": 60, "width": 30}
     learn = {"stack": job["stack"], "job": job["id"], "name": "late", "regions": [region | {"height": 2}]}
-    failing = serves.client.post("/api/jobs", json={"learn": learn}).raise_for_status().json()
+    failing = page_server.client.post("/api/jobs", json={"learn": learn}).raise_for_status().json()
     open_tool(page, "Learn")
     said, again = (
         page.locator("#panel-learn .error[role=status]"),
@@ -195,7 +195,7 @@ def test_a_learning_that_failed_or_was_cancelled_is_run_again_where_that_is_told
     expect(said).to_contain_text("regions.toml")  # as before; and the picture is still shown
     expect(page.locator("#viewer")).to_be_visible()
     long = learn | {"regions": [region], "settings": {"rounds": 1000, "samples": 100_000}}
-    serves.client.post("/api/jobs", json={"learn": long}).raise_for_status()
+    page_server.client.post("/api/jobs", json={"learn": long}).raise_for_status()
     cancel = page.locator("#panel-learn").get_by_role("button", name="Cancel", exact=True)
     cancel.press("Enter")
     expect(again).to_be_focused()
@@ -205,8 +205,8 @@ def test_a_learning_that_failed_or_was_cancelled_is_run_again_where_that_is_told
     expect(again).to_be_focused()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])
-def test_nothing_serious_is_found_by_axe_and_all_fits(page, scheme, width):
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 320)])
+def test_tools_are_accessible_and_fit_the_window(page, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.emulate_media(color_scheme=scheme)
     page.mouse.click(*point(page, 45, 60))

@@ -1,4 +1,4 @@
-"""Two results that are saved at the same time: each hears of its own files, and of its own faults."""
+"""Two results exported at the same time."""
 
 import re
 
@@ -12,20 +12,20 @@ expect = playwright.expect
 
 
 @pytest.fixture(scope="module")
-def other(serves, job):
+def other(page_server, job):
     """Another result of the same stack."""
     wanted = {"stack": job["stack"], "options": {"method": "dwt", "align": "off"}}
-    made = serves.client.post("/api/jobs", json=wanted).json()
+    made = page_server.client.post("/api/jobs", json=wanted).json()
     for _ in wait(60):
-        (now,) = (each for each in serves.state()["jobs"] if each["id"] == made["id"])
+        (now,) = (each for each in page_server.state()["jobs"] if each["id"] == made["id"])
         if now["state"] == "done":
             break
     yield now
-    serves.client.delete(f"/api/jobs/{made['id']}").raise_for_status()
+    page_server.client.delete(f"/api/jobs/{made['id']}").raise_for_status()
 
 
 def hold_export(page, job):
-    """Press Save while the server does not answer; return what holds the request that waits."""
+    """Press Save and delay its request. Return a dict with the delayed route."""
     held = {}
     page.route(f"**/api/jobs/{job['id']}/export", lambda route: held.update(request=route))
     open_tool(page, "Export")
@@ -39,7 +39,7 @@ def choose(page, job):
     page.wait_for_function("(id) => panfocus.viewer?.job()?.id === id", arg=job["id"])
 
 
-def test_another_result_is_saved_meanwhile_and_each_answer_stands_with_its_own(page, job, other):
+def test_two_results_are_exported_at_the_same_time(page, job, other):
     held = hold_export(page, job)
     choose(page, other)
     with page.expect_download():
@@ -54,7 +54,7 @@ def test_another_result_is_saved_meanwhile_and_each_answer_stands_with_its_own(p
     expect(page.get_by_role("button", name="Save picture")).to_be_enabled()
 
 
-def test_what_went_wrong_with_another_result_names_it(page, context, job, other):
+def test_failed_export_of_another_result_is_named(page, context, job, other):
     held = hold_export(page, job)
     choose(page, other)
     held["request"].fulfill(status=507, json={"error": "no room on the disk"})
@@ -62,4 +62,4 @@ def test_what_went_wrong_with_another_result_names_it(page, context, job, other)
     expect(page.locator("#panel-export .exported")).to_be_empty()
     choose(page, job)
     expect(page.locator("#panel-export .exported")).to_have_text("no room on the disk")
-    context.complaints.clear()  # the browser's own line about an answer of 507
+    context.complaints.clear()  # the browser's line about a response of 507

@@ -1,10 +1,10 @@
-"""Retouching in a real browser with a real server: what is painted, taken back, saved and read."""
+"""The Retouch tool: painting, undo, saving, several tabs."""
 
 import json
 
 import numpy as np
 import pytest
-from page_steps import asked_before_leaving
+from page_steps import is_asked_before_unload
 from tool_screen import (
     HEIGHT,
     LOADED,
@@ -25,19 +25,19 @@ playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
 
-def test_a_hard_stroke_has_the_frames_own_pixels_and_is_taken_back(page, serves, job, frames):
-    before = exported(serves, job)
+def test_hard_stroke_copies_the_pixels_of_the_frame(page, page_server, job, frames):
+    before = exported(page_server, job)
     open_tool(page, "Retouch")
     page.get_by_role("radio", name="Frame 3: frame-3.png").check()
     set_brush(page, size=21, hardness=1)
     drag(page, (30, 20), (30, 50))
     wait_saved(page, 1)
-    (stroke,) = strokes(serves, job)
+    (stroke,) = strokes(page_server, job)
     assert stroke["frame"] == 2
     assert np.array(stroke["points"])[[0, -1]] == pytest.approx(np.array([[30, 20], [30, 50]]), abs=0.2)
     rows, cols = np.mgrid[:HEIGHT, :WIDTH]
     distance = np.hypot(rows - 30, cols - np.clip(cols, 20, 50))
-    after = exported(serves, job)
+    after = exported(page_server, job)
     inside, outside = distance < 10, distance > 11
     np.testing.assert_array_equal(after[inside], frames[2][inside])
     np.testing.assert_array_equal(after[outside], before[outside])
@@ -45,15 +45,15 @@ def test_a_hard_stroke_has_the_frames_own_pixels_and_is_taken_back(page, serves,
     expect(page.locator(".caption").first).to_have_text("Result, retouched")
     page.keyboard.press("Control+z")
     wait_saved(page, 0)
-    np.testing.assert_array_equal(exported(serves, job), before)
+    np.testing.assert_array_equal(exported(page_server, job), before)
     page.keyboard.press("Control+Shift+z")
     wait_saved(page, 1)
-    assert strokes(serves, job) == [stroke]
-    np.testing.assert_array_equal(exported(serves, job), after)
+    assert strokes(page_server, job) == [stroke]
+    np.testing.assert_array_equal(exported(page_server, job), after)
 
 
 @pytest.mark.parametrize(("hardness", "opacity"), [(1, 1), (0.2, 0.6)])
-def test_while_a_stroke_is_drawn_it_looks_as_it_will(page, hardness, opacity):
+def test_preview_looks_like_the_final_stroke(page, hardness, opacity):
     open_tool(page, "Retouch")
     part = (26, 64), (2, 78)  # what the brush reaches
     set_brush(page, frame=2, size=31, hardness=hardness, opacity=opacity)
@@ -72,14 +72,14 @@ def test_while_a_stroke_is_drawn_it_looks_as_it_will(page, hardness, opacity):
     assert np.abs(shown - wanted).mean() < 0.25 * np.abs(wanted).mean()
 
 
-def test_without_a_mouse_strokes_are_painted_and_frames_chosen(page, serves, job):
+def test_strokes_are_painted_by_keyboard(page, page_server, job):
     open_tool(page, "Retouch")
     page.locator(".stage").focus()
     size = page.evaluate("() => panfocus.viewer.tool.size")
     for key in ["c", "Space", ".", "]", "]", "Shift+BracketRight", *["Shift+ArrowRight"] * 3, "Shift+Space"]:
         page.keyboard.press(key)
     wait_saved(page, 2)
-    dab, line = strokes(serves, job)
+    dab, line = strokes(page_server, job)
     assert (dab["frame"], line["frame"]) == (0, 1)
     assert len(dab["points"]) == 1
     assert line["points"][0] == dab["points"][0]
@@ -94,7 +94,7 @@ def test_without_a_mouse_strokes_are_painted_and_frames_chosen(page, serves, job
     expect(page.get_by_role("radio", name="Frame 3: frame-3.png")).to_be_checked()
 
 
-def test_a_frame_is_picked_by_a_click_and_shown_beside(page, serves, job):
+def test_sharpest_frame_is_picked_and_shown_side_by_side(page, page_server, job):
     open_tool(page, "Retouch")
     beside = page.get_by_label("Show the frame side by side")
     beside.check()
@@ -103,7 +103,7 @@ def test_a_frame_is_picked_by_a_click_and_shown_beside(page, serves, job):
     page.mouse.click(*point(page, 45, 60))  # where frame 2 is sharp
     expect(page.get_by_role("radio", name="Frame 2: frame-2.png")).to_be_checked()
     expect(page.locator(".pane.beside .caption")).to_have_text("Frame 2: frame-2.png")
-    assert strokes(serves, job) == []  # that click paints nothing
+    assert strokes(page_server, job) == []  # that click paints nothing
     page.get_by_role("combobox", name="Compare with").select_option("")
     expect(beside).not_to_be_checked()
     page.get_by_role("button", name="Brush").click()  # off: a drag moves the picture
@@ -112,14 +112,14 @@ def test_a_frame_is_picked_by_a_click_and_shown_beside(page, serves, job):
     before = point(page, 45, 60)
     drag(page, (45, 60), (45, 50))
     assert point(page, 45, 60)[0] < before[0] - 20
-    assert strokes(serves, job) == []
+    assert strokes(page_server, job) == []
 
 
-def test_strokes_are_there_after_a_reload_and_in_another_tab(page, context, serves, job):
+def test_strokes_are_stored_and_shared_between_tabs(page, context, page_server, job):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)
-    other = show(context.new_page(), serves, job)
+    other = show(context.new_page(), page_server, job)
     open_tool(other, "Retouch")
     wait_saved(other, 1)
     page.bring_to_front()
@@ -127,7 +127,7 @@ def test_strokes_are_there_after_a_reload_and_in_another_tab(page, context, serv
     drag(page, (60, 20), (60, 30))
     wait_saved(page, 2)
     wait_saved(other, 2)
-    assert [stroke["gain"] is None for stroke in strokes(serves, job)] == [True, False]
+    assert [stroke["gain"] is None for stroke in strokes(page_server, job)] == [True, False]
     other.close()
     page.reload()
     page.wait_for_function(LOADED)
@@ -144,28 +144,28 @@ def test_strokes_are_there_after_a_reload_and_in_another_tab(page, context, serv
     wait_saved(page, 0)
 
 
-def test_two_tabs_that_paint_at_a_time_lose_no_stroke_and_undo_only_their_own(page, context, serves, job):
+def test_strokes_of_two_tabs_are_merged(page, context, page_server, job):
     open_tool(page, "Retouch")
     path = f"/api/jobs/{job['id']}/retouch"
     page.evaluate("() => panfocus.viewer.app.state.set = () => {}")  # what the other tab does is not heard of
     theirs = {"frame": 1, "points": [[70, 90]], "radius": 5, "hardness": 1, "opacity": 1, "gain": None}
-    there = serves.client.get(path).json()
-    assert serves.client.put(path, json=there | {"strokes": [theirs]}).status_code == 200
+    there = page_server.client.get(path).json()
+    assert page_server.client.put(path, json=there | {"strokes": [theirs]}).status_code == 200
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 2)
-    assert [stroke["frame"] for stroke in strokes(serves, job)] == [1, 0]
+    assert [stroke["frame"] for stroke in strokes(page_server, job)] == [1, 0]
     expect(page.locator(".notice")).to_have_count(1)
     page.keyboard.press("Control+z")
     wait_saved(page, 1)
-    assert [stroke["frame"] for stroke in strokes(serves, job)] == [1]
-    context.complaints.clear()  # the browser's own line about an answer of 409
+    assert [stroke["frame"] for stroke in strokes(page_server, job)] == [1]
+    context.complaints.clear()  # the browser's line about a response of 409
 
 
-def test_undo_takes_back_what_was_painted_in_this_tab_alone(page, context, serves, job):
+def test_undo_affects_only_strokes_of_this_tab(page, context, page_server, job):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)
-    other = show(context.new_page(), serves, job)
+    other = show(context.new_page(), page_server, job)
     open_tool(other, "Retouch")
     wait_saved(other, 1)
     set_brush(other, frame=1)
@@ -174,18 +174,18 @@ def test_undo_takes_back_what_was_painted_in_this_tab_alone(page, context, serve
     wait_saved(page, 2)
     page.get_by_role("button", name="Undo").click()
     wait_saved(page, 1)
-    assert [stroke["frame"] for stroke in strokes(serves, job)] == [1]
+    assert [stroke["frame"] for stroke in strokes(page_server, job)] == [1]
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     page.get_by_role("button", name="Redo").click()
     wait_saved(page, 2)
-    assert sorted(stroke["frame"] for stroke in strokes(serves, job)) == [0, 1]
+    assert sorted(stroke["frame"] for stroke in strokes(page_server, job)) == [0, 1]
     wait_saved(other, 2)
     other.get_by_role("button", name="Undo").click()
     wait_saved(other, 1)
-    assert [stroke["frame"] for stroke in strokes(serves, job)] == [0]
+    assert [stroke["frame"] for stroke in strokes(page_server, job)] == [0]
 
 
-def test_strokes_that_could_not_be_read_are_read_again(page, context):
+def test_failed_loading_of_strokes_is_repeated(page, context):
     refused = {"status": 500, "json": {"error": "the disk is asleep"}}
     page.route("**/retouch", lambda route: route.fulfill(**refused), times=2)
     page.get_by_role("tab", name="Retouch").click()
@@ -195,14 +195,14 @@ def test_strokes_that_could_not_be_read_are_read_again(page, context):
     expect(page.locator(".notice")).to_have_count(1)  # said once
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)
-    assert len(context.complaints) == 2  # the browser's own lines about answers of 500
+    assert len(context.complaints) == 2  # the browser's lines about responses of 500
     context.complaints.clear()
 
 
 REFUSED = {"status": 400, "json": {"error": "5 MB are needed there, 2 MB are free; delete results"}}
 
 
-def test_a_stroke_that_is_refused_is_taken_back_and_can_be_done_again(page, context, serves, job):
+def test_rejected_stroke_is_undone_and_can_be_redone(page, context, page_server, job):
     open_tool(page, "Retouch")
     for refused in (1, 2):
         if refused == 2:
@@ -213,22 +213,22 @@ def test_a_stroke_that_is_refused_is_taken_back_and_can_be_done_again(page, cont
         notice = page.locator(".notice")
         expect(notice).to_contain_text(REFUSED["json"]["error"])
         wait_saved(page, refused - 1)
-        assert len(strokes(serves, job)) == refused - 1
+        assert len(strokes(page_server, job)) == refused - 1
         expect(page.get_by_text("All strokes are saved")).to_have_count(refused - 1)
         expect(page.locator(".caption").first).to_have_text("Result, retouched" if refused == 2 else "Result")
         notice.get_by_role("button").click()
         page.get_by_role("button", name="Redo").click()
         wait_saved(page, refused)
-        assert len(strokes(serves, job)) == refused
+        assert len(strokes(page_server, job)) == refused
         page.get_by_role("button", name="Undo").click()
         wait_saved(page, refused - 1)
     page.get_by_role("button", name="Undo").click()  # of what was saved before the refusal
     wait_saved(page, 0)
-    assert len(context.complaints) == 2  # the browser's own lines about answers of 400
+    assert len(context.complaints) == 2  # the browser's lines about responses of 400
     context.complaints.clear()
 
 
-def test_what_was_painted_while_a_stroke_was_refused_is_sent(page, context, serves, job):
+def test_stroke_painted_during_a_rejection_is_saved(page, context, page_server, job):
     held = []
     open_tool(page, "Retouch")
     page.route("**/retouch", lambda route: held.extend([route]), times=1)
@@ -237,9 +237,9 @@ def test_what_was_painted_while_a_stroke_was_refused_is_sent(page, context, serv
     drag(page, (60, 20), (50, 30))
     held.pop().fulfill(**REFUSED)
     wait_saved(page, 2)
-    assert len(strokes(serves, job)) == 2
+    assert len(strokes(page_server, job)) == 2
     expect(page.locator(".notice")).to_have_count(0)
-    context.complaints.clear()  # the browser's own line about an answer of 400
+    context.complaints.clear()  # the browser's line about a response of 400
 
 
 MERGES = """async () => {
@@ -252,17 +252,17 @@ MERGES = """async () => {
 }"""
 
 
-def test_of_two_strokes_of_one_shape_a_matched_one_is_another(page):
+def test_matched_stroke_differs_from_an_unmatched_one(page):
     assert page.evaluate(MERGES) == [2, 2, 0]
 
 
-def test_the_browser_asks_before_strokes_are_lost(page, serves, job):
+def test_browser_asks_before_strokes_are_lost(page, page_server, job):
     held = []
     open_tool(page, "Retouch")
     page.route("**/retouch", lambda route: held.extend([route]))
     with page.expect_request("**/retouch"):
         drag(page, (30, 20), (40, 30))
-    assert asked_before_leaving(page)
+    assert is_asked_before_unload(page)
     held.pop().continue_()
     wait_saved(page, 1)
     page.unroute("**/retouch")
@@ -273,7 +273,7 @@ def test_the_browser_asks_before_strokes_are_lost(page, serves, job):
     assert asked == []
 
 
-def test_a_frame_that_is_picked_late_is_not_that_of_another_result(page, context, job):
+def test_late_pick_does_not_affect_another_result(page, context, job):
     held = []
     open_tool(page, "Retouch")
     page.route("**/place?*", lambda route: held.extend([route]))
@@ -291,7 +291,7 @@ def test_a_frame_that_is_picked_late_is_not_that_of_another_result(page, context
     context.complaints.clear()  # of the pictures that are not there
 
 
-def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
+def test_strokes_are_saved_to_and_loaded_from_a_file(page, page_server, job, tmp_path):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     drag(page, (60, 20), (50, 30))
@@ -301,7 +301,7 @@ def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
         page.get_by_role("button", name="Save strokes").click()
     saving.value.save_as(tmp_path / "kept.json")
     kept = json.loads((tmp_path / "kept.json").read_text())
-    there = serves.client.get(f"/api/jobs/{job['id']}/retouch").json()
+    there = page_server.client.get(f"/api/jobs/{job['id']}/retouch").json()
     assert there == kept | {"version": there["version"]}
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete all").click()
@@ -313,16 +313,19 @@ def test_strokes_go_to_a_file_and_come_from_one(page, serves, job, tmp_path):
     wait_saved(page, 0)
 
 
-def test_strokes_for_another_picture_are_refused_in_one_line(page, context, serves, job, tmp_path):
+def test_stroke_file_of_another_picture_is_rejected(page, context, page_server, job, tmp_path):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)
-    other = serves.client.get(f"/api/jobs/{job['id']}/retouch").json() | {"width": WIDTH + 1, "strokes": []}
+    other = page_server.client.get(f"/api/jobs/{job['id']}/retouch").json() | {
+        "width": WIDTH + 1,
+        "strokes": [],
+    }
     (tmp_path / "other.json").write_text(json.dumps(other))
     page.get_by_label("Stroke file").set_input_files(tmp_path / "other.json")
     expect(page.locator(".notice")).to_contain_text("other.json: ")
-    assert len(strokes(serves, job)) == 1
-    assert len(context.complaints) == 1  # the browser's own line about an answer of 400
+    assert len(strokes(page_server, job)) == 1
+    assert len(context.complaints) == 1  # the browser's line about a response of 400
     context.complaints.clear()
 
 
@@ -336,11 +339,11 @@ FORGETS = """async (job) => {
 }"""
 
 
-def test_strokes_of_a_deleted_job_are_forgotten_and_those_of_others_kept(page, job):
+def test_strokes_of_a_deleted_job_are_forgotten(page, job):
     assert page.evaluate(FORGETS, job)
 
 
-def test_keys_mean_nothing_on_the_page_behind_a_dialog(page, serves, job):
+def test_shortcuts_are_ignored_while_a_dialog_is_open(page, page_server, job):
     open_tool(page, "Retouch")
     drag(page, (30, 20), (40, 30))
     wait_saved(page, 1)

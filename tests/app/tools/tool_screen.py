@@ -1,4 +1,4 @@
-"""Steps of the tests of the page's tools: what is dragged, painted, seen and exported."""
+"""Actions and measurements for the tests of the tools."""
 
 import io
 
@@ -8,24 +8,24 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 HEIGHT, WIDTH, N = 90, 120, 3
-# The tools come one by one, after the picture's viewer.
+# Tools are mounted one by one after the viewer.
 LOADED = f"() => window.panfocus?.viewer?.job() && panfocus.viewer.panes.main.isLoaded && {MOUNTED}"
 
 
-def show(page, serves, job):
-    page.goto(f"{serves.address}#stack={job['stack']}&job={job['id']}")
+def show(page, page_server, job):
+    page.goto(f"{page_server.address}#stack={job['stack']}&job={job['id']}")
     page.wait_for_function(LOADED)
     return page
 
 
 def open_tool(page, name):
     page.get_by_role("tab", name=name).click()
-    if name in ("Retouch", "Learn"):  # which draw on the picture, once they have read what was drawn before
+    if name in ("Retouch", "Learn"):  # which are active when they have loaded
         page.wait_for_function("() => panfocus.viewer.tool")
 
 
 def point(page, row, col):
-    """Return the point of the window where the centre of a pixel is seen."""
+    """Return the point of a pixel in the window."""
     area = page.locator(".pane.main").bounding_box()
     at = page.evaluate(f"() => panfocus.viewer.toScreen({row}, {col})")
     return area["x"] + at["x"], area["y"] + at["y"]
@@ -52,20 +52,22 @@ def wait_saved(page, n):
     page.wait_for_function(LOADED)
 
 
-def strokes(serves, job):
-    return serves.client.get(f"/api/jobs/{job['id']}/retouch").json()["strokes"]
+def strokes(page_server, job):
+    return page_server.client.get(f"/api/jobs/{job['id']}/retouch").json()["strokes"]
 
 
-def exported(serves, job):
-    """Return the picture, all values of it."""
-    answer = serves.client.post(f"/api/jobs/{job['id']}/export", json={"format": "png", "what": ["image"]})
+def exported(page_server, job):
+    """Export the picture and return its pixels."""
+    answer = page_server.client.post(
+        f"/api/jobs/{job['id']}/export", json={"format": "png", "what": ["image"]}
+    )
     assert answer.status_code == 200, answer.text
     (file,) = (file for file in answer.json()["files"] if file["name"].endswith(".png"))
-    return np.asarray(Image.open(io.BytesIO(serves.client.get(file["url"]).content)))
+    return np.asarray(Image.open(io.BytesIO(page_server.client.get(file["url"]).content)))
 
 
 def seen(page, rows, cols):
-    """Return a part of the picture as it is on the screen; blurred, as the noise of JPEGs differs."""
+    """Return a part of the screenshot, blurred to suppress JPEG noise."""
     (left, top), (right, bottom) = (point(page, row, col) for row, col in zip(rows, cols, strict=True))
     part = {"x": left, "y": top, "width": right - left, "height": bottom - top}
     shot = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=part))).convert("RGB")).astype(float)

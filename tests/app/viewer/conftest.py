@@ -1,4 +1,4 @@
-"""The viewer in a real browser, on a page of a server that pretends (see pretend_server)."""
+"""The viewer on a page of a simulated server (see pretend_server)."""
 
 from collections.abc import Iterator
 
@@ -24,24 +24,24 @@ RESET = """() => {
 
 
 @pytest.fixture(scope="module")
-def serves() -> Iterator[PretendServer]:
+def page_server() -> Iterator[PretendServer]:
     with serving() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, serves):
-    """Open the page once; it is heard what it complains of, the policy's refusals included."""
+def opened(chromium, page_server):
+    """Open the page once per module."""
     context = new_context(chromium, height=900)
     opened = context.new_page()
-    opened.goto(f"http://127.0.0.1:{serves.server_port}/")
+    opened.goto(f"http://127.0.0.1:{page_server.server_port}/")
     yield opened
     context.close()
 
 
 @pytest.fixture
 def page(opened):
-    """Give the page as it is at first: the fused picture, fitted."""
+    """Reset the page to the fitted fused picture; a console error fails the test."""
     opened.set_viewport_size({"width": 1280, "height": 900})
     opened.wait_for_function("() => window.app")
     opened.evaluate(RESET)
@@ -51,7 +51,7 @@ def page(opened):
 
 
 @pytest.fixture
-def server(serves) -> PretendServer:
-    serves.asked.clear()
-    serves.cut.clear()
-    return serves
+def server(page_server) -> PretendServer:
+    page_server.asked.clear()
+    page_server.cut.clear()
+    return page_server

@@ -1,4 +1,4 @@
-"""The legend of maps: what their colours mean, below the picture."""
+"""The legend of the maps."""
 
 import math
 
@@ -24,7 +24,7 @@ def bar(page):
 
 
 @pytest.mark.parametrize("name", ["labels", "depth"])
-def test_the_bar_has_the_colours_that_frames_have_on_the_map(page, name):
+def test_legend_has_the_colours_of_the_map(page, name):
     legend = page.locator(".legend")
     assert not legend.is_visible()
     chooser(page, "Overlay").select_option(name)
@@ -37,7 +37,7 @@ def test_the_bar_has_the_colours_that_frames_have_on_the_map(page, name):
     assert not legend.is_visible()
 
 
-def test_depth_is_told_as_a_length_where_the_distance_of_frames_is_known(page):
+def test_legend_shows_depth_as_a_length(page):
     page.evaluate(WITH_ALL_MAPS, {"step": 2.5, "unit": "um"})
     chooser(page, "Overlay").select_option("depth")
     text = page.locator(".legend").inner_text()
@@ -45,7 +45,7 @@ def test_depth_is_told_as_a_length_where_the_distance_of_frames_is_known(page):
     assert "frame 3 (5 µm)" in text
 
 
-def test_confidence_and_never_in_focus_have_their_colours(page):
+def test_legend_of_confidence_and_never_in_focus(page):
     page.evaluate(WITH_ALL_MAPS, {})
     chooser(page, "Overlay").select_option("confidence")
     seen = bar(page)
@@ -54,14 +54,14 @@ def test_confidence_and_never_in_focus_have_their_colours(page):
     assert (bar(page) == (255, 0, 128)).all()
 
 
-def test_a_map_that_is_shown_alone_has_its_legend_beside_that_of_the_one_over_it(page):
+def test_legend_has_an_entry_for_each_visible_map(page):
     chooser(page, "Show").select_option("depth")
     chooser(page, "Overlay").select_option("labels")
     assert page.locator(".legend li").count() == 2
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_legend_covers_nothing(page, width):
+def test_legend_covers_nothing(page, width):
     page.set_viewport_size({"width": width, "height": 900})
     chooser(page, "Overlay").select_option("labels")
     legend = box(page, ".legend")

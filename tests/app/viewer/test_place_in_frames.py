@@ -1,11 +1,11 @@
-"""A place in all frames: found by mouse or keys, with the cuts that are in sight."""
+"""The Inspect tool: details of all frames at a place."""
 
 import pytest
 from pretend_server import HEIGHT, WIDTH, place
 from viewer_screen import COL_STEP, chooser, seen, view, within
 
 
-def test_of_a_hundred_frames_only_the_cuts_in_sight_are_fetched(page, server):
+def test_only_visible_details_are_requested(page, server):
     n = 100
     page.evaluate(
         """(n) => {
@@ -34,7 +34,7 @@ def test_of_a_hundred_frames_only_the_cuts_in_sight_are_fetched(page, server):
     chooser(page, "Order").select_option("order")
 
 
-def test_without_a_mouse_a_place_is_found_and_looked_at(page):
+def test_place_is_inspected_by_keyboard(page):
     page.locator(".stage").focus()
     for key in ["c", "ArrowRight", "Shift+ArrowDown", "Enter"]:
         page.keyboard.press(key)
@@ -49,7 +49,7 @@ def test_without_a_mouse_a_place_is_found_and_looked_at(page):
     assert page.get_by_role("button", name="Keyboard cursor").get_attribute("aria-pressed") == "true"
 
 
-def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
+def test_click_shows_details_of_all_frames(page):
     x, y = within(page, 0.6, 0.3)
     chosen = view(page, f"toImage({x}, {y})")
     page.mouse.click(x, y)
@@ -77,7 +77,7 @@ def test_a_click_shows_the_place_in_all_frames_and_a_cut_leads_there(page):
     ],
     ids=["frames", "um", "mm"],
 )
-def test_depth_is_the_number_of_a_frame_and_has_its_unit_where_it_is_known(page, scale, told):
+def test_depth_is_shown_as_frame_and_length(page, scale, told):
     page.evaluate(
         """(depth) => {
             const { result } = app.jobs[0];

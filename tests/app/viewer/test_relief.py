@@ -1,4 +1,4 @@
-"""Depth as a surface that is turned."""
+"""The Relief tool."""
 
 import io
 from importlib.resources import files
@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 
-def test_the_relief_is_drawn_and_turned_by_keys_and_mouse(page):
+def test_relief_is_rotated_by_keys_and_mouse(page):
     canvas = page.locator("#relief canvas")
     page.locator("#relief").scroll_into_view_if_needed()
     canvas.wait_for()
@@ -18,7 +18,7 @@ def test_the_relief_is_drawn_and_turned_by_keys_and_mouse(page):
         return np.asarray(picture).astype(int)[8:-8, 8:-8]
 
     def drawn() -> np.ndarray:
-        """Wait until the picture stands still: it is drawn in its own time."""
+        """Wait until two screenshots are equal."""
         page.wait_for_timeout(150)
         before, now = shot(), shot()
         while (before != now).any() or (now == now[5, 5]).all():
@@ -44,14 +44,14 @@ def test_the_relief_is_drawn_and_turned_by_keys_and_mouse(page):
     assert (drawn() != start).any(axis=2).mean() > 0.01
 
 
-def test_without_webgl_the_relief_says_so(chromium, serves):
+def test_relief_without_webgl_shows_a_message(chromium, page_server):
     blind = chromium.new_page(viewport={"width": 1280, "height": 1000})
     worker = files("panfocus").joinpath("app", "static", "js", "relief", "worker.js").read_text()
     without = "OffscreenCanvas.prototype.getContext = () => null;" + worker
     blind.route(
         "**/relief/worker.js", lambda route: route.fulfill(body=without, content_type="text/javascript")
     )
-    blind.goto(f"http://127.0.0.1:{serves.server_port}/")
+    blind.goto(f"http://127.0.0.1:{page_server.server_port}/")
     blind.wait_for_function("() => window.app")
     blind.locator("#relief").scroll_into_view_if_needed()
     blind.get_by_text("The relief needs WebGL 2").wait_for(timeout=10_000)

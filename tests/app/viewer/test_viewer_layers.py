@@ -1,11 +1,11 @@
-"""Layers: compared, laid over each other, changed, and fetched anew."""
+"""Layers: comparison, overlay and updates."""
 
 import pytest
 from pretend_server import BLUE
 from viewer_screen import COL_STEP, LAYERS, chooser, screen, seen, settle, view, within
 
 
-def test_the_slider_divides_two_layers_by_mouse_and_keys(page):
+def test_divider_is_moved_by_mouse_and_keys(page):
     chooser(page, "Compare with").select_option("frame-1")
     divider = page.get_by_role("slider", name="Divider of the comparison")
     y = within(page, 0.5, 0.8)[1]
@@ -36,7 +36,7 @@ def test_the_slider_divides_two_layers_by_mouse_and_keys(page):
     assert divider.count() == 0
 
 
-def test_another_job_of_the_stack_is_compared(page, server):
+def test_other_result_is_compared(page, server):
     chooser(page, "Compare with").select_option(label="job b")
     settle(page)
     assert page.locator(".caption.right").inner_text() == "job b: Result"
@@ -47,7 +47,7 @@ def test_another_job_of_the_stack_is_compared(page, server):
     assert not page.locator(".divider").is_visible()
 
 
-def test_a_result_of_another_size_is_listed_with_why_it_cannot_be_compared(page):
+def test_result_of_another_size_is_listed_as_disabled(page):
     page.evaluate(
         """() => {
             const state = app.state.get();
@@ -62,7 +62,7 @@ def test_a_result_of_another_size_is_listed_with_why_it_cannot_be_compared(page)
     assert [other.is_enabled() for other in others.all()] == [True, False]
 
 
-def test_side_by_side_shows_the_same_place_twice(page):
+def test_side_by_side_shows_the_same_place(page):
     chooser(page, "Compare with").select_option("frame-2")
     chooser(page, "Mode").select_option("beside")
     settle(page)
@@ -86,7 +86,7 @@ def test_side_by_side_shows_the_same_place_twice(page):
     assert not page.locator(".pane.beside").is_visible()
 
 
-def test_a_map_lies_over_the_picture_with_the_strength_chosen(page):
+def test_overlay_has_the_selected_opacity(page):
     x, y = within(page, 0.4, 0.4)
     chooser(page, "Overlay").select_option("labels")
     for strength in (50, 100):
@@ -97,7 +97,7 @@ def test_a_map_lies_over_the_picture_with_the_strength_chosen(page):
     assert screen(page)[y, x, 2] == BLUE["fused"]
 
 
-def test_another_layer_keeps_the_view(page):
+def test_switching_the_layer_keeps_the_view(page):
     view(page, "goTo(500, 700, 1)")
     settle(page)
     x, y = within(page, 0.5, 0.5)
@@ -106,7 +106,7 @@ def test_another_layer_keeps_the_view(page):
     assert seen(page, x, y) == (*before[:2], "frame-0")
 
 
-def test_a_changed_layer_is_fetched_anew(page, server):
+def test_changed_layer_is_reloaded(page, server):
     view(page, "refresh('retouched', 7)")
     view(page, "show(app.viewer.job(), 'retouched')")
     settle(page)
@@ -117,7 +117,7 @@ def test_a_changed_layer_is_fetched_anew(page, server):
     assert seen(page, *within(page, 0.5, 0.6))[2] == "retouched"
 
 
-def test_strokes_of_another_tab_are_followed(page, server):
+def test_viewer_follows_strokes_of_another_tab(page, server):
     view(page, "show(app.viewer.job(), 'retouched')")
     page.evaluate(
         """() => {

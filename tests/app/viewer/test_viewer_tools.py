@@ -1,4 +1,4 @@
-"""Tools in the viewer: who gets drags, keys and fingers."""
+"""Input for tools of the viewer."""
 
 import pytest
 from viewer_screen import settle, view, within
@@ -12,7 +12,7 @@ RECORDING_TOOL = """() => {
 }"""
 
 
-def test_a_tool_gets_drags_and_keys_while_the_wheel_still_zooms(page):
+def test_tool_gets_drags_and_keys_while_the_wheel_zooms(page):
     view(page, "zoom(1)")
     settle(page)
     page.evaluate(RECORDING_TOOL)
@@ -45,7 +45,7 @@ def test_a_tool_gets_drags_and_keys_while_the_wheel_still_zooms(page):
     assert view(page, f"toImage({x}, {y})")["col"] > before["col"] + 20
 
 
-def test_a_second_finger_ends_the_stroke_and_zooms(page):
+def test_second_finger_cancels_the_stroke_and_zooms(page):
     view(page, "zoom(1)")
     settle(page)
     page.evaluate(RECORDING_TOOL)

@@ -1,4 +1,4 @@
-"""What is seen of the viewer, told by the colours of the screen (see pretend_server)."""
+"""Read places and layers from the colours of a screenshot (see pretend_server)."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""The page around the viewer, in a real browser with a real server: frames, settings, fusions, looks."""
+"""The page of a stack: frames, settings, fusions and accessibility."""
 
 import base64
 import re
@@ -9,18 +9,17 @@ from app_server import running_server
 from page_steps import DROP
 
 from browser import JOB_TIMEOUT, new_context
-from panfocus.io.read_stack import read_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
 
 @pytest.fixture
-def page(chromium, serves):
-    """A page with a cookie of its own; what it complains of in the console fails the test."""
+def page(chromium, page_server):
+    """The start page in a new browser context; a console error fails the test."""
     context = new_context(chromium)
     opened = context.new_page()
-    opened.goto(serves.address)
+    opened.goto(page_server.address)
     yield opened
     context.close()
     assert context.complaints == []
@@ -35,15 +34,15 @@ def names(page):
     return [text.split(". ", 1)[1] for text in page.locator(".frame-name").all_inner_texts()]
 
 
-def open_stack(page, serves):
-    """Open the folder in place, as a stack of its own."""
-    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "beetle")}).json()
-    page.goto(f"{serves.url}/#stack={made['id']}")
+def open_stack(page, page_server):
+    """Open the folder `beetle` in place as a new stack."""
+    made = page_server.client.post("/api/stacks", json={"folder": str(page_server.root / "beetle")}).json()
+    page.goto(f"{page_server.url}/#stack={made['id']}")
     expect(page.locator("#fuse")).to_be_enabled()
     return made["id"]
 
 
-def test_dropped_files_are_a_stack_in_natural_order_with_what_was_left_out(page, tmp_path):
+def test_dropped_files_become_a_stack_in_natural_order(page, tmp_path):
     expect(page.get_by_role("heading", name="Drop the photos")).to_be_visible()
     paths = small_stacks.write(tmp_path, n=3)
     notes = tmp_path / "notes.txt"
@@ -61,7 +60,7 @@ def test_dropped_files_are_a_stack_in_natural_order_with_what_was_left_out(page,
     assert max(scores) == 1 and min(scores) > 0
 
 
-def test_a_drop_on_the_frames_adds_to_the_stack(page, tmp_path):
+def test_files_dropped_on_the_frames_are_added(page, tmp_path):
     paths = small_stacks.write(tmp_path, n=3)
     drop(page, paths[:2])
     expect(page.locator("#fuse")).to_be_enabled()
@@ -69,7 +68,7 @@ def test_a_drop_on_the_frames_adds_to_the_stack(page, tmp_path):
     expect(page.locator(".frame")).to_have_count(3)
 
 
-def test_a_folder_is_chosen_without_the_folders_in_it(page, tmp_path):
+def test_subfolders_of_a_selected_folder_are_skipped(page, tmp_path):
     small_stacks.write(tmp_path / "ants", n=2)
     small_stacks.write(tmp_path / "ants" / "old", n=2)
     page.set_input_files("#welcome input[webkitdirectory]", tmp_path / "ants")
@@ -78,14 +77,14 @@ def test_a_folder_is_chosen_without_the_folders_in_it(page, tmp_path):
     expect(page.locator(".notice")).to_contain_text("old/")
 
 
-def test_a_folder_of_folders_alone_says_that_they_are_left_out(page, tmp_path):
+def test_folder_without_images_names_its_subfolders(page, tmp_path):
     small_stacks.write(tmp_path / "ants" / "inner", n=2)
     page.set_input_files("#welcome input[webkitdirectory]", tmp_path / "ants")
     expect(page.locator(".notice p")).to_contain_text("inner/")
     expect(page.locator("#welcome")).to_be_visible()
 
 
-def test_a_frame_that_cannot_be_read_says_why_and_the_others_go_on(page, tmp_path):
+def test_unreadable_frame_is_named_and_disabled(page, tmp_path):
     paths = small_stacks.write(tmp_path, n=3)
     paths[1].write_bytes(paths[1].read_bytes()[:2000])
     drop(page, paths)
@@ -95,12 +94,12 @@ def test_a_frame_that_cannot_be_read_says_why_and_the_others_go_on(page, tmp_pat
     expect(page.locator("#fuse")).to_be_enabled()
 
 
-def test_a_file_of_this_computer_that_was_mended_is_read_again_when_the_user_comes_back(page, serves):
-    paths = small_stacks.write(serves.root / "mended")
+def test_repaired_file_is_read_again_on_focus(page, page_server):
+    paths = small_stacks.write(page_server.root / "mended")
     whole = paths[1].read_bytes()
     paths[1].write_bytes(whole[:2000])
-    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "mended")}).json()
-    page.goto(f"{serves.url}/#stack={made['id']}")
+    made = page_server.client.post("/api/stacks", json={"folder": str(page_server.root / "mended")}).json()
+    page.goto(f"{page_server.url}/#stack={made['id']}")
     page.reload()
     expect(page.locator(".frame.bad")).to_contain_text("frame-2.png")
     paths[1].write_bytes(whole)
@@ -111,19 +110,19 @@ def test_a_file_of_this_computer_that_was_mended_is_read_again_when_the_user_com
         expect(picture).to_have_js_property("naturalWidth", 120)
 
 
-def test_a_choice_that_the_server_refuses_is_taken_back(page, serves):
-    stack = open_stack(page, serves)
+def test_rejected_frame_change_is_reverted(page, page_server):
+    stack = open_stack(page, page_server)
     refused = {"status": 400, "json": {"error": "no room on the disk"}}
     page.route(f"**/api/stacks/{stack}", lambda route: route.fulfill(**refused))
     box = page.get_by_role("checkbox", name="Use frame-2.png")
     box.click()
     expect(page.locator(".notice")).to_contain_text("no room on the disk")
     expect(box).to_be_checked()
-    page.context.complaints.clear()  # the browser tells of the answer
+    page.context.complaints.clear()  # the browser logs the response
 
 
-def test_order_and_choice_by_keys_hold_after_a_reload_and_in_another_tab(page, serves):
-    open_stack(page, serves)
+def test_frame_order_and_use_by_keyboard_are_stored(page, page_server):
+    open_stack(page, page_server)
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator(".frame")).to_have_count(3)
@@ -148,14 +147,14 @@ def test_order_and_choice_by_keys_hold_after_a_reload_and_in_another_tab(page, s
     expect(page.get_by_role("checkbox", name="Use frame-1.png")).not_to_be_checked()
 
 
-def test_frames_are_dragged_to_their_place(page, serves):
+def test_frames_are_reordered_by_dragging(page, page_server):
     page.set_viewport_size({"width": 1280, "height": 1200})  # all are seen: a drag does not scroll
-    open_stack(page, serves)
+    open_stack(page, page_server)
     page.locator(".frame").first.drag_to(page.locator(".frame").nth(2))
     expect(page.locator(".frame-name").nth(2)).to_have_text("3. frame-1.png")
 
 
-def test_a_folder_of_this_computer_is_opened_where_it_is_by_keys_alone(page, serves):
+def test_folder_is_opened_in_place_by_keyboard(page, page_server):
     page.get_by_role("button", name="Open on this computer").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="beetle/")).to_be_focused()
@@ -166,7 +165,7 @@ def test_a_folder_of_this_computer_is_opened_where_it_is_by_keys_alone(page, ser
     expect(page.locator("#fuse")).to_be_enabled()
     assert names(page) == ["frame-1.png", "frame-3.png"]
     stack = page.url.partition("stack=")[2]
-    assert list((serves.work / "stacks" / stack / "files").iterdir()) == []
+    assert list((page_server.work / "stacks" / stack / "files").iterdir()) == []
     # Files that were chosen are as little panfocus's own as those of a folder.
     expect(page.get_by_text("Add frames")).to_be_hidden()
     asked = []
@@ -175,8 +174,8 @@ def test_a_folder_of_this_computer_is_opened_where_it_is_by_keys_alone(page, ser
     assert len(asked) == 1
 
 
-def test_a_stack_deleted_in_one_tab_is_gone_in_the_other(page, serves):
-    open_stack(page, serves)
+def test_stack_deleted_in_one_tab_disappears_in_the_other(page, page_server):
+    open_stack(page, page_server)
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator("#stack-title")).to_be_visible()
@@ -186,11 +185,11 @@ def test_a_stack_deleted_in_one_tab_is_gone_in_the_other(page, serves):
     page.get_by_role("button", name="Delete stack").click()
     for tab in (page, other):
         expect(tab.locator("#welcome")).to_be_visible()
-    assert len(list((serves.root / "beetle").iterdir())) == 3
+    assert len(list((page_server.root / "beetle").iterdir())) == 3
 
 
-def test_settings_make_the_command_and_only_changes_are_told(page, serves):
-    open_stack(page, serves)
+def test_command_contains_only_changed_settings(page, page_server):
+    open_stack(page, page_server)
     command = page.locator("#settings .command")
     page.locator("#settings summary", has_text="Command line").click()
     expect(command).to_contain_text("panfocus fuse")
@@ -203,8 +202,8 @@ def test_settings_make_the_command_and_only_changes_are_told(page, serves):
     expect(command).not_to_contain_text("--align")
 
 
-def test_a_fusion_is_watched_and_its_result_seen_after_a_reload(page, serves):
-    open_stack(page, serves)
+def test_fusion_result_is_shown_after_a_reload_and_deleted(page, page_server):
+    open_stack(page, page_server)
     expect(page.locator("#estimate")).to_contain_text(re.compile("3 frames of 120 . 90"))
     page.locator("#fuse").press("Enter")
     expect(page.locator("#results li")).to_have_count(1)
@@ -229,20 +228,7 @@ def test_a_fusion_is_watched_and_its_result_seen_after_a_reload(page, serves):
     assert len(asked) == 1
 
 
-def test_from_a_drop_to_a_saved_picture_in_four_actions(page, tmp_path):
-    paths = small_stacks.write(tmp_path, n=3)
-    drop(page, paths)
-    page.get_by_role("button", name="Fuse", exact=True).click()
-    expect(page.locator("#viewer")).to_be_visible(timeout=JOB_TIMEOUT)
-    page.get_by_role("tab", name="Export").click()
-    with page.expect_download() as downloads:
-        page.get_by_role("button", name="Save picture").click()
-    downloads.value.save_as(saved := tmp_path / downloads.value.suggested_filename)
-    assert saved.suffix == ".png"
-    assert read_image(saved).shape == read_image(paths[0]).shape
-
-
-def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_path):
+def test_queued_fusion_starts_when_the_running_one_is_cancelled(page, tmp_path):
     drop(page, small_stacks.write(tmp_path, n=3, size=(500, 700)))
     page.locator("#settings-details > summary").click()
     page.get_by_label("Method", exact=True).select_option("coupled")
@@ -260,7 +246,7 @@ def test_a_fusion_is_cancelled_while_another_waits_which_then_goes_on(page, tmp_
     expect(page.locator(".results > li")).to_contain_text("2. pca")
 
 
-def test_an_answer_that_comes_after_a_newer_event_changes_nothing(page, tmp_path):
+def test_response_older_than_an_event_is_ignored(page, tmp_path):
     def late(route):
         answer = route.fetch()  # which says that the fusion still runs
         expect(page.locator("#results li")).to_contain_text("cancelled")
@@ -279,7 +265,7 @@ def test_an_answer_that_comes_after_a_newer_event_changes_nothing(page, tmp_path
     expect(page.locator(".results > li")).to_have_count(0)
 
 
-def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):
+def test_page_reconnects_to_a_restarted_server(chromium, tmp_path):
     small_stacks.write(tmp_path / "beetle")
     with running_server(tmp_path / "work", tmp_path, "--port", "0") as first:
         page = chromium.new_page()
@@ -297,20 +283,19 @@ def test_the_page_waits_for_a_server_that_is_started_again(chromium, tmp_path):
 @pytest.mark.parametrize(
     ("scheme", "size"),
     [
-        ("light", (1280, 800)),
         ("dark", (2560, 1440)),
         ("light", (390, 844)),  # a phone
         ("dark", (320, 256)),  # 1280 x 1024 at 400 %
     ],
     ids=str,
 )
-def test_nothing_to_complain_of_for_axe_and_no_sideways_scrolling(page, serves, scheme, size):
+def test_page_is_accessible_and_fits_the_window(page, page_server, scheme, size):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
     expect(page.locator("#welcome")).to_be_visible()
     _check(axe, page)
-    open_stack(page, serves)
+    open_stack(page, page_server)
     page.locator("#settings-details > summary").click()
     _check(axe, page)
 

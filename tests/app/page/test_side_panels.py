@@ -1,4 +1,4 @@
-"""Room for the picture: what is beside it is folded away, and it fills the screen."""
+"""Folded side panels, and full screen."""
 
 import pytest
 import small_stacks
@@ -12,22 +12,24 @@ expect = playwright.expect
 
 
 @pytest.fixture(scope="module")
-def fused(serves):
+def fused(page_server):
     """The address of a result."""
-    small_stacks.write(serves.root / "wasp")
-    stack = serves.client.post("/api/stacks", json={"folder": str(serves.root / "wasp")}).json()["id"]
+    small_stacks.write(page_server.root / "wasp")
+    stack = page_server.client.post("/api/stacks", json={"folder": str(page_server.root / "wasp")}).json()[
+        "id"
+    ]
     wanted = {"stack": stack, "options": {"method": "pca", "align": "off"}}
-    job = serves.client.post("/api/jobs", json=wanted).json()["id"]
+    job = page_server.client.post("/api/jobs", json=wanted).json()["id"]
     for _ in wait(JOB_TIMEOUT / 1000):
-        if any(each["id"] == job and each["state"] == "done" for each in serves.state()["jobs"]):
+        if any(each["id"] == job and each["state"] == "done" for each in page_server.state()["jobs"]):
             break
-    return f"{serves.address}#stack={stack}&job={job}"
+    return f"{page_server.address}#stack={stack}&job={job}"
 
 
 @pytest.fixture
 def visit(chromium, fused):
     opened = Visit(chromium, fused)
-    opened.see_result()
+    opened.wait_for_result()
     yield opened
     opened.close()
     assert opened.complaints == []
@@ -37,7 +39,7 @@ def width(page):
     return page.locator(".stage").bounding_box()["width"]
 
 
-def test_what_is_beside_the_picture_is_folded_by_buttons_and_keys_and_stays_so(visit):
+def test_side_panels_are_folded_by_buttons_and_keys(visit):
     page = visit.page
     narrow = width(page)
     side = page.get_by_role("button", name="Frames and settings")
@@ -51,7 +53,7 @@ def test_what_is_beside_the_picture_is_folded_by_buttons_and_keys_and_stays_so(v
     visit.settle()
     assert width(page) == 1280
     page.reload()
-    visit.see_result()
+    visit.wait_for_result()
     expect(page.locator("#side")).to_be_hidden()
     expect(page.locator("#tools")).to_be_hidden()
     page.locator(".stage").focus()
@@ -62,7 +64,7 @@ def test_what_is_beside_the_picture_is_folded_by_buttons_and_keys_and_stays_so(v
     assert width(page) == narrow
 
 
-def test_letters_elsewhere_than_on_the_picture_fold_nothing(visit):
+def test_fold_keys_work_only_on_the_picture(visit):
     page = visit.page
     page.get_by_role("tab", name="Inspect").focus()
     page.keyboard.press("s")
@@ -71,24 +73,24 @@ def test_letters_elsewhere_than_on_the_picture_fold_nothing(visit):
     expect(page.locator("#tools")).to_be_visible()
 
 
-def test_what_is_needed_is_unfolded(visit, serves):
+def test_folded_panel_is_shown_when_it_is_needed(visit, page_server):
     page = visit.page
     page.get_by_role("button", name="Frames and settings").click()
     page.evaluate("() => panfocus.useOptions({ method: 'pca' })")
     expect(page.locator("#side")).to_be_visible()
     page.get_by_role("button", name="Frames and settings").click()
     # Another stack has no picture yet: whatever is folded, there is the button that makes one.
-    page.evaluate("(id) => panfocus.select(id)", _another(serves))
+    page.evaluate("(id) => panfocus.select(id)", _another(page_server))
     expect(page.locator("#fuse")).to_be_visible()
     expect(page.locator(".fold").locator("visible=true")).to_have_count(0)
 
 
-def _another(serves):
-    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "beetle")}).json()
-    return serves.seen(made["id"])["id"]
+def _another(page_server):
+    made = page_server.client.post("/api/stacks", json={"folder": str(page_server.root / "beetle")}).json()
+    return page_server.seen(made["id"])["id"]
 
 
-def test_the_relief_stays_when_the_tools_are_folded(visit):
+def test_relief_is_visible_while_the_tools_are_folded(visit):
     page = visit.page
     visit.click("tab", "Relief")
     expect(page.locator("#fold-tools")).to_be_hidden()
@@ -98,7 +100,7 @@ def test_the_relief_stays_when_the_tools_are_folded(visit):
     expect(page.locator("#panel-relief")).to_be_visible()
 
 
-def test_the_picture_fills_the_screen_by_button_and_key(visit):
+def test_full_screen_by_button_and_key(visit):
     page = visit.page
     visit.click("button", "Full screen (F)")
     page.wait_for_function("() => document.fullscreenElement")
@@ -115,9 +117,8 @@ def test_the_picture_fills_the_screen_by_button_and_key(visit):
     expect(page.locator("#tools")).to_be_visible()
 
 
-@pytest.mark.parametrize("height", [200, 256])
-def test_at_400_percent_the_picture_has_nearly_the_whole_window(visit, height):
-    page = visit.page
+def test_picture_takes_most_of_the_window_at_400_percent(visit):
+    page, height = visit.page, 200
     page.set_viewport_size({"width": 320, "height": height})  # as a window four times as large has it then
     visit.settle()
     assert 0.8 * height < page.locator(".stage").bounding_box()["height"] <= 0.9 * height

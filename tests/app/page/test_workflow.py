@@ -1,8 +1,4 @@
-"""The whole way in a real browser: from files that are dropped to files that are saved, and all between.
-
-One browser for all. What the page complains of in its console fails the test, and so does any
-request that fails.
-"""
+"""Complete workflows, from dropped files to saved ones. Console errors and failed requests fail a test."""
 
 import io
 import json
@@ -15,7 +11,7 @@ import numpy as np
 import pytest
 import small_stacks
 from app_server import wait
-from page_steps import Visit, states
+from page_steps import Visit, walk_states
 from PIL import Image
 
 from browser import JOB_TIMEOUT
@@ -38,49 +34,49 @@ def expect(chromium):
 
 
 @pytest.fixture
-def visit(chromium, serves):
-    begun = Visit(chromium, serves.address)
+def visit(chromium, page_server):
+    begun = Visit(chromium, page_server.address)
     yield begun
     begun.close()
     assert begun.complaints == []
 
 
 @pytest.fixture(scope="module")
-def fused(serves, frames):
-    """The address of a fusion that is done, and its job."""
-    return fused_before(serves, frames, align="off")
+def fused(page_server, frames):
+    """The address of a finished fusion, and its job id."""
+    return fused_before(page_server, frames, align="off")
 
 
 @pytest.fixture(scope="module")
-def large(serves, tmp_path_factory):
-    """The same of larger frames, fused in no time."""
+def large(page_server, tmp_path_factory):
+    """The same for larger frames, by a fast method."""
     frames = small_stacks.write(tmp_path_factory.mktemp("large"), n=3, size=LARGE)
-    return fused_before(serves, frames, align="off", method="pca")
+    return fused_before(page_server, frames, align="off", method="pca")
 
 
-def fused_before(serves, frames, **options):
-    stack = serves.client.post("/api/stacks", json={"name": "fused before"}).json()["id"]
+def fused_before(page_server, frames, **options):
+    stack = page_server.client.post("/api/stacks", json={"name": "fused before"}).json()["id"]
     for path in frames:
-        serves.client.put(
+        page_server.client.put(
             f"/api/stacks/{stack}/files/{path.name}", content=path.read_bytes()
         ).raise_for_status()
-    serves.seen(stack)
-    job = serves.client.post("/api/jobs", json={"stack": stack, "options": options}).json()["id"]
-    assert job_of(serves, job, "done")["state"] == "done"
-    return f"{serves.url}/#stack={stack}&job={job}", job
+    page_server.seen(stack)
+    job = page_server.client.post("/api/jobs", json={"stack": stack, "options": options}).json()["id"]
+    assert job_of(page_server, job, "done")["state"] == "done"
+    return f"{page_server.url}/#stack={stack}&job={job}", job
 
 
-def job_of(serves, job, *states):
-    """Return a job once it is in one of these states."""
+def job_of(page_server, job, *states):
+    """Wait until a job is in one of these states, and return it."""
     for _ in wait(JOB_TIMEOUT / 1000):
-        (found,) = (each for each in serves.state()["jobs"] if each["id"] == job)
+        (found,) = (each for each in page_server.state()["jobs"] if each["id"] == job)
         if found["state"] in states:
             return found
     raise AssertionError(found)
 
 
 def run(command, folder):
-    """Run a command as the page shows it, in a folder."""
+    """Run a command of the page in a folder."""
     program, *words = shlex.split(command)
     assert program == "panfocus"
     subprocess.run([sys.executable, "-m", "panfocus", *words], cwd=folder, check=True, capture_output=True)
@@ -88,23 +84,23 @@ def run(command, folder):
 
 def opened(visit, address, tool=None):
     visit.page.goto(address)
-    visit.see_result()
+    visit.wait_for_result()
     if tool:
         visit.click("tab", tool)
     return visit.page
 
 
-def picture(serves, job, layer="retouched"):
-    answer = serves.client.get(f"/api/jobs/{job}/crop/{layer}", params={"row": 256, "col": 256, "size": 512})
+def picture(page_server, job, layer="retouched"):
+    answer = page_server.client.get(
+        f"/api/jobs/{job}/crop/{layer}", params={"row": 256, "col": 256, "size": 512}
+    )
     return np.asarray(Image.open(io.BytesIO(answer.content)))
 
 
-def test_from_start_to_a_saved_picture_in_at_most_five_actions_and_as_the_command_writes_it(
-    visit, frames, expect, tmp_path
-):
+def test_picture_is_saved_in_five_actions_with_the_bytes_of_the_command(visit, frames, expect, tmp_path):
     visit.drop(frames)
     visit.click("button", "Fuse")
-    visit.see_result()
+    visit.wait_for_result()
     visit.click("tab", "Export")
     (saved,) = visit.save(tmp_path)
     assert visit.actions <= 5
@@ -115,9 +111,9 @@ def test_from_start_to_a_saved_picture_in_at_most_five_actions_and_as_the_comman
     assert (tmp_path / "again" / saved.name).read_bytes() == saved.read_bytes()
 
 
-def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serves, expect):
+def test_progress_continues_after_a_reload_and_in_two_tabs(visit, large, page_server, expect):
     page = opened(visit, large[0])
-    visit.open_part("Settings")
+    visit.unfold("Settings")
     visit.choose("Method", "coupled")
     other = visit.new_tab(page.url)
     page.locator("#fuse").click()
@@ -126,7 +122,7 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serv
     expect(maps).to_have_attribute("src", re.compile("live.png"), timeout=JOB_TIMEOUT)
     job = page.url.partition("job=")[2]
     version = int(maps.get_attribute("src").partition("?v=")[2])
-    first = decided(serves, job)
+    first = decided(page_server, job)
     assert 0 < first < 1
 
     page.reload()  # in the middle
@@ -137,46 +133,33 @@ def test_progress_is_watched_through_a_reload_and_in_two_tabs(visit, large, serv
         arg=version,
         timeout=JOB_TIMEOUT,
     )
-    assert decided_while_running(serves, job, more_than=first) > first
+    assert decided_while_running(page_server, job, more_than=first) > first
 
     expect(other.locator(".results > li")).to_have_count(2)
     for tab in (page, other):
         expect(tab.locator(".results > li").nth(1)).to_contain_text("done in", timeout=JOB_TIMEOUT)
-    visit.see_result()
+    visit.wait_for_result()
     assert page.evaluate("panfocus.viewer.job().id") == job
     assert other.evaluate("panfocus.viewer.job().id") == large[1]  # what is looked at stays
 
 
-def decided(serves, job):
-    """Return the share of the picture that the map of decisions covers."""
-    answer = serves.client.get(f"/api/jobs/{job}/live.png").raise_for_status()
+def decided(page_server, job):
+    """Return the share of the picture that the live map covers."""
+    answer = page_server.client.get(f"/api/jobs/{job}/live.png").raise_for_status()
     return np.mean(np.asarray(Image.open(io.BytesIO(answer.content)).convert("RGBA"))[..., 3] > 0)
 
 
-def decided_while_running(serves, job, more_than):
-    """Wait until the map covers more, as long as the job runs, and return its share."""
+def decided_while_running(page_server, job, more_than):
+    """Wait until the live map covers more or the job ends, and return its share."""
     for _ in wait(JOB_TIMEOUT / 1000):
-        state = job_of(serves, job, "running", "done", "failed")["state"]
-        share = decided(serves, job)  # after the state: what is decided to the end counts
+        state = job_of(page_server, job, "running", "done", "failed")["state"]
+        share = decided(page_server, job)  # after the state: what is decided to the end counts
         if share > more_than or state != "running":
             return share
     return share
 
 
-def test_a_fusion_is_cancelled_and_can_be_run_again(visit, fused, serves, expect):
-    page = opened(visit, fused[0])
-    visit.open_part("Settings")
-    visit.choose("Method", "coupled")
-    page.locator("#fuse").click()
-    expect(page.locator("#cancel")).to_be_visible()
-    page.locator("#cancel").click()
-    expect(page.get_by_role("heading", name="Fusion cancelled")).to_be_visible()
-    expect(page.get_by_role("button", name="Run again")).to_be_visible()
-    job = page.url.partition("job=")[2]
-    assert job_of(serves, job, "cancelled")["result"] is None
-
-
-def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
+def test_picture_is_zoomed_compared_overlaid_and_inspected(visit, fused, expect):
     page = opened(visit, fused[0])
     visit.click("button", "2:1")
     visit.settle()
@@ -201,11 +184,11 @@ def test_zoom_slide_and_a_map_over_the_picture(visit, fused, expect):
     visit.choose("Overlay", "labels")
     visit.settle()
     assert any("/tiles/labels/" in url for url in visit.responses)
+    visit.choose("Compare with", "")
+    visit.click("button", "Fit")
+    visit.settle()
 
-
-def test_a_place_is_inspected_in_all_frames(visit, fused, expect):
-    page = opened(visit, fused[0])
-    visit.look_at(260, 310)  # the middle band, sharp in the second frame
+    visit.inspect(260, 310)  # the middle band, sharp in the second frame
     panel = page.locator("#panel-inspect")
     expect(panel).to_contain_text("x 310, y 260")
     expect(panel.locator(".crops li")).to_have_count(4)
@@ -215,9 +198,7 @@ def test_a_place_is_inspected_in_all_frames(visit, fused, expect):
         expect(cut).to_have_js_property("naturalWidth", 64)
 
 
-def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
-    visit, fused, serves, expect, tmp_path
-):
+def test_retouching_is_undone_redone_shared_and_exported(visit, fused, page_server, expect, tmp_path):
     address, job = fused
     other = visit.new_tab(address)
     page = opened(visit, address, "Retouch")
@@ -226,9 +207,9 @@ def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
     visit.drag((150, 260), (300, 260))
     saved = page.locator("#panel-retouch").get_by_text("All strokes are saved")
     expect(saved).to_be_visible()
-    painted = picture(serves, job)
-    below = picture(serves, job, "fused")
-    frame = picture(serves, job, "frame-0")
+    painted = picture(page_server, job)
+    below = picture(page_server, job, "fused")
+    frame = picture(page_server, job, "frame-0")
     changed = (painted != below).any(axis=2)
     assert changed[200, 256] and not changed[400].any() and not changed[:, :150].any()
     assert (painted[changed] == frame[changed]).all()  # a hard brush: the frame's own pixels
@@ -236,15 +217,15 @@ def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
     page.keyboard.press("Control+z")
     expect(page.locator("summary", has_text="Strokes (0)")).to_be_visible()
     for _ in wait(10):
-        if (picture(serves, job) == below).all():
+        if (picture(page_server, job) == below).all():
             break
-    assert (picture(serves, job) == below).all()
+    assert (picture(page_server, job) == below).all()
     page.keyboard.press("Control+Shift+z")
     expect(saved).to_be_visible()
     for _ in wait(10):
-        if (picture(serves, job) == painted).all():
+        if (picture(page_server, job) == painted).all():
             break
-    assert (picture(serves, job) == painted).all()
+    assert (picture(page_server, job) == painted).all()
 
     other.get_by_role("tab", name="Retouch").click()
     expect(other.locator("summary", has_text="Strokes (1)")).to_be_visible()
@@ -265,30 +246,11 @@ def test_what_is_painted_is_undone_redone_seen_in_another_tab_and_exported(
         assert (again / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_rectangles_are_labelled_and_a_dictionary_learned_and_used(visit, fused, expect):
-    page = opened(visit, fused[0], "Learn")
-    visit.drag((100, 30), (400, 180))
-    expect(page.get_by_label("Focused in")).to_have_value("0")
-    visit.drag((100, 240), (400, 380))
-    expect(page.get_by_label("Focused in").nth(1)).to_have_value("1")
-    visit.open_part("Learning settings")
-    visit.fill_in({"Atoms": 16, "Rounds": 3, "Samples": 400})
-    page.get_by_label("Name", exact=True).fill("of bands")
-    page.get_by_role("button", name="Learn a dictionary").click()
-    panel = page.locator("#panel-learn")
-    expect(panel).to_contain_text("Round 3 of 3", timeout=JOB_TIMEOUT)
-    expect(panel.locator(".plot circle")).to_have_count(3)
-    expect(panel.locator(".atoms")).not_to_have_js_property("naturalWidth", 0)
-    page.get_by_role("button", name="Use dictionary").click()
-    expect(page.get_by_label("Dictionary", exact=True)).to_have_value("of bands")
-    expect(page.get_by_label("Method", exact=True)).to_have_value("coupled")
-
-
-def test_axe_finds_no_serious_fault_in_any_state_of_the_page(chromium, serves, frames):
+def test_every_state_of_the_page_is_accessible(chromium, page_server, frames):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    visit = Visit(chromium, serves.address)
+    visit = Visit(chromium, page_server.address)
     found = {}
-    for state in states(visit, frames):
+    for state in walk_states(visit, frames):
         before = len(visit.complaints)
         faults = axe.run(visit.page).response["violations"]
         del visit.complaints[before:]  # the page's policy refuses what axe itself would load

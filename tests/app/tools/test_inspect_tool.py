@@ -1,4 +1,4 @@
-"""A place that is looked at while the picture is retouched."""
+"""The Inspect tool while the picture is retouched."""
 
 import pytest
 from tool_screen import drag, open_tool, point, set_brush, wait_saved
@@ -8,10 +8,10 @@ playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
 
-def test_the_cut_of_the_result_shows_what_was_painted_and_taken_back(page, serves):
+def test_inspected_detail_follows_the_retouching(page, page_server):
     def cut(item):
-        """Return the inner part of a cut, which the brush covers."""
-        return serves.client.get(
+        """Return the inner part of a detail, which the brush covers."""
+        return page_server.client.get(
             item.locator("img").get_attribute("src").replace("size=64", "size=16")
         ).content
 

@@ -1,4 +1,4 @@
-"""Where the keys go on when what had the focus is gone: beside it, not at the top of the page."""
+"""The focus after its element disappears: on a neighbour, not at the top of the page."""
 
 import pytest
 import small_stacks
@@ -13,7 +13,7 @@ expect = playwright.expect
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """A server that has no stacks but those of a test."""
+    """A server whose stacks are deleted before each test."""
     place = tmp_path_factory.mktemp("focus")
     small_stacks.write(place / "ant", n=3, size=(500, 700))
     with running_server(place / "work", place) as running:
@@ -50,7 +50,7 @@ def wait_for(own, *jobs):
     raise AssertionError(own.state()["jobs"])
 
 
-def test_cancel_and_run_again_pass_the_focus_to_each_other(page, own):
+def test_cancel_and_run_again_keep_the_focus(page, own):
     stack = new_stack(own)
     add_job(own, stack, "coupled")
     page.goto(f"{own.url}/#stack={stack}")
@@ -66,7 +66,7 @@ def test_cancel_and_run_again_pass_the_focus_to_each_other(page, own):
     expect(page.locator("#stack-title")).to_be_focused()
 
 
-def test_the_picture_has_the_focus_when_what_could_be_cancelled_is_done(page, own):
+def test_picture_gets_the_focus_when_the_job_ends(page, own):
     stack = new_stack(own)
     job = add_job(own, stack, "coupled")
     page.goto(f"{own.url}/#stack={stack}")
@@ -75,7 +75,7 @@ def test_the_picture_has_the_focus_when_what_could_be_cancelled_is_done(page, ow
     expect(page.locator(".stage")).to_be_focused()
 
 
-def test_the_result_after_a_deleted_one_has_the_focus(page, own):
+def test_next_result_gets_the_focus_after_a_deletion(page, own):
     stack = new_stack(own)
     wait_for(own, *(add_job(own, stack, method) for method in ("pca", "dwt", "pca")))
     page.goto(f"{own.url}/#stack={stack}")
@@ -89,7 +89,7 @@ def test_the_result_after_a_deleted_one_has_the_focus(page, own):
     expect(shown).to_be_focused()
 
 
-def test_stacks_of_the_start_page_are_deleted_one_after_the_other_by_keys(page, own):
+def test_stacks_are_deleted_by_keyboard(page, own):
     for name in ("first", "second"):
         new_stack(own, name)
     shown = page.locator(".earlier li > button:first-child")
@@ -108,16 +108,16 @@ def test_stacks_of_the_start_page_are_deleted_one_after_the_other_by_keys(page, 
     expect(page.locator("#welcome-title")).to_be_focused()
 
 
-def test_a_stack_that_is_opened_or_deleted_passes_the_focus_to_the_page_that_comes(page, own):
+def test_focus_follows_an_opened_or_deleted_stack(page, own):
     new_stack(own)
     page.locator(".earlier li > button:first-child").press("Enter")
     expect(page.locator("#stack-title")).to_be_focused()
-    expect(page.get_by_text("of memory")).to_be_visible()  # else the answer would be an error
+    expect(page.get_by_text("of memory")).to_be_visible()  # otherwise its request would fail
     page.get_by_role("button", name="Delete stack").press("Enter")
     expect(page.locator("#welcome-title")).to_be_focused()
 
 
-def test_the_notice_after_one_that_is_closed_has_the_focus(page):
+def test_next_notice_gets_the_focus(page):
     page.evaluate(
         "async () => { await panfocus.loaded; for (const text of 'ab') panfocus.showNotice(text); }"
     )

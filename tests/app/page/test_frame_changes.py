@@ -1,41 +1,41 @@
-"""Changes of frames on their way to the server, in a browser: what they mean, and what waits for them."""
+"""Frame changes that are being sent: jobs and estimates wait for them."""
 
 import re
 
 import pytest
 import small_stacks
-from page_steps import Visit, asked_before_leaving
+from page_steps import Visit, is_asked_before_unload
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
-A_WHILE = 700  # ms: longer than what the page waits for before it asks for an estimate
+A_WHILE = 700  # ms: longer than the delay of an estimate
 
 
 @pytest.fixture
-def visit(chromium, serves, tmp_path):
-    """A stack of three frames; `visit.held` has the changes that have not come to the server."""
-    stack = serves.client.post("/api/stacks", json={"name": "slow"}).raise_for_status().json()["id"]
+def visit(chromium, page_server, tmp_path):
+    """A stack of three frames; `visit.held` has the delayed change requests."""
+    stack = page_server.client.post("/api/stacks", json={"name": "slow"}).raise_for_status().json()["id"]
     for path in small_stacks.write(tmp_path):
-        send(serves, stack, path.name, path)
-    serves.seen(stack)
-    opened = Visit(chromium, f"{serves.address}#stack={stack}")
+        send(page_server, stack, path.name, path)
+    page_server.seen(stack)
+    opened = Visit(chromium, f"{page_server.address}#stack={stack}")
     opened.stack = stack
     opened.page.get_by_text("of memory").wait_for()
     opened.held = []
     opened.page.route(f"**/api/stacks/{stack}", lambda route: opened.held.extend([route]))
     yield opened
     opened.close()
-    serves.client.delete(f"/api/stacks/{stack}").raise_for_status()
+    page_server.client.delete(f"/api/stacks/{stack}").raise_for_status()
     assert opened.complaints == []
 
 
-def send(serves, stack, name, path):
-    answer = serves.client.put(f"/api/stacks/{stack}/files/{name}", content=path.read_bytes())
+def send(page_server, stack, name, path):
+    answer = page_server.client.put(f"/api/stacks/{stack}/files/{name}", content=path.read_bytes())
     answer.raise_for_status()
 
 
-def untick(visit, name):
+def exclude(visit, name):
     visit.page.get_by_role("checkbox", name=f"Use {name}.png").uncheck()
 
 
@@ -44,47 +44,47 @@ def move_earlier(visit, name):
 
 
 def next_held(visit):
-    """Wait for the next change that is on its way."""
+    """Wait for the next delayed change."""
     for _ in range(100):
         if visit.held:
             return visit.held.pop(0)
         visit.page.wait_for_timeout(50)
-    raise AssertionError("no change is on its way")
+    raise AssertionError("no change was sent")
 
 
-def jobs_of(serves, visit):
-    return [job for job in serves.state()["jobs"] if job["stack"] == visit.stack]
+def jobs_of(page_server, visit):
+    return [job for job in page_server.state()["jobs"] if job["stack"] == visit.stack]
 
 
 def frames_in(text):
     return re.findall(r"frame-\d", text)
 
 
-def test_an_unticked_frame_is_the_one_that_was_seen_though_others_came_before_it(visit, serves, tmp_path):
-    untick(visit, "frame-1")
+def test_frame_changes_follow_the_frame_when_others_are_inserted(visit, page_server, tmp_path):
+    exclude(visit, "frame-1")
     change = next_held(visit)
-    send(serves, visit.stack, "a.png", tmp_path / "frame-2.png")
+    send(page_server, visit.stack, "a.png", tmp_path / "frame-2.png")
     change.continue_()
     expect(visit.page.locator(".frame")).to_have_count(4)
     expect(visit.page.locator(".frame.excluded .frame-name")).to_have_text(["2. frame-1.png"])
-    assert [f["name"] for f in serves.stack(visit.stack)["frames"] if f["excluded"]] == ["frame-1.png"]
+    assert [f["name"] for f in page_server.stack(visit.stack)["frames"] if f["excluded"]] == ["frame-1.png"]
 
 
-def test_fuse_waits_for_changes_that_are_on_their_way(visit, serves):
+def test_fusion_waits_for_frame_changes(visit, page_server):
     move_earlier(visit, "frame-3")
-    untick(visit, "frame-1")
+    exclude(visit, "frame-1")
     visit.click("button", "Fuse")
     visit.page.wait_for_timeout(A_WHILE)
-    assert jobs_of(serves, visit) == []
+    assert jobs_of(page_server, visit) == []
     next_held(visit).continue_()
     next_held(visit).continue_()
     expect(visit.page.locator("#results li")).to_have_count(1)
-    (job,) = jobs_of(serves, visit)
+    (job,) = jobs_of(page_server, visit)
     assert frames_in(job["command"]) == ["frame-3", "frame-2"]
 
 
-def test_a_fusion_of_frames_that_could_not_be_changed_is_not_begun(visit, serves):
-    untick(visit, "frame-1")
+def test_fusion_does_not_start_after_a_rejected_change(visit, page_server):
+    exclude(visit, "frame-1")
     move_earlier(visit, "frame-3")
     visit.click("button", "Fuse")
     next_held(visit).fulfill(status=400, json={"error": "no room on the disk"})
@@ -92,14 +92,14 @@ def test_a_fusion_of_frames_that_could_not_be_changed_is_not_begun(visit, serves
     notices = visit.page.locator(".notice")
     expect(notices).to_have_count(2)
     expect(notices.first).to_contain_text("no room on the disk")
-    assert jobs_of(serves, visit) == []
-    visit.complaints.clear()  # the browser tells of the answer
+    assert jobs_of(page_server, visit) == []
+    visit.complaints.clear()  # the browser logs the response
     visit.click("button", "Fuse")  # of the frames as they are shown now
     expect(visit.page.locator("#results li")).to_have_count(1)
-    assert frames_in(jobs_of(serves, visit)[0]["command"]) == ["frame-1", "frame-3", "frame-2"]
+    assert frames_in(jobs_of(page_server, visit)[0]["command"]) == ["frame-1", "frame-3", "frame-2"]
 
 
-def test_a_fusion_that_is_run_again_waits_for_changes_too(visit, serves):
+def test_repeated_fusion_waits_for_frame_changes(visit, page_server):
     page = visit.page
     job = {"id": "old", "stack": visit.stack, "kind": "fuse", "name": "1. pca", "state": "cancelled"}
     job |= {"error": "", "stage": "", "done": 0, "live": 0, "result": None, "retouch": None, "said": []}
@@ -107,7 +107,7 @@ def test_a_fusion_that_is_run_again_waits_for_changes_too(visit, serves):
     page.evaluate("(job) => panfocus.applyMessage({ kind: 'job', job })", job)
     asked = []
     page.route("**/api/jobs/old/again", lambda route: (asked.append(route.request), route.fulfill(json=job)))
-    untick(visit, "frame-1")
+    exclude(visit, "frame-1")
     visit.click("button", "Run again")
     page.wait_for_timeout(A_WHILE)
     assert asked == []
@@ -115,34 +115,34 @@ def test_a_fusion_that_is_run_again_waits_for_changes_too(visit, serves):
         next_held(visit).continue_()
 
 
-def test_an_estimate_is_of_the_frames_as_they_will_be(visit):
+def test_estimate_waits_for_frame_changes(visit):
     page = visit.page
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/estimate" in request.url else None)
-    untick(visit, "frame-1")
-    visit.open_part("Settings")
+    exclude(visit, "frame-1")
+    visit.unfold("Settings")
     page.get_by_label("Align", exact=True).select_option("off")
     page.wait_for_timeout(A_WHILE)
     assert asked == []
     next_held(visit).continue_()
-    visit.open_part("Command line")
+    visit.unfold("Command line")
     command = page.locator("#settings .command")
     expect(command).to_contain_text("--align off")
     assert frames_in(command.inner_text()) == ["frame-2", "frame-3"]
 
 
-def test_the_browser_asks_before_a_change_is_lost(visit):
-    untick(visit, "frame-1")
+def test_browser_asks_before_a_frame_change_is_lost(visit):
+    exclude(visit, "frame-1")
     change = next_held(visit)
-    assert asked_before_leaving(visit.page)
+    assert is_asked_before_unload(visit.page)
     change.continue_()
     expect(visit.page.locator(".frame.excluded")).to_have_count(1)
 
 
-def test_the_browser_asks_before_files_are_lost_that_are_being_sent(visit, tmp_path):
+def test_browser_asks_before_an_upload_is_lost(visit, tmp_path):
     held = []
     visit.page.route("**/files/*", lambda route: held.extend([route]))
     visit.drop(small_stacks.write(tmp_path / "more", n=2), "#welcome")
     visit.page.get_by_text("0 of 2 files").wait_for()
-    assert asked_before_leaving(visit.page)
+    assert is_asked_before_unload(visit.page)
     expect(visit.page.get_by_text("0 of 2 files")).to_be_visible()

@@ -1,6 +1,6 @@
-"""A real browser that has the page open also opens an evil one, from another port of this computer.
+"""An attack from a page of another port, in the same browser.
 
-By the browser's rules both are of one site, so that it sends the cookie with what the evil one asks for.
+Both are of the same site, so that the browser sends the cookie with requests of the attacker.
 """
 
 import threading
@@ -69,7 +69,7 @@ def tabs(chromium):
     context.close()
 
 
-def test_another_page_in_the_same_browser_can_neither_read_nor_change_anything(server, evil, tabs):
+def test_page_of_another_origin_cannot_read_or_change_anything(server, evil, tabs):
     own = tabs.new_page()
     own.goto(server.address)
     assert own.url == f"{server.url}/"

@@ -1,4 +1,4 @@
-"""A larger view of one frame before anything is fused, and a choice for all frames at once."""
+"""The large view of a frame, and the selection of all frames."""
 
 import io
 
@@ -10,23 +10,23 @@ from PIL import Image
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
-SIZE = (1700, 2600)  # more than a screen has
+SIZE = (1700, 2600)  # larger than a screen
 
 
 @pytest.fixture(scope="module")
-def large(serves):
+def large(page_server):
     """A stack of frames larger than a screen."""
-    folder = serves.root / "large moth"
+    folder = page_server.root / "large moth"
     small_stacks.write(folder, size=SIZE, suffix=".tif")
-    made = serves.client.post("/api/stacks", json={"folder": str(folder)}).json()
-    return serves.seen(made["id"])
+    made = page_server.client.post("/api/stacks", json={"folder": str(folder)}).json()
+    return page_server.seen(made["id"])
 
 
 @pytest.fixture
-def visit(chromium, serves, large):
+def visit(chromium, page_server, large):
     everything = {"used": [frame["key"] for frame in large["frames"]]}
-    serves.client.patch(f"/api/stacks/{large['id']}", json=everything).raise_for_status()
-    opened = Visit(chromium, f"{serves.address}#stack={large['id']}")
+    page_server.client.patch(f"/api/stacks/{large['id']}", json=everything).raise_for_status()
+    opened = Visit(chromium, f"{page_server.address}#stack={large['id']}")
     opened.page.locator("#fuse:enabled").wait_for()
     yield opened
     opened.close()
@@ -37,18 +37,18 @@ def pictures(visit):
     return [url.rpartition("/")[2] for url in visit.responses if "/pictures/" in url]
 
 
-def wait_for_the_larger_one(page):
+def wait_for_large_picture(page):
     wide = "() => document.querySelector('.frame-view img').naturalWidth"
     page.wait_for_function(f"{wide} === {SIZE[1] // 2}")
 
 
-def test_a_frame_is_looked_at_large_and_arrow_keys_go_on(visit, large):
+def test_frame_view_shows_large_frames_and_arrow_keys_page(visit, large):
     page = visit.page
     small = page.get_by_role("button", name="Enlarge frame-1.tif")
     small.click()
     title = page.get_by_role("dialog").get_by_role("heading")
     expect(title).to_have_text("1. frame-1.tif")
-    wait_for_the_larger_one(page)
+    wait_for_large_picture(page)
     box = page.locator(".frame-view img").bounding_box()
     assert box["width"] > 1100 and box["height"] > 500
     expect(page.get_by_role("button", name="Previous")).to_be_disabled()
@@ -56,9 +56,9 @@ def test_a_frame_is_looked_at_large_and_arrow_keys_go_on(visit, large):
     expect(title).to_have_text("2. frame-2.tif")
     page.keyboard.press("End")
     expect(title).to_have_text("3. frame-3.tif")
-    wait_for_the_larger_one(page)
+    wait_for_large_picture(page)
     keys = [str(frame["key"]) for frame in large["frames"]]
-    assert pictures(visit) in ([keys[0], keys[2]], keys)  # the second one was left before it was asked for
+    assert pictures(visit) in ([keys[0], keys[2]], keys)  # the second one may be skipped
     page.get_by_role("button", name="Previous").click()
     expect(title).to_have_text("2. frame-2.tif")
     page.keyboard.press("Escape")
@@ -66,7 +66,7 @@ def test_a_frame_is_looked_at_large_and_arrow_keys_go_on(visit, large):
     expect(small).to_be_focused()
 
 
-def test_a_frame_is_left_out_while_it_is_looked_at(visit):
+def test_frame_is_excluded_in_the_frame_view(visit):
     page = visit.page
     page.get_by_role("button", name="Enlarge frame-2.tif").press("Enter")
     page.get_by_role("checkbox", name="Use this frame").uncheck()
@@ -78,42 +78,42 @@ def test_a_frame_is_left_out_while_it_is_looked_at(visit):
     expect(page.get_by_role("checkbox", name="Use frame-2.tif")).not_to_be_checked()
 
 
-def test_where_there_is_no_larger_picture_the_small_one_stays_and_it_is_said_why(visit):
+def test_frame_view_keeps_the_thumbnail_and_shows_the_error(visit):
     page = visit.page
     refused = {"status": 400, "json": {"error": "frame-3.tif: damaged"}}
     page.route("**/pictures/*", lambda route: route.fulfill(**refused))
     page.get_by_role("button", name="Enlarge frame-3.tif").click()
     expect(page.get_by_role("dialog")).to_contain_text("frame-3.tif: damaged")
     expect(page.locator(".frame-view img")).not_to_have_js_property("naturalWidth", 0)
-    visit.complaints.clear()  # the browser tells of the answer
+    visit.complaints.clear()  # the browser logs the response
 
 
-def test_the_server_sends_no_more_than_a_screen_shows(serves, large):
+def test_large_picture_is_reduced_to_screen_size(page_server, large):
     key = large["frames"][1]["key"]
-    answer = serves.client.get(f"/api/stacks/{large['id']}/pictures/{key}")
+    answer = page_server.client.get(f"/api/stacks/{large['id']}/pictures/{key}")
     assert answer.headers["content-type"] == "image/jpeg"
     assert Image.open(io.BytesIO(answer.content)).size == (SIZE[1] // 2, SIZE[0] // 2)
-    answer = serves.client.get(f"/api/stacks/{large['id']}/pictures/999")
+    answer = page_server.client.get(f"/api/stacks/{large['id']}/pictures/999")
     assert answer.status_code == 404
 
 
-def test_a_frame_that_was_replaced_has_another_picture(serves):
-    paths = small_stacks.write(serves.root / "replaced")
-    made = serves.client.post("/api/stacks", json={"folder": str(serves.root / "replaced")}).json()
-    stack = serves.seen(made["id"])
+def test_replaced_frame_has_a_new_picture(page_server):
+    paths = small_stacks.write(page_server.root / "replaced")
+    made = page_server.client.post("/api/stacks", json={"folder": str(page_server.root / "replaced")}).json()
+    stack = page_server.seen(made["id"])
     address = f"/api/stacks/{stack['id']}/pictures"
-    first = serves.client.get(f"{address}/{stack['frames'][0]['key']}").content
-    paths[0].write_bytes(small_stacks.write(serves.root / "other", size=(80, 100))[0].read_bytes())
-    serves.client.post(f"/api/stacks/{stack['id']}/look").raise_for_status()
-    stack = serves.seen(made["id"])
-    again = serves.client.get(f"{address}/{stack['frames'][0]['key']}").content
+    first = page_server.client.get(f"{address}/{stack['frames'][0]['key']}").content
+    paths[0].write_bytes(small_stacks.write(page_server.root / "other", size=(80, 100))[0].read_bytes())
+    page_server.client.post(f"/api/stacks/{stack['id']}/look").raise_for_status()
+    stack = page_server.seen(made["id"])
+    again = page_server.client.get(f"{address}/{stack['frames'][0]['key']}").content
     sizes = [Image.open(io.BytesIO(data)).size for data in (first, again)]
     assert sizes == [(120, 90), (100, 80)]
-    kept = serves.work / "stacks" / stack["id"] / "thumbnails"
+    kept = page_server.work / "stacks" / stack["id"] / "thumbnails"
     assert len(list(kept.glob("*-large.jpg"))) == 1
 
 
-def test_all_frames_none_and_the_others(visit):
+def test_all_none_and_invert_select_frames(visit):
     page = visit.page
     page.get_by_role("button", name="None", exact=True).click()
     expect(page.locator(".frame.excluded")).to_have_count(3)
@@ -127,7 +127,7 @@ def test_all_frames_none_and_the_others(visit):
     expect(page.locator("#fuse")).to_be_enabled()
 
 
-def test_all_and_none_of_the_images_in_a_folder(visit):
+def test_all_and_none_select_files_in_the_picker(visit):
     page = visit.page
     page.get_by_role("button", name="New stack").click()
     page.get_by_role("button", name="Open on this computer").click()

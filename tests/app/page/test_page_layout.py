@@ -1,4 +1,4 @@
-"""The page keeps its shape: with an odd frame among many, and when its window changes."""
+"""The layout with many warnings, and in windows of other sizes."""
 
 import re
 import shutil
@@ -23,27 +23,27 @@ WITH_A_JOB = """() => {
 
 
 @pytest.fixture(scope="module")
-def many(serves):
-    """A stack of 31 frames, copies and blank ones, and one of another size: much to be warned of."""
-    folder = serves.root / "one is odd"
+def many(page_server):
+    """A stack of 31 frames, copies and blank ones, and one of another size, with many warnings."""
+    folder = page_server.root / "one is odd"
     paths = small_stacks.write(folder)
     for k in range(3, 20):
         shutil.copy(paths[k % 3], folder / f"frame-{k + 1}.png")
     for k in range(20, 31):
         write_image(folder / f"frame-{k + 1}.png", np.full((90, 120, 3), k, np.uint8))
     write_image(folder / "a.png", small_stacks.frames(1, (120, 90))[0])
-    made = serves.client.post("/api/stacks", json={"folder": str(folder)}).json()
-    return serves.seen(made["id"])
+    made = page_server.client.post("/api/stacks", json={"folder": str(folder)}).json()
+    return page_server.seen(made["id"])
 
 
 @pytest.fixture
-def visit(chromium, serves, many):
-    opened = Visit(chromium, f"{serves.address}#stack={many['id']}")
+def visit(chromium, page_server, many):
+    opened = Visit(chromium, f"{page_server.address}#stack={many['id']}")
     yield opened
     opened.close()
 
 
-def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
+def test_frame_of_another_size_disables_fuse_until_it_is_excluded(visit):
     page = visit.page
     fuse = page.locator("#fuse")
     expect(page.locator("#stack-head .warnings")).to_contain_text(re.compile(r"\d+ more"))
@@ -61,7 +61,7 @@ def test_an_odd_frame_leaves_fuse_in_sight_and_disabled_until_it_is_out(visit):
     expect(page.locator(".hint")).to_be_visible()
 
 
-def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):
+def test_page_fits_a_rotated_window(visit):
     page = visit.page
     page.set_viewport_size({"width": 844, "height": 390})
     expect(page.locator(".frame")).to_have_count(32)
@@ -77,11 +77,10 @@ def test_the_page_is_no_wider_than_a_window_that_was_turned(visit):
         assert wide <= room
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_warnings_that_are_unfolded_can_be_read(visit, scheme):
+def test_unfolded_warnings_are_accessible(visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit.page
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme="dark")
     expect(page.locator(".frame")).to_have_count(32)
     page.locator("#stack-head .warnings summary").click()
     expect(page.locator("#stack-head .warnings details li").last).to_be_visible()
