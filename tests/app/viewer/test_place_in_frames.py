@@ -60,7 +60,7 @@ def test_click_shows_details_of_all_frames(page):
     chooser(page, "Order").select_option("weight")
     assert cuts.nth(1).get_by_role("button").text_content() == names[2]
     assert cuts.nth(1).locator("meter").first.evaluate("meter => meter.value") == 0.75
-    assert "Weight 75\N{NO-BREAK SPACE}%" in cuts.nth(1).inner_text()
+    assert "Weight 75\N{NO-BREAK SPACE}%" in cuts.nth(1).text_content()
     assert cuts.nth(1).get_attribute("class") == "chosen"
     cuts.nth(3).get_by_role("button").click()
     row, col, layer = seen(page, *within(page, 0.5, 0.5))
