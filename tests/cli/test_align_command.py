@@ -183,7 +183,7 @@ def test_reference_page_is_found_when_a_report_is_repeated_elsewhere(shifted, ru
     tifffile.imwrite(
         "stack.tif", np.stack([read_image("a.tif"), read_image("b.tif")]), photometric="minisblack"
     )
-    arguments = ("--reference", "stack.tif, page 2,", "--report", "report.json")
+    arguments = ("--reference", "stack.tif (page 2)", "--report", "report.json")
     assert run("fuse", "stack.tif", "-o", "fused.tif", *arguments).code == 0
     (shifted / "elsewhere").mkdir()
     monkeypatch.chdir(shifted / "elsewhere")

@@ -1,20 +1,16 @@
 """`panfocus learn` and `panfocus dictionary`: learn a dictionary, and show its atoms."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from panfocus.cli._console import console
 from panfocus.cli._options import Debug, Force, Output, Quiet, Threads
-from panfocus.errors import FileError, InputError, usage_errors
-from panfocus.job.training_data import HELP, check_holds_patch, cut_regions, describe_learning
-
-if TYPE_CHECKING:
-    from panfocus._intensity import FloatArray
-    from panfocus.job.training_data import Levels
+from panfocus.errors import InputError, usage_errors
+from panfocus.job.training_data import HELP, cut_regions, describe_learning, read_pairs, simulate_levels
 
 
 def learn(
@@ -84,11 +80,11 @@ def learn(
             check_total_atoms(levels, atoms)
         check_destination(output, force=force)
         if images:
-            pictures, origin = _sharp(images, levels, seed, patch_size, terminal.warn)
+            pictures, origin = simulate_levels(images, levels, seed, patch_size, terminal.warn)
         elif regions:
             pictures, origin = cut_regions(regions, patch_size)
         else:
-            pictures, origin = _pairs(focused or [], blurred or [], patch_size)
+            pictures, origin = read_pairs(focused or [], blurred or [], patch_size)
         with limit_threads(threads):
             learned = CoupledDictionary.learn(
                 *pictures,
@@ -166,44 +162,3 @@ def _check_sources(
         raise InputError(
             f"Pairs have two levels of focus; `levels` {levels} needs `images`.", setting="levels", got=levels
         )
-
-
-def _pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) -> "tuple[Levels, str]":
-    levels: Levels = [[], []]
-    for sharp_path, soft_path in zip(focused, blurred, strict=True):
-        sharp, soft = _read_gray(sharp_path, patch_size), _read_gray(soft_path, patch_size)
-        if sharp.shape != soft.shape:
-            raise FileError(
-                f"{soft_path}: its size differs from {sharp_path}. Pairs must be aligned.",
-                file=str(soft_path),
-            )
-        levels[0].append(sharp)
-        levels[1].append(soft)
-    pairs = ", ".join(f"{a.name} and {b.name}" for a, b in zip(focused, blurred, strict=True))
-    return levels, f"pairs of {pairs}"
-
-
-def _sharp(
-    images: Sequence[str], n_levels: int, seed: int, patch_size: int, warn: Callable[[str], None]
-) -> "tuple[Levels, str]":
-    import numpy as np
-
-    from panfocus.io.input_files import find_inputs
-    from panfocus.simulate import simulate_training
-
-    paths = find_inputs(images, warn=warn)
-    sharp = [_read_gray(path, patch_size) for path in paths]
-    names = ", ".join(path.name for path in paths)
-    if n_levels == 1:
-        return [sharp], f"sharp patches of {names}"
-    levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
-    return levels, f"simulated defocus of {names}"
-
-
-def _read_gray(path: Path, patch_size: int) -> "FloatArray":
-    from panfocus.decide.gray import to_gray
-    from panfocus.io.read_stack import read_image
-
-    image = to_gray(read_image(path))
-    check_holds_patch(image, str(path), patch_size)
-    return image

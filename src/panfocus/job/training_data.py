@@ -1,6 +1,6 @@
-"""Training data for dictionary learning: regions of image files."""
+"""Training data for dictionary learning: images, pairs of images, and regions of pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,49 @@ def cut_regions(regions: Path, patch_size: int) -> "tuple[Levels, str]":
     for number, image in enumerate(levels[0], start=1):
         check_holds_patch(image, f"{regions}, region {number}", patch_size)
     return levels, f"{len(levels[0])} regions of {regions.name}"
+
+
+def read_pairs(focused: Sequence[Path], blurred: Sequence[Path], patch_size: int) -> "tuple[Levels, str]":
+    """Read aligned pairs of a sharp and a blurred image, in grey; return them and a description."""
+    levels: Levels = [[], []]
+    for sharp_path, soft_path in zip(focused, blurred, strict=True):
+        sharp, soft = _read_gray(sharp_path, patch_size), _read_gray(soft_path, patch_size)
+        if sharp.shape != soft.shape:
+            raise FileError(
+                f"{soft_path}: its size differs from {sharp_path}. Pairs must be aligned.",
+                file=str(soft_path),
+            )
+        levels[0].append(sharp)
+        levels[1].append(soft)
+    pairs = ", ".join(f"{a.name} and {b.name}" for a, b in zip(focused, blurred, strict=True))
+    return levels, f"pairs of {pairs}"
+
+
+def simulate_levels(
+    images: Sequence[str], n_levels: int, seed: int, patch_size: int, warn: Callable[[str], None]
+) -> "tuple[Levels, str]":
+    """Read sharp images, in grey, and simulate their defocus; return all levels and a description."""
+    import numpy as np
+
+    from panfocus.io.input_files import find_inputs
+    from panfocus.simulate import simulate_training
+
+    paths = find_inputs(images, warn=warn)
+    sharp = [_read_gray(path, patch_size) for path in paths]
+    names = ", ".join(path.name for path in paths)
+    if n_levels == 1:
+        return [sharp], f"sharp patches of {names}"
+    levels = simulate_training(sharp, n_levels=n_levels, rng=np.random.default_rng(seed))
+    return levels, f"simulated defocus of {names}"
+
+
+def _read_gray(path: Path, patch_size: int) -> "FloatArray":
+    from panfocus.decide.gray import to_gray
+    from panfocus.io.read_stack import read_image
+
+    image = to_gray(read_image(path))
+    check_holds_patch(image, str(path), patch_size)
+    return image
 
 
 def check_holds_patch(image: "FloatArray", name: str, patch_size: int) -> None:

@@ -1,0 +1,149 @@
+"""Align a stack from files to files: each frame is written again, with its name and metadata."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from panfocus._progress import Progress, silent
+from panfocus.errors import InputError, Notice, usage_errors, warnings_as_notes
+
+if TYPE_CHECKING:
+    from panfocus.io.atomic_files import Content
+    from panfocus.io.headers import Header
+    from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.stack import Stack
+
+REPORT = "alignment.json"
+_IN_MEMORY = 1_000_000_000  # bytes; larger stacks go through a scratch file
+
+
+@dataclass(frozen=True)
+class AlignedFiles:
+    """Result of `align_files`: the written frames, the model ("none": not moved), warnings and notices."""
+
+    frames: tuple[Path, ...]
+    model: str
+    warnings: tuple[str, ...]
+    notices: tuple[Notice | str, ...]
+
+
+def align_files(
+    inputs: Sequence[str],
+    folder: Path,
+    *,
+    model: str = "auto",
+    reference: str | None = None,
+    borders: str = "full",
+    skip_bad: bool = False,
+    threads: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+    before_commit: Callable[[], None] = lambda: None,
+) -> AlignedFiles:
+    """Align frames and write them, with a report, to a folder; all files or none.
+
+    `before_commit` is called before files appear in the folder. The other arguments are the options of
+    `panfocus align`.
+    """
+    from panfocus._checks import one_of
+    from panfocus._threads import limit_threads
+    from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
+    from panfocus.io.encode import encode_json
+    from panfocus.io.headers import read_headers, select_matching
+    from panfocus.io.input_files import find_inputs
+    from panfocus.job.inputs import find_reference, reference_among
+    from panfocus.job.runner import allocator
+    from panfocus.pipeline import alignment_report, apply_stack_alignment, find_stack_alignment
+    from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.registration import BORDERS, CHOICES
+
+    bad = BadFrames(skip=skip_bad)
+    skipped: list[str] = []
+    with warnings_as_notes(lambda: [*skipped, *bad.warnings]):
+        with usage_errors():
+            one_of("model", model, CHOICES)
+            one_of("borders", borders, BORDERS)
+            paths = find_inputs(inputs, warn=skipped.append)
+            headers = select_matching(read_headers(paths, bad), bad)
+            middle = find_reference(reference, headers)
+        targets = _targets(folder, headers)
+        with trial_folder(folder):
+            for path in (*targets, folder / REPORT):
+                check_destination(path, force=force, inputs=paths)
+        with limit_threads(threads), ExitStack() as scratch:
+            stack = _read(headers, scratch, progress, bad)
+            middle = reference_among(middle, headers, stack)
+            stack, found = find_stack_alignment(
+                stack, model, reference=middle, borders=borders, bad=bad, progress=progress
+            )
+            stack = apply_stack_alignment(
+                stack, found, borders, allocate=allocator(scratch), overwrite=True, progress=progress
+            )
+            # Frames that were not skipped, in their order.
+            candidates = iter(zip(targets, headers, strict=True))
+            used = [next(each for each in candidates if each[1].name == name) for name in stack.names]
+            contents: dict[Path, Content] = {
+                path: _writer(path, stack, header, k) for k, (path, header) in enumerate(used)
+            }
+            contents[folder / REPORT] = encode_json(
+                {
+                    "frames": list(stack.names),
+                    **alignment_report(found),
+                    "warnings": [*skipped, *map(str, stack.notices)],
+                    "dropped": bad.report(),
+                }
+            )
+            before_commit()
+            with create_folder(folder):
+                write_files(contents, force=force)
+    frames = tuple(path for path, _ in used)
+    return AlignedFiles(frames, found.model, (*skipped, *bad.warnings), tuple(stack.notices))
+
+
+def _read(headers: "Sequence[Header]", scratch: ExitStack, progress: Progress, bad: "BadFrames") -> "Stack":
+    """Decode the frames into memory, or into a scratch file if they are large."""
+    import numpy as np
+
+    from panfocus._checks import blank
+    from panfocus.io.read_stack import read_into
+    from panfocus.job.runner import allocator
+
+    first = headers[0].frame.image
+    like = blank((len(headers), *first.shape), first.dtype)
+    allocate = np.empty if like.nbytes <= _IN_MEMORY else allocator(scratch)
+    return read_into(allocate(like.shape, like.dtype), headers, progress=progress, bad=bad)
+
+
+def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
+    """Return an output file for each frame, with the page number if its file has several."""
+    paths = [header.path for header in headers]
+    names: list[Path] = []
+    for k, header in enumerate(headers):
+        is_float = header.frame.image.dtype.kind == "f"
+        suffix = ".tif" if is_float or header.path.suffix.lower() in (".tif", ".tiff") else ".png"
+        number = paths[:k].count(header.path) + 1
+        page = f"-page{number:04}" if paths.count(header.path) > 1 else ""
+        name = folder / f"{header.path.stem}{page}{suffix}"
+        if name in names:
+            raise InputError(
+                f"{name}: two frames have this output name. Rename one of the frames.", file=str(name)
+            )
+        names.append(name)
+    return names
+
+
+def _writer(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
+    """Return a writer that encodes one frame with its own metadata; only one is in memory at a time."""
+    from panfocus.io.encode import encode_image
+    from panfocus.io.headers import read_metadata
+
+    def write(file: BinaryIO) -> object:
+        own = replace(stack, metadata=read_metadata(header), icc_profile=header.frame.icc_profile)
+        data = encode_image(path, stack.frames[k], like=own)
+        if callable(data):
+            return data(file)
+        return file.writelines([data] if isinstance(data, bytes) else data)
+
+    return write
