@@ -1,4 +1,4 @@
-"""A server as users start it: a process of its own, at a free port, with a work folder of its own."""
+"""A server as users start it: a separate process at a free port, with its own work folder."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import httpx
 
 
 class RunningServer:
-    """A server, and a client of it that has the token."""
+    """A server, and a client with its token."""
 
     def __init__(self, process, address, work, root):
         self.process = process
@@ -36,18 +36,18 @@ class RunningServer:
         return found
 
     def seen(self, name):
-        """Wait until all frames of a stack were looked at, and return it."""
-        for _ in wait(30):
+        """Wait until all frames of a stack are scanned, and return it."""
+        for _ in wait(60):
             stack = self.stack(name)
             if not stack["receiving"] and all(
                 frame["state"] in ("ready", "bad") for frame in stack["frames"]
             ):
                 return stack
-        raise AssertionError("frames were not looked at")
+        raise AssertionError("frames were not scanned")
 
 
 def wait(seconds, step=0.05):
-    """Yield now and then until time is up."""
+    """Yield from time to time until the time is up."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         yield
@@ -56,7 +56,7 @@ def wait(seconds, step=0.05):
 
 @contextmanager
 def running_server(work, root, *arguments, **environment):
-    """Start `panfocus app`; in the end it is stopped as by Ctrl-C."""
+    """Start `panfocus app`; stop it at the end as Ctrl-C does."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "panfocus", "app", str(root), "--work", str(work)),
@@ -83,12 +83,12 @@ def running_server(work, root, *arguments, **environment):
 
 
 def tree(folder):
-    """Return all that lies in a folder."""
+    """Return all paths below a folder."""
     return {path.relative_to(folder) for path in folder.rglob("*")}
 
 
 def raw(server, *lines, body=b"", then_close=False):
-    """Send a request as it stands, and return the answer's first line and all of it."""
+    """Send a raw request; return the first line of the answer and the whole answer."""
     with socket.create_connection(("127.0.0.1", urlsplit(server.url).port), timeout=20) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         if then_close:

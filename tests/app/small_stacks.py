@@ -7,10 +7,10 @@ from panfocus.io.encode import write_image
 
 
 def frames(n=3, size=(90, 120), seed=7):
-    """Return frames (n, h, w, 3) of one textured scene, each sharp in a band of its own."""
+    """Return frames (n, h, w, 3) of one textured scene, each sharp in another band."""
     rng = np.random.default_rng(seed)
     sharp = gaussian_filter(rng.random((*size, 3)), (0.7, 0.7, 0))
-    coarse = gaussian_filter(rng.random((*size, 3)), (12, 12, 0))  # what tells a scene from another
+    coarse = gaussian_filter(rng.random((*size, 3)), (12, 12, 0))  # makes the scene recognisable
     sharp = sharp + 3 * (coarse - coarse.mean()) / coarse.std() * sharp.std()
     sharp = (sharp - sharp.min()) / np.ptp(sharp)
     soft = gaussian_filter(sharp, (2, 2, 0))

@@ -1,4 +1,4 @@
-"""Who is let in, and what may be opened and written: against a real server on a real port."""
+"""Access control of a running server: tokens, hosts, origins, paths and uploads."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def test_the_address_gives_a_cookie_that_opens_the_page_and_takes_the_token_out_
 
 
 def test_the_address_is_opened_from_a_file_too_by_a_page_that_goes_on_to_ours(server, stranger):
-    """Browsers do not send a strict cookie along a redirect that another page, such as a file, began."""
+    """Browsers do not send a strict cookie along a redirect that started on another page."""
     from_file = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     answer = stranger.get(server.address, headers=from_file)
     assert answer.status_code == 200

@@ -152,7 +152,7 @@ def test_saved_arrays_are_those_of_the_fusion(tmp_path, frames):
     with arrays.array("frames") as kept, arrays.array("labels") as labels, arrays.array("votes") as votes:
         np.testing.assert_array_equal(kept[...], np.array([read_image(path) for path in paths]))
         assert labels.shape == votes.shape[1:] == (150, 180)
-        # What the live map shows at the end, at full size as the frames are small, are the labels.
+        # The final live map shows the labels, at full size as the frames are small.
         live = read_image(folder / "live.png")
         np.testing.assert_array_equal(live[..., :3], coloured(labels[...] / (N - 1)))
         shares = np.bincount(labels[...].ravel(), minlength=N) / labels[...].size

@@ -12,7 +12,7 @@ from app_server import wait
 
 from panfocus.app.worker_pool import TaskCancelled, TaskFailed, Worker, WorkerDied, WorkerPool
 
-# Tasks for the tests, put in place before the worker looks for them.
+# Tasks for the tests, registered before the worker imports tasks.
 TASKS = """
     import sys, types
 

@@ -1,1 +1,1 @@
-"""`panfocus app`: a page on this computer to drop a stack on, watch it fuse, check it and mend it."""
+"""`panfocus app`: a local page to fuse stacks, inspect and retouch results, and export them."""

@@ -102,7 +102,7 @@ async def _export(request: Request) -> JsonAnswer:
             await run_in_threadpool(_remove_older, folder)
     for file in summary["files"]:
         file["url"] = f"/api/jobs/{job.id}/exports/{folder.name}/{quote(file['name'])}"
-    notices = [app.store.shorten_paths(line) for line in summary["said"]]
+    notices = [app.store.shorten_paths(line) for line in summary["notices"]]
     command = await run_in_threadpool(short_command, shown, stack.folder)
     changed = await run_in_threadpool(_changed_inputs, app, job)
     return JsonAnswer({"files": summary["files"], "said": notices, "command": command, "changed": changed})

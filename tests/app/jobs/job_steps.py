@@ -1,4 +1,4 @@
-"""Steps of the tests of jobs: a server in this process, stacks, jobs, and waiting for these."""
+"""Steps of job tests: a server in this process, stacks, jobs, and waiting for them."""
 
 import time
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ def wait(client, job, *states, seconds=FOR_LONG):
 
 
 def wait_until_under_way(client, job):
-    """Wait until its process does something; return the id of that process."""
+    """Wait until its process reports a stage; return the id of the process."""
     until = time.monotonic() + FOR_LONG
     while not seen(client, job)["stage"]:
         assert time.monotonic() < until

@@ -26,7 +26,7 @@ HEIGHT, WIDTH = 90, 120
 
 @pytest.fixture
 def frames(photos):
-    """Two frames of 16 bits, each sharp on one side, the second darker: what is fused is corrected."""
+    """Two frames of 16 bits, each sharp on one side, the second darker, so that exposure is corrected."""
     rng = np.random.default_rng(7)
     sharp = gaussian_filter(rng.random((HEIGHT, WIDTH, 3)), (0.6, 0.6, 0))
     soft = gaussian_filter(sharp, (2, 2, 0))

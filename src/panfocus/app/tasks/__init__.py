@@ -67,4 +67,4 @@ class ExportSummary(TypedDict):
     """The files that were written, and notices about them."""
 
     files: list[ExportedFile]
-    said: list[str]
+    notices: list[str]

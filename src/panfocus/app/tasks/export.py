@@ -67,7 +67,7 @@ def run(
         )
     return {
         "files": [{"name": path.name, "bytes": path.stat().st_size} for path in contents],
-        "said": [page_text(notice) for notice in notices],
+        "notices": [page_text(notice) for notice in notices],
     }
 
 

@@ -1,4 +1,4 @@
-"""Events that tell the server about a running task: progress, summary, warnings and live pictures."""
+"""Events about a running task for the server: progress, summary, warnings and live pictures."""
 
 import time
 from contextlib import AbstractContextManager
