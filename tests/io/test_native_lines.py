@@ -20,7 +20,7 @@ def test_lines_about_a_file_are_gathered_and_others_appear(capfd):
 
 
 def test_an_error_leaves_the_stream_as_it_was(capfd):
-    with pytest.raises(ValueError, match="within"), capture_stderr("x"):
+    with pytest.raises(ValueError), capture_stderr("x"):
         os.write(2, b"said before\n")
         raise ValueError("within")
     os.write(2, b"said after\n")

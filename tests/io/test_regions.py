@@ -39,51 +39,53 @@ def test_rectangles_are_cut_from_both_frames_alike(tmp_path, pair):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    "change",
     [
-        ({"height": 12}, "rows 2 to 14.*has 13 rows and 17 columns"),
-        ({"left": 11}, "columns 11 to 18"),
-        ({"top": -1}, "rows -1 to 4"),
-        ({"width": 0}, "columns 3 to 3"),
-        ({"top": 2.5}, "top must be a whole number, got 2.5"),
-        ({"top": "true"}, "top must be a whole number"),
-        ({"focused": 3}, "focused must be a name"),
-        ({"heigth": 5}, "keys must be focused, blurred, top, left, height, width"),
+        {"height": 12},
+        {"left": 11},
+        {"top": -1},
+        {"width": 0},
+        {"top": 2.5},
+        {"top": "true"},
+        {"focused": 3},
+        {"heigth": 5},
     ],
+    ids=str,
 )
-def test_a_wrong_region_is_refused_by_its_number(tmp_path, pair, change, words):
-    with pytest.raises(FileError, match=rf"regions\.toml, region 2: .*{words}"):
-        read_regions(toml(tmp_path, REGION, REGION | change))
+def test_wrong_region_is_rejected_with_its_number(tmp_path, pair, change):
+    path = toml(tmp_path, REGION, REGION | change)
+    with pytest.raises(FileError) as caught:
+        read_regions(path)
+    assert (caught.value.facts["file"], caught.value.facts["region"]) == (str(path), 2)
 
 
 def test_frames_that_make_no_pair_are_refused_by_the_number(tmp_path, pair):
     write_image(tmp_path / "small.png", pair[1][:-1])
-    with pytest.raises(FileError, match=r"region 2: .*same file"):
+    with pytest.raises(FileError):
         read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"f.png"'}))
-    with pytest.raises(FileError, match=r"region 2: .*differ in size"):
+    with pytest.raises(FileError):
         read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"small.png"'}))
 
 
 def test_a_missing_key_is_refused(tmp_path, pair):
-    with pytest.raises(FileError, match="region 1: its keys"):
+    with pytest.raises(FileError):
         read_regions(toml(tmp_path, {key: value for key, value in REGION.items() if key != "top"}))
 
 
 def test_files_that_list_no_region_are_refused(tmp_path, pair):
-    for path, words in (
-        (toml(tmp_path), "region"),
-        (toml(tmp_path, REGION, extra="title = 1\n"), "nothing else"),
-        (tmp_path / "none.toml", "no such file"),
-    ):
-        with pytest.raises(FileError, match=words):
-            read_regions(path)
+    for regions, extra in (((), ""), ((REGION,), "title = 1\n")):
+        with pytest.raises(FileError, match=r"regions\.toml"):
+            read_regions(toml(tmp_path, *regions, extra=extra))
+    path = tmp_path / "none.toml"
+    with pytest.raises(FileError, match=r"none\.toml"):
+        read_regions(path)
     path.with_name("bad.toml").write_text("= =")
-    with pytest.raises(FileError, match=r"bad\.toml: not valid TOML: .*line 1, column 1"):
+    with pytest.raises(FileError, match=r"bad\.toml"):
         read_regions(path.with_name("bad.toml"))
 
 
 def test_a_missing_frame_is_refused_by_name(tmp_path, pair):
-    with pytest.raises(FileError, match=r"none\.png: no such file"):
+    with pytest.raises(FileError, match=r"none\.png"):
         read_regions(toml(tmp_path, REGION | {"blurred": '"none.png"'}))
 
 
@@ -96,5 +98,5 @@ def test_encoded_regions_are_read_as_they_were(focused, blurred, number):
 
 def test_a_name_that_is_no_text_is_refused():
     region = {"focused": "a\udcff.png", "blurred": "b", "top": 0, "left": 0, "height": 5, "width": 7}
-    with pytest.raises(FileError, match="rename the file"):
+    with pytest.raises(FileError):
         encode_regions([region])

