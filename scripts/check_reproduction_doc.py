@@ -1,9 +1,9 @@
-"""Hold the tables of docs/reproduction.md against a run: its values, and its verdicts on the claims.
+"""Compare the tables and verdicts of docs/reproduction.md with a run.
 
     panfocus reproduce --data data/ -o report
     python scripts/check_reproduction_doc.py report/numbers.json
 
-Prints every cell that differs, and ends with 1 if there is one. What the page says in words is not checked.
+Prints every cell that differs, and exits with 1 if there is one. Prose is not checked.
 """
 
 import json
@@ -13,29 +13,24 @@ from pathlib import Path
 from typing import Any
 
 DOC = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
-MEASURES = {
-    "NMI": "NMI",
-    "Q_AB/F": "QABF",
-    "SSIM": "SSIM",
-    "MSE": "MSE",
-}  # as the doc and as the files call them
-DIGITS = {"MSE": 2}  # of a value, else 4
+MEASURES = {"NMI": "NMI", "Q_AB/F": "QABF", "SSIM": "SSIM", "MSE": "MSE"}  # names in the doc and in files
+DIGITS = {"MSE": 2}  # decimals of a value; 4 by default
 
 Cell = tuple[str, str, str, str]  # part, method, measure, set
 
 
 def main() -> None:
-    """Compare, and tell."""
+    """Compare and print the differences."""
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
     run = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     wrong = list(differences(DOC.read_text("utf-8"), run))
-    print("\n".join(wrong) or f"{DOC.name} holds the figures of this run")
+    print("\n".join(wrong) or f"{DOC.name} matches this run")
     raise SystemExit(1 if wrong else 0)
 
 
 def differences(doc: str, run: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the doc says otherwise than the run."""
+    """Yield the differences between the doc and a run."""
     written = {
         (n["part"], n["variant"], n["measure"], n["subject"]): _as_written(n)
         for n in run["numbers"]
@@ -62,7 +57,7 @@ def differences(doc: str, run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tables(doc: str) -> Iterator[list[list[str]]]:
-    """Yield the tables of a page in Markdown: rows of words, without the line below the heading."""
+    """Yield the tables of a Markdown page as rows of cells, without the separator row."""
     for block in doc.split("\n\n"):
         lines = block.splitlines()
         if lines and all(line.startswith("|") for line in lines):
@@ -71,7 +66,7 @@ def tables(doc: str) -> Iterator[list[list[str]]]:
 
 
 def cell_of(corner: str, row: str, column: str) -> Cell | None:
-    """Tell which cell of the paper's tables is meant; None in a table of other things."""
+    """Return the cell of the paper's tables; None for other tables."""
     if corner in MEASURES:
         return "table 1", row, MEASURES[corner], column
     if not corner:

@@ -1,11 +1,11 @@
-"""Learn the dictionaries that come with panfocus, from sharp photographs with a clean licence.
+"""Learn the dictionaries of the package from sharp photographs with a clean licence.
 
     python scripts/learn_default.py KODAK_DIR SKIMAGE_DIR
 
 KODAK_DIR holds kodim01.png to kodim16.png of the Kodak Lossless True Color Image Suite (released for
 unrestricted use), SKIMAGE_DIR these images of scikit-image's data: astronaut, brick, camera, chelsea, coffee,
-grass, gravel (CC0 or public domain) and rocket.jpg (public domain). The result is the same, bit for bit, on
-every run on one type of machine.
+grass, gravel (CC0 or public domain) and rocket.jpg (public domain). The result is bit-identical on every run
+on one type of machine.
 """
 
 import sys
@@ -31,7 +31,7 @@ SEED = 0
 
 
 def main(kodak: Path, skimage: Path) -> None:
-    """Learn and save one dictionary for each number of levels."""
+    """Learn and save all dictionaries."""
     paths = [kodak / f"kodim{i:02d}.png" for i in range(1, 17)]
     paths += [next(skimage.glob(f"{name}.*")) for name in SKIMAGE]
     images = [to_gray(read_image(path)) for path in paths]

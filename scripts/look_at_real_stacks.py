@@ -1,18 +1,17 @@
-"""Make pictures of real stacks to look at: `panfocus` beside enfuse and the pyramid.
+"""Make images of real stacks for inspection: `panfocus`, enfuse and the pyramid side by side.
 
     PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py
 
-Run it from the repository's folder. Needed: the image sets, and the Debian packages hugin-tools
-(align_image_stack) and enfuse. For each stack OUT gets a folder with the aligned frames and the results, and
-beside it NAME-whole.png and NAME-places-1.png, NAME-places-2.png, with five places each. What is there of
-aligned frames and of the rivals' results is used again, so that --ours, which aligns by `panfocus`, needs
-another OUT; the fusion by `panfocus` is always run.
+Run it from the repository's folder. It needs the image sets and the Debian packages hugin-tools
+(align_image_stack) and enfuse. OUT gets a folder per stack with aligned frames and results, NAME-whole.png,
+and NAME-places-1.png and NAME-places-2.png with five regions each. Existing aligned frames and rivals'
+results are reused; therefore --ours, which aligns by `panfocus`, needs another OUT. The fusion by `panfocus`
+is always run.
 
-A place is a window of 160 x 160 pixels. The ten hardest, no two of which overlap, are those where the three
-results differ most: mean square of the largest difference between any two of them, over pixels and colours.
-Where three ways of choosing agree, it hardly matters which is taken; where they do not, one of them is wrong.
+A region is a window of 160 x 160 pixels. The ten regions, without overlap, are those where the three results
+differ most: mean square of the largest difference between any two, over pixels and colours.
 
---docs also makes the picture of docs/panfocus-method.md, from stacks whose licence lets us show them.
+--docs also makes the image of docs/panfocus-method.md, from stacks with a suitable licence.
 """
 
 import argparse
@@ -23,7 +22,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from benchmarks import rivals
 from benchmarks._data import need_data
 from benchmarks.alignment import ALIGNMENT, TO_ALIGN
 from numpy.typing import NDArray
@@ -31,13 +29,14 @@ from PIL import Image
 from scipy.ndimage import uniform_filter
 
 import panfocus as pf
+from benchmarks import rivals
 from make_doc_images import beside, save, stacked, titled
 from panfocus.compare import Scene
 from panfocus.io.atomic_files import make_folder
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image, read_stack
 
-# Frames in the order of their focus. Those of mineral-drift are of two sweeps, and their names do not tell.
+# Frames in focus order. Those of mineral-drift come from two sweeps and are not ordered by name.
 STACKS = {
     "amber-flies": "flies_*.jpg",
     "algae-20mp": "algae_*.jpg",
@@ -47,48 +46,48 @@ STACKS = {
 }
 
 SIDE = 160
-STEP = 8  # windows begin at multiples of this
+STEP = 8  # windows start at multiples of this
 PLACES = 10
 PER_SHEET = 5
 ZOOM = 2
 WHOLE_WIDTH = 900
 RAMP = np.array([[40, 20, 100], [30, 120, 180], [90, 200, 120], [250, 230, 60]])  # first frame to last
 
-# What the docs show, of the hardest places: stack, top, left.
+# Regions for the docs: stack, top, left.
 SHOWN = (("pcb", 984, 1824), ("mineral-drift", 28, 640), ("algae-20mp", 624, 3520))
 SHOWN_SIDE = 120
 
 
 @dataclass(frozen=True)
 class Look:
-    """A stack, fused by three programs, and the labels of ours."""
+    """A stack fused by three programs, and the labels of panfocus."""
 
     name: str
     pictures: dict[str, NDArray[np.uint8]]
     labels: NDArray[np.uint8]  # a picture
 
     def places(self) -> Iterator[tuple[int, int]]:
-        """Give the corners, row and column, of the windows where the pictures differ most."""
+        """Yield the corners, row and column, of the windows where the results differ most."""
         hardness = self._hardness()
         for _ in range(PLACES):
             row, col = np.unravel_index(hardness.argmax(), hardness.shape)
-            if hardness[row, col] < 0:  # all of the picture is taken
+            if hardness[row, col] < 0:  # no free window is left
                 return
             yield int(row) * STEP, int(col) * STEP
             apart = -(-SIDE // STEP)
             hardness[max(0, row - apart + 1) : row + apart, max(0, col - apart + 1) : col + apart] = -1
 
     def _hardness(self) -> NDArray[np.float32]:
-        """Return for every window, by row and column of its corner in steps, how much the pictures differ."""
+        """Return the difference of the results for every window, by corner in steps."""
         pictures = list(self.pictures.values())
         most, least = np.maximum.reduce(pictures), np.minimum.reduce(pictures)
         square = np.square((most - least).astype(np.float32)).mean(axis=2)
-        means = uniform_filter(square, SIDE, origin=-(SIDE // 2))  # of the window that begins at a pixel
+        means = uniform_filter(square, SIDE, origin=-(SIDE // 2))  # of the window that starts at a pixel
         height, width = square.shape
         return means[: height - SIDE + 1 : STEP, : width - SIDE + 1 : STEP]
 
     def row(self, top: int, left: int, *, side: int = SIDE, title: str = "") -> Image.Image:
-        """Show a window of all pictures and of the labels, enlarged."""
+        """Return a window of all results and of the labels, enlarged."""
         cut = slice(top, top + side), slice(left, left + side)
         return beside(
             [
@@ -98,7 +97,7 @@ class Look:
         )
 
     def whole(self) -> Image.Image:
-        """Show everything, reduced."""
+        """Return all results, reduced."""
         tiles = []
         for name, picture in (self.pictures | {"labels": self.labels}).items():
             small = Image.fromarray(picture)
@@ -108,13 +107,13 @@ class Look:
 
 
 def main() -> None:
-    """Fuse, find the places, write the sheets."""
+    """Fuse, find the regions, write the sheets."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
-    parser.add_argument("--pyramid", type=Path, metavar="FILE", required=True, help="the pyramid's program")
-    parser.add_argument("--stacks", default=",".join(STACKS), help="which ones; all by default")
+    parser.add_argument("--pyramid", type=Path, metavar="FILE", required=True, help="program of the pyramid")
+    parser.add_argument("--stacks", default=",".join(STACKS), help="names of stacks; default: all")
     parser.add_argument("--ours", action="store_true", help="align by panfocus, not by align_image_stack")
     parser.add_argument("--docs", action="store_true", help="also make the picture of the docs")
     given = parser.parse_args()
@@ -133,7 +132,7 @@ def main() -> None:
 
 
 def fused(name: str, output: Path, pyramid_program: Path, *, ours: bool = False) -> Look:
-    """Have a stack fused by all three."""
+    """Fuse a stack with all three programs."""
     folder = output / name
     make_folder(folder)
     scene = Scene(name, frames_of(name, folder, ours=ours))
@@ -153,7 +152,7 @@ def fused(name: str, output: Path, pyramid_program: Path, *, ours: bool = False)
 
 
 def frames_of(name: str, folder: Path, *, ours: bool = False) -> tuple[Path, ...]:
-    """Return the files of a stack's frames, aligned where they need it."""
+    """Return the files of the frames, aligned if needed."""
     source, names = need_data() / "stacks" / name, STACKS[name]
     files = sorted(source.glob(names)) if isinstance(names, str) else [source / file for file in names]
     if name not in TO_ALIGN:

@@ -1,9 +1,9 @@
-"""Take the pictures of a comparison's page for the docs, on scenes made from the sample.
+"""Make screenshots of a comparison page for the docs, with scenes made from the sample.
 
     python scripts/make_compare_pictures.py
 
-Needs a browser: Debian's package chromium. The fused sample is cut into pieces that
-count as sharp all over; each becomes a scene with two frames, defocused on either side of a slanting border.
+Needs a browser: Debian's package chromium. The fused sample is cut into sharp pieces. Each becomes a scene
+of two frames, defocused on either side of a slanting border.
 """
 
 import sys
@@ -42,13 +42,13 @@ from browser import launch_chromium, new_context  # noqa: E402
 DESTINATION = ROOT / "docs" / "images"
 PIECE = (166, 300)
 RADIUS = 3.0
-WIDTH = 1240  # of the window
+WIDTH = 1240  # width of the window in pixels
 METRICS = ("NMI", "QABF", "QCB", "SSIM", "MSE", "PSNR")
 METHODS = "coupled,coupled:contrast=normalised,coupled:stride=4"
 
 
 def main() -> None:
-    """Make scenes, compare, take the pictures."""
+    """Make scenes, compare them, save screenshots."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "stone").mkdir()
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def write_scenes(scenes: Path, averages: Path) -> None:
-    """Cut the fused sample into scenes, and write the mean of their frames as another program's results."""
+    """Cut the fused sample into scenes, and write the mean of their frames as results."""
     with as_file(files("panfocus") / "data" / "sample") as sample:
         fused = pf.fuse(read_stack(find_inputs([sample])).frames).image
     height, width = PIECE

@@ -1,10 +1,9 @@
-"""Make the pictures of the README and of docs/algorithms.md, from the sample that comes with panfocus.
+"""Make the images of the README and of docs/algorithms.md from the sample.
 
     python scripts/make_doc_images.py
 
-The stages of the method `coupled` are called one by one, as `docs/algorithms.md` tells them, and the outcome
-is compared with that of `panfocus.fuse`: the pictures show what the program does. That of the README shows
-the default method.
+The stages of the method `coupled` are called one by one, as in `docs/algorithms.md`. The result is compared
+with `panfocus.fuse`, so that the images show what the program does. The README shows the default method.
 """
 
 from importlib.resources import as_file, files
@@ -43,7 +42,7 @@ PATCH_AT = (249, 774)  # row, column: below the inclusion, sharp in frame 3
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all images."""
     with as_file(files("panfocus") / "data" / "sample") as sample:
         frames = read_stack(find_inputs([sample])).frames
     dictionary = pf.CoupledDictionary.default()
@@ -84,7 +83,7 @@ def choose(
     cols: NDArray[np.int64],
     reading: str,
 ) -> NDArray[np.integer]:
-    """Return the frames' shares of the vote of every patch: what `methods/coupled.py` does, in one block."""
+    """Return the vote shares of the frames for every patch, like `methods/coupled.py`, in one block."""
     pursuit = Pursuit(dictionary.matrix, max_atoms=64, max_sq_error=EPS)
     activities = []
     for frame in frames:
@@ -99,7 +98,7 @@ def choose(
 
 
 def strip(frames: NDArray[np.uint8], fused: NDArray[np.uint8]) -> Image.Image:
-    """Frames and fused picture, one column each, with the same three details magnified below."""
+    """Return frames and fused image in columns, with three details magnified below."""
     width, height = DETAIL_SIZE
     columns = []
     for picture, name in zip((*frames, fused), ("frame 1", "frame 2", "frame 3", "fused"), strict=True):
@@ -143,7 +142,7 @@ def patches_of(frames: NDArray[np.uint8]) -> Image.Image:
 
 
 def codes_of(frames: NDArray[np.uint8], dictionary: pf.CoupledDictionary) -> Image.Image:
-    """One patch in all frames, and the atoms that its code is made of."""
+    """Show one patch in all frames and the atoms of its code."""
     row, col = PATCH_AT
     pursuit = Pursuit(dictionary.matrix, max_atoms=64, max_sq_error=EPS)
     weights = level_weights(W, 2)
@@ -175,7 +174,7 @@ def three_levels(dictionary: pf.CoupledDictionary) -> Image.Image:
 
 
 def disks(radii: tuple[float, ...]) -> Image.Image:
-    """Point spreads, each at its own full contrast."""
+    """Show point spreads, each at full contrast."""
     tiles = []
     for radius in radii:
         kernel = disk(radius)
@@ -185,7 +184,7 @@ def disks(radii: tuple[float, ...]) -> Image.Image:
 
 
 def refined(fused: NDArray[np.uint8], strengths: tuple[float, ...]) -> Image.Image:
-    """Show a detail of the fused picture at several strengths of the refinement."""
+    """Show a detail of the fused image at several strengths of refinement."""
     (left, top), (width, height) = DETAILS[2], DETAIL_SIZE
     scale = IntensityScale.of(fused.dtype)
     tiles = []
@@ -198,17 +197,17 @@ def refined(fused: NDArray[np.uint8], strengths: tuple[float, ...]) -> Image.Ima
 
 
 def coloured(labels: NDArray[np.integer]) -> Image.Image:
-    """Give every frame its colour."""
+    """Colour a label map by frame."""
     return Image.fromarray(FRAME_COLOURS[labels])
 
 
 def side_by_side(pictures: list[Image.Image], names: tuple[str, ...]) -> Image.Image:
-    """Put pictures at half size beside each other."""
+    """Join images at half size from left to right."""
     return beside([titled(halved(picture), name) for picture, name in zip(pictures, names, strict=True)])
 
 
 def halved(picture: Image.Image) -> Image.Image:
-    """Take every second pixel: labels have no values in between."""
+    """Take every second pixel, because labels cannot be averaged."""
     return picture.resize((picture.width // 2, picture.height // 2), Image.NEAREST)
 
 
@@ -225,7 +224,7 @@ def signed(column: NDArray[np.floating], zoom: int = 10) -> Image.Image:
 
 
 def titled(picture: Image.Image, text: str, colour: tuple[int, int, int] = (0, 0, 0)) -> Image.Image:
-    """Write a line above a picture."""
+    """Add a title above an image."""
     canvas = Image.new("RGB", (picture.width, picture.height + 18), "white")
     canvas.paste(picture, (0, 18))
     ImageDraw.Draw(canvas).text((0, 0), text, fill=colour, font=ImageFont.load_default(size=13))
@@ -255,7 +254,7 @@ def stacked(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
 
 
 def save(name: str, picture: Image.Image) -> None:
-    """Write a small file."""
+    """Save an image as a small file."""
     options = {"quality": 85} if name.endswith(".jpg") else {"optimize": True}
     picture.save(DESTINATION / name, **options)
 

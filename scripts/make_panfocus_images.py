@@ -1,20 +1,20 @@
-"""Make the pictures of docs/panfocus-method.md, from the sample and from rendered scenes.
+"""Make the images of docs/panfocus-method.md from the sample and from rendered scenes.
 
     python scripts/make_panfocus_images.py
 
-The steps of the method `panfocus` are called one by one, and the outcome is compared with that of
-`panfocus.fuse`: the pictures show what the program does. The rendered scenes need the Kodak photographs; run
-it from the repository's folder with PYTHONPATH=., so that `benchmarks` is found.
+The steps of the method `panfocus` are called one by one. The result is compared with `panfocus.fuse`, so that
+the images show what the program does. The rendered scenes need the Kodak photographs. Run it from the
+repository's folder with PYTHONPATH=., so that `benchmarks` is found.
 """
 
 from importlib.resources import as_file, files
 
 import numpy as np
-from benchmarks import rendered_stacks
 from numpy.typing import NDArray
 from PIL import Image
 
 import panfocus as pf
+from benchmarks import rendered_stacks
 from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
 from panfocus._filters import filtered, gaussian
 from panfocus._intensity import FloatArray
@@ -27,13 +27,13 @@ from panfocus.methods.panfocus import _decide
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
 NEVER = np.array([213, 0, 0])
-ODDS_SHOWN = 12.0  # log odds from here on have the full colour
-ERROR_SHOWN = 30.0  # levels; from here on an error is white
+ODDS_SHOWN = 12.0  # log odds with full colour
+ERROR_SHOWN = 30.0  # levels; larger errors are white
 HAZE = (slice(236, 316), slice(297, 407))  # of the scene c2-2: a blurred leaf over a sharp background
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all images."""
     with as_file(files("panfocus") / "data" / "sample") as sample:
         frames = read_stack(find_inputs([sample])).frames
     surveyed = get_method("panfocus").survey(frames)
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
-    """Show how badly each of two frames, blurred, gives the other, and the log odds."""
+    """Show how well each of two frames, blurred, reproduces the other, and the log odds."""
     first, second = levels
     errors = [
         np.sqrt(filtered(reblur_errors(sharp, [other], allocate_attempts(sharp))[0], gaussian(0.6)) + FLOOR)
@@ -83,15 +83,15 @@ def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
     colours = 255 + np.where(strength > 0, strength * (FOR - 255.0), -strength * (AGAINST - 255.0))
     return row(
         {
-            "frame 1, blurred, less frame 2": shade(errors[0] / ERROR_SHOWN),
-            "frame 2, blurred, less frame 1": shade(errors[1] / ERROR_SHOWN),
+            "frame 1, blurred, minus frame 2": shade(errors[0] / ERROR_SHOWN),
+            "frame 2, blurred, minus frame 1": shade(errors[1] / ERROR_SHOWN),
             "log odds": Image.fromarray(np.rint(colours).astype(np.uint8)),
         }
     )
 
 
 def against_truth(scene: rendered_stacks.RenderedScene) -> Image.Image:
-    """Show a rendered stack fused, with its maps, above what is true."""
+    """Show a fused rendered stack with its maps above the ground truth."""
     result, truth, last = pf.fuse(scene.frames), scene.truth, len(scene.frames) - 1
     ours = {
         "fused": Image.fromarray(result.image),
@@ -107,7 +107,7 @@ def against_truth(scene: rendered_stacks.RenderedScene) -> Image.Image:
 
 
 def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
-    """Show a leaf that is blurred in one frame and lies over what is sharp behind it."""
+    """Show a leaf that is blurred in one frame, in front of a sharp background."""
     pictures = {"frame 1": scene.frames[0], "frame 2": scene.frames[1]}
     pictures |= {"fused": pf.fuse(scene.frames).image, "truth": scene.truth.image}
     details = [Image.fromarray(np.ascontiguousarray(picture[HAZE])) for picture in pictures.values()]
@@ -120,7 +120,7 @@ def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
 
 
 def row(pictures: dict[str, Image.Image]) -> Image.Image:
-    """Put pictures at half size beside each other, each with its name."""
+    """Join titled images at half size from left to right."""
     return beside([titled(halved(picture), name) for name, picture in pictures.items()])
 
 
@@ -135,7 +135,7 @@ def mixed(chances: FloatArray) -> Image.Image:
 
 
 def marked(image: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Image.Image:
-    """Tint what a mask holds."""
+    """Tint the area of a mask."""
     tinted = np.where(mask[..., None], 0.5 * image + 0.5 * NEVER, image)
     return Image.fromarray(np.rint(tinted).astype(np.uint8))
 

@@ -1,4 +1,4 @@
-"""Make the picture of docs/retouch.md: a fibre that fusion lost, painted back from the frame that has it.
+"""Make the image of docs/retouch.md: a lost fibre, painted back from its frame.
 
     python scripts/make_retouch_image.py FOLDER
 
@@ -34,11 +34,11 @@ FIBRE = Stroke(
     hardness=0.3,
 )
 SHOWN = (slice(255, 345), slice(1300, 1390))
-TIMES = 3  # larger than it is
+TIMES = 3  # magnification
 
 
 def main(folder: str) -> None:
-    """Write the picture."""
+    """Write the image."""
     frames = pf.align(read_stack(find_inputs([folder])).frames).frames
     fused = pf.fuse(frames).image
     height, width = fused.shape[:2]
@@ -48,7 +48,7 @@ def main(folder: str) -> None:
 
 
 def enlarged(picture: NDArray[np.uint8]) -> Image.Image:
-    """Cut out what is shown."""
+    """Return the shown part, enlarged."""
     part = Image.fromarray(np.ascontiguousarray(picture[SHOWN]))
     return part.resize((TIMES * part.width, TIMES * part.height), Image.Resampling.BICUBIC)
 

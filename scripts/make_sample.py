@@ -2,8 +2,8 @@
 
     python scripts/make_sample.py FRAME15.jpg FRAME20.jpg FRAME25.jpg
 
-The frames are reduced to a quarter, registered on the middle one (the lens breathes: they differ in scale by
-up to 1 %) and cropped to what all of them show. Needs opencv-python-headless, which panfocus does not.
+The frames are reduced to a quarter, registered to the middle frame (focus breathing changes the scale by up
+to 1 %) and cropped to the common area. Needs opencv-python-headless.
 """
 
 import sys
@@ -14,7 +14,7 @@ import numpy as np
 
 DESTINATION = Path(__file__).resolve().parents[1] / "src" / "panfocus" / "data" / "sample"
 REDUCTION = 4
-BLUR = 3.0  # matched at equal blur: what is sharp in one frame is not in the other
+BLUR = 3.0  # pixels; frames are matched at equal blur
 CROP = slice(20, 520), slice(30, 930)
 
 

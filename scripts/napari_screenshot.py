@@ -1,6 +1,6 @@
-"""Show the napari plugin at work on the sample: `python scripts/napari_screenshot.py docs/images`.
+"""Make screenshots of the napari plugin with the sample: `python scripts/napari_screenshot.py docs/images`.
 
-It needs a screen; `xvfb-run -s "-screen 0 1400x1000x24"` before it gives one in memory.
+It needs a screen; without one, prefix it with `xvfb-run -s "-screen 0 1400x1000x24"`.
 """
 
 import sys
@@ -15,13 +15,13 @@ from qtpy.QtWidgets import QApplication
 
 
 def main(folder: str) -> None:
-    """Fuse the sample in the viewer, then write what is on the screen: the picture, and the surface."""
+    """Fuse the sample in the viewer, then save screenshots of the image and of the surface."""
     PluginManager.instance().discover()
     viewer = napari.Viewer()
     viewer.window._qt_window.resize(1180, 720)
     _, widget = viewer.window.add_plugin_dock_widget("panfocus", "Fuse focus stack")
     (sample,) = viewer.open_sample("panfocus", "sample")
-    sample.scale, sample.units = (80, 1, 1), "um"  # as if it were known: to show a relief
+    sample.scale, sample.units = (80, 1, 1), "um"  # assumed, to show a relief
     viewer.scale_bar.visible = True
     widget.fuse.native.click()
     let_qt_work(lambda: not widget.running)
@@ -39,18 +39,18 @@ def main(folder: str) -> None:
 
 
 def write(path: Path, screen: np.ndarray) -> None:
-    """Write a picture, in 256 colours: a third of the size."""
+    """Save an image with 256 colours, a third of the size."""
     Image.fromarray(screen[..., :3]).quantize(256).save(path, optimize=True)
 
 
 def let_qt_work_for(seconds: float) -> None:
-    """Let the viewer draw."""
+    """Let the viewer draw for some seconds."""
     end = time.monotonic() + seconds
     let_qt_work(lambda: time.monotonic() > end)
 
 
 def let_qt_work(until) -> None:  # noqa: ANN001
-    """Wait, while the viewer goes on."""
+    """Process events of the viewer until a condition holds."""
     while not until():
         QApplication.processEvents()
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Image sets of the paper's names in small, and a experiment to reproduce them in seconds."""
+"""Small image sets with the paper's names, and an experiment that takes seconds."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -22,7 +22,7 @@ TRAINING_SCENES = ("lytro-01", "lytro-02", "lytro-03", "lytro-04", "lytro-05")
 
 
 def make_scene(rng, shape, n_frames):
-    """Sharp truth (h, w[, 3]), and frames that are sharp in one strip each."""
+    """Return the sharp truth (h, w[, 3]) and frames that are sharp in one strip each."""
     truth = gaussian_filter(rng.random(shape), (0.6, 0.6) + (0,) * (len(shape) - 2))
     truth = (truth - truth.min()) / np.ptp(truth)
     soft = gaussian_filter(truth, (2, 2) + (0,) * (len(shape) - 2))
@@ -36,14 +36,14 @@ def make_scene(rng, shape, n_frames):
 
 
 def cut_box(scene):
-    """Where a training crop is cut: its scene, the frame that is sharp there, and the rectangle."""
+    """Return the origin of a training crop: its scene, the sharp frame, and the rectangle."""
     i = TRAINING_SCENES.index(scene)
     sharp = i % 2  # A is sharp on the left, B on the right
     return scene, sharp, Box(i, 21 if sharp else 1, 40, 18)
 
 
 def write_small_sets(data):
-    """Every needed file, 48 x 40 pixels, PNG whatever its name says; Lab and Disk have references."""
+    """Write every needed file as PNG, 48 x 40 pixels; Lab and Disk have references."""
     rng = np.random.default_rng(5)
 
     def save(path, image):

@@ -24,7 +24,7 @@ def test_equal_tasks_take_whole_rounds(workers, cores, seconds, share):
         assert found.share == pytest.approx(share)
 
 
-def test_start_and_client_come_on_top_and_lower_the_share():
+def test_start_and_client_add_time_and_lower_the_share():
     found = predict([STAGE, STAGE], Cluster(2, 2, start=3), client=7)
     assert found.seconds == pytest.approx(7 + 3 + 50 + 50)
     assert found.share == pytest.approx(100 / 110)
@@ -40,12 +40,12 @@ def test_start_and_client_come_on_top_and_lower_the_share():
         (Cluster(10, 10, per_task=0.5, bandwidth=100), 10, "workers"),
     ],
 )
-def test_what_all_workers_share_limits_them(cluster, seconds, limit):
+def test_shared_resources_limit_the_workers(cluster, seconds, limit):
     found = predict([STAGE], cluster, client=0)
     assert (found.seconds, found.limit) == (pytest.approx(seconds), limit)
 
 
-def test_the_share_of_a_run_is_what_its_workers_worked_of_the_time_that_they_had():
+def test_share_is_the_busy_time_of_the_workers():
     pytest.importorskip("distributed")
     from benchmarks.local_cluster import Run
 

@@ -8,7 +8,7 @@ from benchmarks._costs import _store_cost
 from benchmarks.giant_store import make
 
 
-def test_reading_computing_and_writing_of_a_store_are_told_apart(tmp_path):
+def test_read_compute_and_write_times_of_a_store_are_separated(tmp_path):
     make(tmp_path / "stack.ome.zarr", 600, 2)
     cost = _store_cost(tmp_path / "stack.ome.zarr", 10**9)
     assert (cost.slices, cost.megapixels) == (2, 0.36)

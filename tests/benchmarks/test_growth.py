@@ -9,11 +9,11 @@ from panfocus._threads import map_blocks
 from panfocus.sparse import Pursuit
 
 
-def test_the_exponent_of_a_power_is_found():
+def test_fit_finds_the_exponent():
     assert fit({n: 0.3 * n**1.2 for n in (1, 4, 12, 24, 48)}) == pytest.approx((1.2, 0.3))
 
 
-def test_noise_of_a_few_percent_hardly_moves_the_exponent(rng):
+def test_noise_hardly_changes_the_exponent(rng):
     sizes = (1, 4, 12, 24, 48)
     found = [exponent({n: n * rng.normal(1, 0.03) for n in sizes}) for _ in range(200)]
     # least squares: deviation 0.03 / sqrt(sum of squared deviations of log n), 9.5 here
@@ -21,7 +21,7 @@ def test_noise_of_a_few_percent_hardly_moves_the_exponent(rng):
     assert np.mean(found) == pytest.approx(1, abs=0.003)
 
 
-def test_growth_with_frames_counts_from_five_on():
+def test_growth_with_frames_starts_at_five():
     by_frames = {2: 100.0, 5: 5.0, 10: 10.0, 50: 50.0}
     figures = figures_of({1: 1.0, 48: 48.0}, by_frames, {5: 2.0, 10: 2.1, 50: 2.4})
     assert figures["growth_pixels_exponent"] == pytest.approx(1)
@@ -30,7 +30,7 @@ def test_growth_with_frames_counts_from_five_on():
     assert figures["growth_2_frames_time"] == 100
 
 
-def test_the_time_of_coding_is_that_of_all_threads_and_ends_with_the_block(monkeypatch, rng):
+def test_coding_time_covers_all_threads_inside_the_context(monkeypatch, rng):
     def busy(seconds):
         until = time.thread_time() + seconds
         while time.thread_time() < until:
@@ -38,7 +38,7 @@ def test_the_time_of_coding_is_that_of_all_threads_and_ends_with_the_block(monke
 
     def summaries(self, signals, *, segments):
         busy(0.05)
-        return self.codes(signals)  # a call inside a call
+        return self.codes(signals)  # a nested call
 
     def codes(self, signals):
         busy(0.05)
@@ -48,14 +48,14 @@ def test_the_time_of_coding_is_that_of_all_threads_and_ends_with_the_block(monke
     pursuit = Pursuit(np.eye(4), max_atoms=1)
     with timed_pursuits() as spent:
         list(map_blocks(lambda _: pursuit.summaries(None, segments=1), range(4)))
-        busy(0.2)  # of no account
+        busy(0.2)  # not counted
     pursuit.codes(None)
     assert len(spent) == 4
     assert sum(spent) == pytest.approx(0.4, rel=0.1)
 
 
 def test_coding_is_part_of_a_fusion(rng):
-    frames = rng.integers(0, 256, (3, 200, 200, 3), dtype=np.uint8)
+    frames = rng.integers(0, 256, (3, 100, 100, 3), dtype=np.uint8)
     began = time.process_time()
     seconds = growth.coding_seconds(frames)
     assert 0 < seconds < time.process_time() - began

@@ -13,7 +13,7 @@ def take(size):
     return [sys.executable, "-c", TAKE, size]
 
 
-def test_the_peak_of_a_process_is_what_it_takes_and_not_what_we_have():
+def test_peak_memory_excludes_the_parent():
     ours = b"x" * 400_000_000
     bare, more = (measure_process(take(size)).megabytes for size in (0, 200_000_000))
     del ours
@@ -21,18 +21,18 @@ def test_the_peak_of_a_process_is_what_it_takes_and_not_what_we_have():
     assert more - bare == pytest.approx(200, abs=5)
 
 
-def test_the_time_of_a_process_is_that_of_the_wall():
+def test_process_time_is_wall_time():
     seconds = measure_process([sys.executable, "-S", "-c", "import time; time.sleep(0.5)"]).seconds
     assert 0.5 <= seconds < 5
 
 
-def test_a_failed_process_is_an_error_with_its_last_words():
+def test_a_failed_process_raises_with_its_last_line():
     command = [sys.executable, "-c", "print('fine'); raise SystemExit('first\\nno such frame')"]
-    with pytest.raises(RuntimeError, match="failed: no such frame"):
+    with pytest.raises(RuntimeError, match="no such frame"):
         measure_process(command)
 
 
-def test_commands_run_in_turns_with_medians_of_time_and_the_largest_peak(monkeypatch):
+def test_commands_run_in_turns(monkeypatch):
     costs = {"a": iter([Cost(1, 10), Cost(9, 30), Cost(2, 20)]), "b": iter([Cost(5, 1)] * 3)}
     order = []
 
@@ -45,7 +45,7 @@ def test_commands_run_in_turns_with_medians_of_time_and_the_largest_peak(monkeyp
     assert order == ["a", "b"] * 3
 
 
-def test_figures_of_one_benchmark_can_be_put_beside_the_others(tmp_path, monkeypatch):
+def test_figures_can_be_added_to_existing_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(_data, "ROOT", tmp_path)
     monkeypatch.setattr(_data, "LATEST", tmp_path / "results" / "latest.json")
     save_figures({"a_time": 1.0, "b_time": 2.0}, keep=False)

@@ -6,7 +6,7 @@ from benchmarks import mosaics
 
 
 def numbered(height, width):
-    """A picture whose three channels together number its pixels."""
+    """Return an image whose channels encode the pixel number."""
     numbers = np.arange(height * width).reshape(height, width)
     return np.stack([numbers >> 16, numbers >> 8, numbers], axis=-1).astype(np.uint8)
 
@@ -16,7 +16,7 @@ def numbers_of(picture):
     return parts[..., 0] * 65536 + parts[..., 1] * 256 + parts[..., 2]
 
 
-def test_no_pixel_of_a_scene_is_in_two_strips():
+def test_strips_do_not_overlap():
     height, width = 2 * STRIP_HEIGHT + 30, 2300
     times_used = np.zeros((height, width), int)
     for place in cut(height, width):
@@ -25,7 +25,7 @@ def test_no_pixel_of_a_scene_is_in_two_strips():
     assert not times_used[2 * STRIP_HEIGHT :].any()
 
 
-def test_strips_are_laid_in_rows_and_none_twice():
+def test_strips_fill_rows_without_repetition():
     scene = numbered(6, 50)
     strips = [np.stack([scene[:, a:b]] * 2) for a, b in ((0, 7), (7, 30), (30, 50))]
     first, second = lay(iter(strips), rows=4, width=10)
@@ -35,13 +35,13 @@ def test_strips_are_laid_in_rows_and_none_twice():
     assert len(np.unique(numbers_of(first))) == first.shape[0] * first.shape[1]
 
 
-def test_too_few_scenes_are_an_error_and_nothing_is_repeated():
+def test_too_few_scenes_are_an_error():
     with pytest.raises(ValueError, match="3 of 20 columns"):
         lay(iter([np.zeros((2, 6, 17, 3), np.uint8)]), rows=2, width=10)
 
 
 @pytest.mark.parametrize("megapixels", [0.01, 1, 4, 12, 24, 48])
-def test_a_mosaic_has_the_size_that_was_asked_for(megapixels):
+def test_a_mosaic_has_the_requested_size(megapixels):
     rows, width = layout(megapixels)
     assert rows * STRIP_HEIGHT * width == pytest.approx(megapixels * 1e6, rel=0.02)
 
@@ -62,12 +62,12 @@ def test_a_mosaic_of_real_pairs_repeats_nothing(data_dir):
         assert len(set(seen)) == len(seen)
 
 
-def test_both_frames_of_a_pair_show_the_same_places(data_dir):
+def test_both_frames_of_a_pair_match(data_dir):
     first, second = mosaics.pair(1).astype(float)
     assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.9
     assert (first != second).any()
 
 
-def test_sharp_pictures_suffice_for_24_megapixels(data_dir):
+def test_sharp_images_cover_24_megapixels(data_dir):
     picture = mosaics.sharp(24)
     assert picture.shape[0] * picture.shape[1] == pytest.approx(24e6, rel=1e-3)

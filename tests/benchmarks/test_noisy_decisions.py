@@ -14,7 +14,7 @@ from panfocus.io.encode import write_image
 
 @pytest.fixture(scope="module")
 def pictures():
-    """A pair of colour frames, sharp on the left and on the right, and the sharp picture (3, h, w, 3)."""
+    """Two colour frames, sharp on the left and on the right, and the sharp image (3, h, w, 3)."""
     rng = np.random.default_rng(3)
     sharp = 128 + 60 * sum(s * gaussian_filter(rng.normal(size=(60, 90, 3)), (s, s, 0)) for s in (0.6, 2.5))
     soft = gaussian_filter(sharp, (2, 2, 0))
@@ -24,7 +24,7 @@ def pictures():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_clean_frames_are_composed_by_what_noisy_ones_decide(method, pictures):
+def test_clean_frames_are_composed_by_noisy_decisions(method, pictures):
     frames = pictures[:2]
     np.testing.assert_array_equal(composed_clean(method, frames, frames).image, pf.fuse(frames, method).image)
     # Frames of the numbers 0 and 200 show where each pixel is from.
@@ -37,7 +37,7 @@ def test_clean_frames_are_composed_by_what_noisy_ones_decide(method, pictures):
     assert set(np.unique(told.image)) > {0, 200}  # by votes, not by labels
 
 
-def test_noise_is_always_the_same_and_as_strong_as_is_said():
+def test_noise_is_reproducible_and_has_its_sigma():
     frames = np.full((2, 100, 100, 3), 128, np.uint8)
     np.testing.assert_array_equal(noisy(frames, 0), frames)
     np.testing.assert_array_equal(noisy(frames, 5), noisy(frames, 5))
@@ -46,7 +46,7 @@ def test_noise_is_always_the_same_and_as_strong_as_is_said():
     assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.03
 
 
-def test_psnr_leaves_the_border_out():
+def test_psnr_ignores_the_border():
     truth = np.full((30, 40, 3), 100, np.uint8)
     image = truth + np.uint8(5)
     image[:8] = 0
@@ -63,7 +63,7 @@ def test_the_halves_are_every_second_scene(data_dir):
     assert sorted(chosen | reported)[::2] == sorted(chosen)
 
 
-def test_a_scene_has_a_figure_for_every_method_composition_and_noise(pictures, tmp_path):
+def test_figures_cover_methods_compositions_and_noise(pictures, tmp_path):
     names = [tmp_path / f"scene-{part}.png" for part in ("A", "B", "GT")]
     for path, picture in zip(names, pictures, strict=True):
         write_image(path, picture)
@@ -75,8 +75,8 @@ def test_a_scene_has_a_figure_for_every_method_composition_and_noise(pictures, t
         assert figures[f"{method} labels 10"] < figures[f"{method} labels 0"]
 
 
-def test_the_interval_is_that_of_the_mean():
-    """For many values it is the normal one: 1.96 standard errors to either side."""
+def test_interval_of_the_mean():
+    """For many values it is 1.96 standard errors on either side."""
     values = np.random.default_rng(0).normal(3, 2, 400)
     expected = norm(values.mean(), values.std() / 20).ppf([0.025, 0.975])
     assert interval(values) == pytest.approx(expected, abs=0.02)

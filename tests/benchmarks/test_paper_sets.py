@@ -16,7 +16,7 @@ def from_pairs(data_dir) -> CoupledDictionary:
 
 
 @pytest.mark.parametrize("image_set", SETS, ids=lambda s: s.name)
-def test_the_tables_reading_comes_near_the_papers_rows(image_set, from_pairs):
+def test_restored_contrast_is_close_to_the_paper(image_set, from_pairs):
     nmi, qabf = scores(read(image_set), from_pairs, "restored")
     paper_nmi, paper_qabf = printed(image_set.name)
     assert nmi >= NMI_SHARE.get(image_set.name, 0.97) * paper_nmi
@@ -24,7 +24,7 @@ def test_the_tables_reading_comes_near_the_papers_rows(image_set, from_pairs):
         assert qabf >= paper_qabf - 0.015
 
 
-def test_the_eight_public_sets_are_run_against_what_the_paper_prints():
+def test_eight_public_sets_are_compared():
     names = ["Clocks", "Lab", "Pepsi", "Disk", "Diver", "Keyboard", "Folders", "Seals"]
     assert [image_set.name for image_set in SETS] == names
     assert printed("Lab") == [1.1733, 0.7340]

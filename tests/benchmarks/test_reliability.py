@@ -20,21 +20,21 @@ def test_labels_are_sorted_by_confidence():
     assert high == pytest.approx((1, 1, 1 / 5))
 
 
-def test_the_frame_nearer_to_the_reference_is_right_where_it_is_clearly_so():
+def test_the_frame_closer_to_the_reference_is_right():
     reference = np.zeros((60, 80, 3), np.uint8)
     frames = np.zeros((2, 60, 80, 3), np.uint8)
-    frames[0, :, :40] = 3  # the second frame is right by 9 squared levels, and beyond, neither
+    frames[0, :, :40] = 3  # the second frame is right by 9 squared levels; on the other half, neither
     labels = np.broadcast_to((np.arange(60) < 30)[:, None], (60, 80)).astype(np.uint8)
     result = pf.FusionResult(frames[0], labels=labels, confidence=np.full((60, 80), 0.8, np.float32))
     judged = reliability.judged_by_reference(result, frames, reference)
-    # 8 pixels at each side are left out. Of the 9 columns around one, 4 must lie before column 40.
+    # 8 pixels on each side are ignored. Of the 9 columns around one, 4 must be before column 40.
     assert judged.right.size == (60 - 16) * (41 - 8)
     assert judged.right.mean() == 0.5
 
 
-def test_confidence_is_how_often_labels_are_right(data_dir):
-    # On two scenes of many depths on which nothing was chosen. Were the log odds not divided by the number of
-    # times that they count the same evidence, labels with a confidence of .97 would be right in .72.
+def test_confidence_is_the_accuracy_of_labels(data_dir):
+    # Two scenes that were not used to choose settings. Without the division of the log odds by the number of
+    # repeated observations, labels with a confidence of 0.97 would be right in 0.72 of the cases.
     scenes = rendered_stacks.scenes("report", ("r06-5", "r09-8"))
     bins = reliability.reliability(
         [reliability.judged_by_depth(pf.fuse(scene.frames), scene) for scene in scenes]
@@ -45,7 +45,7 @@ def test_confidence_is_how_often_labels_are_right(data_dir):
     np.testing.assert_allclose(right, [one.confidence for one in bins], atol=0.08)
 
 
-def test_the_command_prints_a_table_for_each_group(data_dir, monkeypatch, capsys):
+def test_the_command_prints_a_table_per_group(data_dir, monkeypatch, capsys):
     one = {group: dict([*settings.items()][:1]) for group, settings in rendered_stacks.SETTINGS.items()}
     monkeypatch.setattr(rendered_stacks, "SETTINGS", one)
     monkeypatch.setattr(sys, "argv", ["reliability"])

@@ -17,7 +17,7 @@ SHAPE = (40, 60)
 
 @pytest.fixture
 def scene(rng):
-    """A scene made by hand: the left half is in focus in frame 1, the right half never."""
+    """A scene whose left half is in focus in frame 1, and the right half never."""
     image = rng.integers(60, 190, (*SHAPE, 3), dtype=np.uint8)
     left = np.broadcast_to(np.arange(SHAPE[1]) < 30, SHAPE)
     truth = Truth(
@@ -32,19 +32,19 @@ def scene(rng):
 
 @pytest.fixture
 def one_scene(data_dir, monkeypatch):
-    """The command, with a single scene in each group."""
+    """The command with a single scene per group."""
     few = {group: dict([*settings.items()][:1]) for group, settings in SETTINGS.items()}
     monkeypatch.setattr(rendered_stacks, "SETTINGS", few)
 
 
-def test_the_groups_share_neither_textures_nor_seeds_and_no_texture_trains_anything():
+def test_groups_share_no_textures_or_seeds():
     assert not set(TEXTURES["choose"]) & set(TEXTURES["report"])
     assert min(TEXTURES["choose"] + TEXTURES["report"]) >= "kodim17"  # 01 to 16 train
     seeds = [setting.seed for settings in SETTINGS.values() for setting in settings.values()]
     assert len(set(seeds)) == len(seeds) == 20
 
 
-def test_both_groups_have_stacks_of_all_lengths_and_places_that_are_never_in_focus():
+def test_groups_cover_all_lengths_and_unfocused_surfaces():
     for settings in SETTINGS.values():
         assert {setting.n_frames for setting in settings.values()} == {2, 3, 5, 8, 12, 20}
         assert {setting.unfocused for setting in settings.values()} == {"none", "front", "middle", "back"}
@@ -53,14 +53,14 @@ def test_both_groups_have_stacks_of_all_lengths_and_places_that_are_never_in_foc
         assert all(0 <= setting.noise <= 2 for setting in settings.values())
 
 
-def test_scenes_are_the_same_each_time(data_dir):
+def test_scenes_are_reproducible(data_dir):
     first, second = (next(scenes("choose")) for _ in range(2))
     np.testing.assert_array_equal(first.frames, second.frames)
     np.testing.assert_array_equal(first.truth.image, second.truth.image)
     assert first.frames.shape == (2, 384, 512, 3)
 
 
-def test_errors_count_by_place_and_not_along_the_border(scene):
+def test_errors_ignore_the_border(scene):
     image = scene.truth.image.astype(int)
     columns = np.arange(SHAPE[1])
     image[:, columns < 30] += 2
@@ -76,7 +76,7 @@ def test_errors_count_by_place_and_not_along_the_border(scene):
     assert not {"depth_mean", "never_true"} & set(figures)
 
 
-def test_depth_counts_where_some_frame_is_in_focus_and_labels_stand_in_for_it(scene):
+def test_depth_error_uses_labels_without_a_depth_map(scene):
     depth = np.where(np.arange(SHAPE[0])[:, None] < 20, scene.truth.depth, 1.5)
     figures = measure(pf.FusionResult(scene.truth.image, depth=depth), scene)
     assert figures["depth_mean"] == pytest.approx(0.25)  # half of the rows are right, half are off by 0.5
@@ -84,13 +84,13 @@ def test_depth_counts_where_some_frame_is_in_focus_and_labels_stand_in_for_it(sc
     assert figures["depth_median"] == 1.0
 
 
-def test_depth_beyond_the_last_frame_is_that_of_the_last_frame(scene):
+def test_depth_beyond_the_last_frame_is_clipped(scene):
     near = replace(scene.truth, depth=np.full(SHAPE, 2.2), least_radius=np.full(SHAPE, 0.4))
     result = pf.FusionResult(scene.truth.image, depth=np.full(SHAPE, 2.0))
     assert measure(result, replace(scene, truth=near))["depth_mean"] == 0
 
 
-def test_precision_and_recall_count_pixels_with_texture(scene):
+def test_precision_and_recall_count_textured_pixels(scene):
     textured = np.arange(SHAPE[0])[:, None] >= np.full(SHAPE, 20)
     scene = replace(scene, truth=replace(scene.truth, textured=textured))
     said = np.broadcast_to(np.arange(SHAPE[1]) >= 26, SHAPE) & (np.arange(SHAPE[0])[:, None] < 26)
@@ -104,7 +104,7 @@ def test_precision_and_recall_count_pixels_with_texture(scene):
     assert together["recall"] == pytest.approx(0.5)
 
 
-def test_written_scenes_are_found_by_compare_and_the_truth_lies_beside_them(one_scene, tmp_path, monkeypatch):
+def test_written_scenes_are_found_by_compare(one_scene, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["rendered_stacks", "write", str(tmp_path)])
     rendered_stacks.main()
     groups = find_groups([tmp_path / "choose", tmp_path / "report"])

@@ -7,9 +7,7 @@ from benchmarks import rivals
 from panfocus.io.read_stack import read_image
 
 
-def test_rivals_write_one_result_per_scene_into_a_folder_each(
-    scenes_dir, small_scenes, tmp_path, monkeypatch, capsys
-):
+def test_each_rival_writes_one_result_per_scene(scenes_dir, small_scenes, tmp_path, monkeypatch, capsys):
     program = tmp_path / "first.py"
     program.write_text("import shutil, sys\nshutil.copy(sys.argv[2], sys.argv[1])\n")
     arguments = ["rivals", str(scenes_dir), str(tmp_path / "out"), "--pyramid", str(program)]

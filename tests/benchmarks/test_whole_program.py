@@ -12,7 +12,7 @@ from panfocus.io.read_stack import read_image, read_stack
 
 @pytest.fixture
 def rivals(tmp_path, monkeypatch):
-    """A pyramid that there is, and no enfuse."""
+    """A pyramid, and no enfuse."""
     pyramid = tmp_path / "pyramid.py"
     pyramid.touch()
     monkeypatch.setattr(whole_program, "PYRAMID", pyramid)
@@ -20,7 +20,7 @@ def rivals(tmp_path, monkeypatch):
     return pyramid
 
 
-def test_ratios_are_our_time_over_theirs_and_absent_rivals_are_left_out(rivals, monkeypatch):
+def test_ratios_are_ours_over_theirs_for_installed_rivals(rivals, monkeypatch):
     def measured(commands):
         assert commands["pyramid"][:2] == [sys.executable, rivals]
         return {"fuse": Cost(6.0, 500), "pyramid": Cost(4.0, 900)}
@@ -35,7 +35,7 @@ def test_ratios_are_our_time_over_theirs_and_absent_rivals_are_left_out(rivals, 
     }
 
 
-def test_the_command_fuses_the_frames_it_is_given(data_dir, tmp_path):
+def test_the_command_fuses_the_frames(data_dir, tmp_path):
     frames = write_pair(tmp_path, megapixels=0.05)
     measure_process(fuse_command(frames, tmp_path / "fused.tif", "--method", "pca"))
     stack = read_stack(frames).frames
@@ -45,7 +45,7 @@ def test_the_command_fuses_the_frames_it_is_given(data_dir, tmp_path):
     assert (fused <= stack.max(axis=0)).all()
 
 
-def test_the_long_run_counts_by_megapixel_and_frame_and_leaves_no_file(monkeypatch):
+def test_the_long_run_reports_time_per_megapixel_and_cleans_up(monkeypatch):
     folders = []
 
     def write_stack(folder, *, n_frames, megapixels):
@@ -74,7 +74,7 @@ def test_the_long_run_counts_by_megapixel_and_frame_and_leaves_no_file(monkeypat
     assert not any(folder.exists() for folder in folders)
 
 
-def test_a_written_pair_is_plain_tiff_of_the_mosaic(data_dir, tmp_path):
+def test_a_written_pair_is_the_uncompressed_mosaic(data_dir, tmp_path):
     paths = write_pair(tmp_path, megapixels=0.3)
     frames = whole_program.mosaics.pair(0.3)
     np.testing.assert_array_equal(read_stack(paths).frames, frames)
