@@ -2,10 +2,13 @@
 
 import io
 
+import numpy as np
 import pytest
 import small_stacks
 from page_steps import Visit
 from PIL import Image
+
+from panfocus.io.encode import write_image
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -17,7 +20,9 @@ SIZE = (1700, 2600)  # larger than a screen
 def large(page_server):
     """A stack of frames larger than a screen."""
     folder = page_server.root / "large moth"
-    small_stacks.write(folder, size=SIZE, suffix=".tif")
+    folder.mkdir()
+    for k, frame in enumerate(small_stacks.frames(3, (SIZE[0] // 10, SIZE[1] // 10)), start=1):
+        write_image(folder / f"frame-{k}.tif", np.tile(frame, (10, 10, 1)))
     made = page_server.client.post("/api/stacks", json={"folder": str(folder)}).json()
     return page_server.seen(made["id"])
 

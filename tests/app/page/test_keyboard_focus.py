@@ -15,7 +15,8 @@ expect = playwright.expect
 def own(tmp_path_factory):
     """A server whose stacks are deleted before each test."""
     place = tmp_path_factory.mktemp("focus")
-    small_stacks.write(place / "ant", n=3, size=(500, 700))
+    small_stacks.write(place / "ant", n=3, size=(500, 700))  # `coupled` takes seconds
+    small_stacks.write(place / "bee")
     with running_server(place / "work", place) as running:
         yield running
 
@@ -31,8 +32,8 @@ def page(chromium, own):
     assert visit.complaints == []
 
 
-def new_stack(own, name="ant"):
-    made = own.client.post("/api/stacks", json={"folder": str(own.root / "ant")}).json()
+def new_stack(own, name="ant", folder="bee"):
+    made = own.client.post("/api/stacks", json={"folder": str(own.root / folder)}).json()
     own.client.patch(f"/api/stacks/{made['id']}", json={"name": name}).raise_for_status()
     own.seen(made["id"])
     return made["id"]
@@ -51,7 +52,7 @@ def wait_for(own, *jobs):
 
 
 def test_cancel_and_run_again_keep_the_focus(page, own):
-    stack = new_stack(own)
+    stack = new_stack(own, folder="ant")
     add_job(own, stack, "coupled")
     page.goto(f"{own.url}/#stack={stack}")
     cancel, again = page.locator("#cancel"), page.get_by_role("button", name="Run again")
@@ -67,9 +68,10 @@ def test_cancel_and_run_again_keep_the_focus(page, own):
 
 
 def test_picture_gets_the_focus_when_the_job_ends(page, own):
-    stack = new_stack(own)
+    stack = new_stack(own, folder="ant")
     job = add_job(own, stack, "coupled")
     page.goto(f"{own.url}/#stack={stack}")
+    expect(page.locator("#cancel")).to_be_visible()
     page.locator("#cancel").focus()
     wait_for(own, job)
     expect(page.locator(".stage")).to_be_focused()
