@@ -203,7 +203,7 @@ def test_pages_of_a_microscope_are_exported_as_the_command_line_does(tmp_path, f
     sizes = {"PhysicalSizeX": 0.5, "PhysicalSizeY": 0.5, "PhysicalSizeZ": 2.0}
     tifffile.imwrite(path, planes, ome=True, metadata={"axes": "ZCYX", **sizes})
     folder, request, result, _ = fused(tmp_path, [path], align="off")
-    assert result["names"] == [f"cells.ome.tif, page {k}" for k in (1, 2, 3)]
+    assert result["names"] == [f"cells.ome.tif (page {k})" for k in (1, 2, 3)]
     assert result["dtype"] == "uint16"
     names = {"image": Path("f.tif"), "depth": Path("d.png")}
     exported(folder, request, Outputs(**{kind: folder / "exports" / name for kind, name in names.items()}))

@@ -47,6 +47,7 @@ PAGE = Wording(
         "free_space": MAKE_ROOM,
         "install_extra": "Install it with: pip install 'panfocus[{extra}]'.",
         "more_memory": "Increase “Max memory”, or use fewer or smaller frames.",
+        "overwrite": "Choose another name.",
         "refine_more": "Increase “Refine strength” for a stronger effect.",
         "replace_frame": "Every frame needs its counterpart: replace this frame, or leave out the whole set.",
         "skip_bad": _EXCLUDE,

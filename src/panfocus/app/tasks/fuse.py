@@ -90,7 +90,7 @@ def _save(
         "width": width,
         "height": height,
         "n_frames": n_frames,
-        "names": [Path(name).name.removesuffix(",") for name in fusion.stack.names],
+        "names": [Path(name).name for name in fusion.stack.names],
         "dtype": fusion.frames.dtype.name,
         "levels": levels,
         "tile": TILE,
