@@ -117,3 +117,10 @@ def test_invalid_input_is_rejected(levels, rng):
     colour = [rng.random((13, 17, 3))]
     with pytest.raises(InputError):
         draw([colour, colour])
+
+
+def test_image_with_nan_is_rejected(levels):
+    levels[1][1][3, 3] = np.nan
+    with pytest.raises(InputError) as caught:
+        draw(levels)
+    assert caught.value.facts == {"image": 1}
