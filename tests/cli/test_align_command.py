@@ -14,7 +14,7 @@ from panfocus.io.read_stack import read_image
 
 @pytest.fixture
 def shifted(tmp_path, monkeypatch):
-    """Two 16-bit frames of a texture; what is at x in the first is at x - 7, y + 4 in the second."""
+    """Two 16-bit frames of a texture; the second is shifted by (-7, 4) pixels."""
     texture = gaussian_filter(np.random.default_rng(5).random((200, 240)), 1.5)
     texture = np.rint(65535 * (texture - texture.min()) / np.ptp(texture)).astype(np.uint16)
     write_image(tmp_path / "a.tif", texture[20:170, 20:200])

@@ -101,14 +101,14 @@ def test_corrections_and_lost_metadata_of_a_set_are_reported(two_lights, run):
     ran = run(*APPLIED, "--apply-to", "[cd].png", *arguments)
     assert (ran.code, ran.err) == (0, "")
     assert any("applied.tif" in line and "gAMA" in line for line in ran.out.splitlines())
-    told = json.loads(Path("report.json").read_text())
-    assert told["exposure"]["gains"] == [[1.0], [1.0]]
-    (of_set,) = told["applied"]
+    content = json.loads(Path("report.json").read_text())
+    assert content["exposure"]["gains"] == [[1.0], [1.0]]
+    (of_set,) = content["applied"]
     assert of_set["path"] == str(two_lights / "applied.tif")
     assert "gAMA" in of_set["warnings"][0]
     gains = [gain for (gain,) in of_set["exposure"]["gains"]]
     assert max(gains) / min(gains) == pytest.approx(1 / 0.8, rel=0.05)  # the frames are a pixel apart
-    assert of_set["hot_pixels"].keys() == told["hot_pixels"].keys()
+    assert of_set["hot_pixels"].keys() == content["hot_pixels"].keys()
 
 
 def test_image_of_a_set_has_the_metadata_of_the_reference(two_lights, run):

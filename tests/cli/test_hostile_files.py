@@ -402,7 +402,7 @@ def test_leftovers_of_dead_runs_are_removed_but_files_of_running_ones_stay():
         dead = mine.with_name(mine.name[: -len("0123456789abcdef")] + "f" * 16)
         stranger.write_bytes(b"")
         dead.write_bytes(b"half")
-        write_files({Path("other.txt"): b"written beside it"})
+        write_files({Path("other.txt"): b"other"})
         assert mine.exists()
         assert stranger.exists()
         assert not dead.exists()

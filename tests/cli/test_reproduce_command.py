@@ -15,15 +15,15 @@ from panfocus.reproduce import plots
 @pytest.fixture
 def small(monkeypatch, reproduction):
     """Replace the reproduction by the small one; return the folders it is called with."""
-    asked = []
+    calls = []
 
     def done(data, *, progress):
-        asked.append(data)
+        calls.append(data)
         progress("table 1", 1.0)
         return reproduction
 
     monkeypatch.setattr(panfocus.reproduce, "reproduce", done)
-    return asked
+    return calls
 
 
 def test_report_is_written_and_claims_are_counted(run, small, small_data, tmp_path, reproduction):
@@ -31,8 +31,8 @@ def test_report_is_written_and_claims_are_counted(run, small, small_data, tmp_pa
     assert (ran.code, ran.err) == (0, "")
     assert small == [small_data]
     verdicts = [claim.verdict for claim in reproduction.claims]
-    told = re.findall(rf"^(\D+): (\d+) of {len(verdicts)} claims$", ran.out, re.MULTILINE)
-    assert {verdict: int(n) for verdict, n in told if int(n)} == Counter(verdicts)
+    counts = re.findall(rf"^(\D+): (\d+) of {len(verdicts)} claims$", ran.out, re.MULTILINE)
+    assert {verdict: int(n) for verdict, n in counts if int(n)} == Counter(verdicts)
     assert "table 1 ..." in ran.out
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
         "index.html", "numbers.csv", "numbers.json",

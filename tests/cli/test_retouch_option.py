@@ -63,7 +63,7 @@ def test_threads_and_scratch_files_change_no_bit(strokes_file, fuse, monkeypatch
     assert fuse("-o", "one.png", "--retouch", "strokes.json", "--threads", "1").code == 0
     planned = prepare.make_plan
     monkeypatch.setattr(
-        prepare, "make_plan", lambda *given, **more: replace(planned(*given, **more), in_memory=False)
+        prepare, "make_plan", lambda *args, **more: replace(planned(*args, **more), in_memory=False)
     )
     assert fuse("-o", "three.png", "--retouch", "strokes.json", "--threads", "3").code == 0
     assert Path("one.png").read_bytes() == Path("three.png").read_bytes()
@@ -71,9 +71,9 @@ def test_threads_and_scratch_files_change_no_bit(strokes_file, fuse, monkeypatch
 
 def test_report_holds_the_digest_and_is_repeated(strokes_file, fuse, run):
     assert fuse("-o", "fused.png", "--retouch", "strokes.json", "--report", "report.json").code == 0
-    told = json.loads(Path("report.json").read_bytes())["retouch"]
-    assert told["path"] == str(strokes_file)
-    assert told["sha256"] == sha256(strokes_file.read_bytes()).hexdigest()
+    content = json.loads(Path("report.json").read_bytes())["retouch"]
+    assert content["path"] == str(strokes_file)
+    assert content["sha256"] == sha256(strokes_file.read_bytes()).hexdigest()
     assert run("fuse", "--from-report", "report.json", "-o", "again.png").code == 0
     assert Path("again.png").read_bytes() == Path("fused.png").read_bytes()
     ran = run("fuse", "--from-report", "report.json", "-o", "third.png", "--retouch", "strokes.json")

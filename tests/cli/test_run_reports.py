@@ -21,22 +21,31 @@ def test_report_has_inputs_outputs_versions_and_times(lights, run):
 
     arguments = ("--depth", "depth.tif", "--report", "report.json", "--set", "noise=2.5", "--threads", 1)
     assert run("fuse", "white", "-o", "fused.png", *arguments).code == 0
-    told = report()
-    assert [Path(entry["path"]) for entry in told["inputs"]] == [
+    content = report()
+    assert [Path(entry["path"]) for entry in content["inputs"]] == [
         lights / "white" / f"z{k}.png" for k in range(N)
     ]
-    for entry in told["inputs"]:
+    for entry in content["inputs"]:
         data = Path(entry["path"]).read_bytes()
         assert (entry["sha256"], entry["bytes"]) == (sha256(data).hexdigest(), len(data))
         assert (entry["width"], entry["height"], entry["frames"]) == (100, 60, 1)
-    assert [entry["kind"] for entry in told["outputs"]] == ["image", "depth"]
-    for entry in told["outputs"]:
+    assert [entry["kind"] for entry in content["outputs"]] == ["image", "depth"]
+    for entry in content["outputs"]:
         assert entry["sha256"] == sha256(Path(entry["path"]).read_bytes()).hexdigest()
-    assert told["request"]["settings"] == ["noise=2.5"]
-    assert told["settings"]["noise"] == 2.5
-    assert told["versions"].keys() >= {"panfocus", "numpy", "scipy", "numba", "python", "platform"}
-    assert told["times"].keys() == {"check", "read", "repair", "align", "equalise", "fuse", "encode", "write"}
-    assert told["warnings"] == []
+    assert content["request"]["settings"] == ["noise=2.5"]
+    assert content["settings"]["noise"] == 2.5
+    assert content["versions"].keys() >= {"panfocus", "numpy", "scipy", "numba", "python", "platform"}
+    assert content["times"].keys() == {
+        "check",
+        "read",
+        "repair",
+        "align",
+        "equalise",
+        "fuse",
+        "encode",
+        "write",
+    }
+    assert content["warnings"] == []
 
 
 EXTRAS = {
@@ -55,7 +64,7 @@ def test_repeated_run_gives_the_same_bits(lights, run, monkeypatch, extras):
     assert run("fuse", "white", "-o", "fused.png", "--report", "report.json", *extras).code == 0
     names = [Path(entry["path"]) for entry in report()["outputs"]]
     before = {name: name.read_bytes() for name in names}
-    told = report()
+    content = report()
     for name in names:
         name.unlink()
     (lights / "elsewhere").mkdir()
@@ -63,7 +72,7 @@ def test_repeated_run_gives_the_same_bits(lights, run, monkeypatch, extras):
     ran = run("fuse", "--from-report", "../report.json", "--force")  # the report itself is there
     assert (ran.code, ran.err) == (0, "")
     assert {name: name.read_bytes() for name in names} == before
-    assert report("../report.json")["outputs"] == told["outputs"]
+    assert report("../report.json")["outputs"] == content["outputs"]
     assert not list((lights / "elsewhere").iterdir())
 
 
@@ -120,9 +129,9 @@ def test_repeated_inputs_are_repeated_again(lights, run, stack):
     tifffile.imwrite("two.tif", stack[1:3], photometric="rgb")
     inputs = ("white/z0.png", "two.tif", "white/z0.png", "two.tif")
     assert run("fuse", *inputs, "-o", "fused.png", "--report", "report.json").code == 0
-    told = report()
-    assert [Path(entry["path"]) for entry in told["inputs"]] == [lights / name for name in inputs]
-    assert [entry["frames"] for entry in told["inputs"]] == [1, 2, 1, 2]
+    content = report()
+    assert [Path(entry["path"]) for entry in content["inputs"]] == [lights / name for name in inputs]
+    assert [entry["frames"] for entry in content["inputs"]] == [1, 2, 1, 2]
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
     assert ran.code == 0
     assert "6 frames" in ran.out
@@ -150,8 +159,8 @@ def test_report_moved_with_its_frames_is_repeated(lights, run, monkeypatch, dict
     (home / "mine.npz").write_bytes(dictionary_file.read_bytes())
     options = ("--apply-to", "red/*.png", "--apply-output", lights / "red.tif", "--dictionary", "mine.npz")
     monkeypatch.chdir(home)
-    told = ("--report", "reports/report.json", "--reference", "white/z2.png")
-    assert run("fuse", "white", "-o", lights / "fused.png", *options, *told).code == 0
+    more = ("--report", "reports/report.json", "--reference", "white/z2.png")
+    assert run("fuse", "white", "-o", lights / "fused.png", *options, *more).code == 0
     monkeypatch.chdir(lights)
     home.rename("moved")
     again = ("fuse", "--from-report", "moved/reports/report.json", "-o", "again.png")
@@ -169,10 +178,10 @@ def test_report_moved_with_its_frames_is_repeated(lights, run, monkeypatch, dict
 
 def test_other_versions_are_reported(lights, run):
     run("fuse", "white", "-o", "fused.png", "--report", "report.json")
-    told = report()
-    now = told["versions"]["numpy"]
-    told["versions"]["numpy"] = "1.0"
-    Path("report.json").write_text(json.dumps(told))
+    content = report()
+    now = content["versions"]["numpy"]
+    content["versions"]["numpy"] = "1.0"
+    Path("report.json").write_text(json.dumps(content))
     ran = run("fuse", "--from-report", "report.json", "-o", "again.png")
     assert ran.code == 0
     assert any(now in line and "1.0" in line for line in ran.out.splitlines() if "numpy" in line)

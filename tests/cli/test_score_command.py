@@ -12,7 +12,7 @@ from panfocus.metrics import matlab_gray, score
 
 @pytest.fixture
 def pictures(folder, scene):
-    """The frames a.png and b.png, a fused picture and a reference beside them."""
+    """The frames a.png and b.png, a fused image and a reference."""
     reference = np.where(np.arange(33)[:, None] < 16, scene[0], scene[1])
     write_image("reference.png", reference)
     write_image("fused.png", np.rint(scene.mean(axis=0)).astype(np.uint8))

@@ -14,7 +14,7 @@ LEARN = ("--atoms", 16, "--patch-size", 5, "--rounds", 1, "--samples", 400, "--m
 
 @pytest.fixture
 def frames(tmp_path, scene, monkeypatch):
-    """A folder of two frames and a BMP; beside it a picture that may have been fused from them."""
+    """A folder of two frames and a BMP, and a fused image outside it."""
     monkeypatch.chdir(tmp_path)
     Path("frames").mkdir()
     for name, frame in zip(("a", "b"), scene, strict=True):
