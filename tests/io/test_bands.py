@@ -1,4 +1,4 @@
-"""Pages of TIFFs that go to the scratch file in bands: the same pixels, little memory."""
+"""Pages of TIFFs that are read in bands."""
 
 import tracemalloc
 
@@ -53,7 +53,7 @@ def test_bands_are_the_page(tmp_path, rng, monkeypatch, layout, channels, dtype)
     ],
     ids=["planes", "turned"],
 )
-def test_pages_that_have_to_be_read_whole_are(tmp_path, rng, shape, options):
+def test_turned_and_planar_pages_are_read_whole(tmp_path, rng, shape, options):
     image = rng.integers(0, 256, shape, dtype=np.uint8)
     tifffile.imwrite(tmp_path / "page.tif", image, photometric="rgb", metadata=None, **options)
     with (tmp_path / "page.tif").open("rb") as file:
@@ -65,7 +65,7 @@ def test_pages_that_have_to_be_read_whole_are(tmp_path, rng, shape, options):
 
 
 @pytest.mark.parametrize("layout", [{}, {"tile": (256, 256), "compression": "zlib"}])
-def test_a_large_page_is_never_held_whole(tmp_path, monkeypatch, layout):
+def test_large_page_is_never_in_memory_as_a_whole(tmp_path, monkeypatch, layout):
     monkeypatch.setattr("panfocus.io.tiff._BAND_BYTES", 1 << 20)
     image = np.zeros((3000, 2500), np.uint16)
     image[::7] = 300
@@ -95,7 +95,7 @@ def test_damage_inside_a_band_is_named(tmp_path):
         read_into(frames, read_headers([path, path]))
 
 
-def test_a_strip_without_bytes_is_refused(tmp_path):
+def test_a_strip_without_bytes_is_rejected(tmp_path):
     path = tmp_path / "a.tif"
     tifffile.imwrite(path, np.zeros((64, 64), np.uint8), compression="zlib", rowsperstrip=16, metadata=None)
     with tifffile.TiffFile(path, mode="r+") as tiff:
@@ -105,7 +105,7 @@ def test_a_strip_without_bytes_is_refused(tmp_path):
         read_headers([path])
 
 
-def test_tiles_beyond_measure_are_refused(tmp_path):
+def test_tiles_beyond_measure_are_rejected(tmp_path):
     """A tile is decoded whole, however little of it lies inside the picture."""
     path = tmp_path / "a.tif"
     tifffile.imwrite(path, np.zeros((64, 64), np.uint8), compression="zlib", tile=(64, 64), metadata=None)

@@ -37,7 +37,7 @@ def save(path, levels, header=None, **more):
     np.savez(path, levels=levels, header=np.frombuffer(text.encode(), np.uint8), **more)
 
 
-def test_what_is_written_is_read(path, levels):
+def test_dictionary_survives_writing_and_reading(path, levels):
     write_dictionary_file(path, levels, HEADER)
     read, header = read_dictionary_file(path)
     np.testing.assert_array_equal(read, levels)
@@ -67,7 +67,7 @@ def test_equal_content_gives_equal_bytes(tmp_path, levels):
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_other_suffixes_and_existing_files_are_refused(tmp_path, path, levels):
+def test_other_suffixes_and_existing_files_are_rejected(tmp_path, path, levels):
     with pytest.raises(InputError):
         write_dictionary_file(tmp_path / "dictionary.pickle", levels, HEADER)
     write_dictionary_file(path, levels, HEADER)
@@ -83,13 +83,13 @@ def assert_rejected(path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_and_a_text_are_refused(path):
+def test_a_missing_file_and_a_text_are_rejected(path):
     assert_rejected(path)
     path.write_text("no dictionary")
     assert_rejected(path)
 
 
-def test_a_file_cut_anywhere_is_refused(path, levels):
+def test_truncated_dictionary_is_rejected(path, levels):
     write_dictionary_file(path, levels, HEADER)
     data = path.read_bytes()
     for length in range(0, len(data), 7):
@@ -97,7 +97,7 @@ def test_a_file_cut_anywhere_is_refused(path, levels):
         assert_rejected(path)
 
 
-def test_a_file_with_a_flipped_byte_is_refused_or_equal(path, levels):
+def test_a_file_with_a_flipped_byte_is_rejected_or_equal(path, levels):
     write_dictionary_file(path, levels, HEADER)
     data = path.read_bytes()
     for position in range(0, len(data), 11):
@@ -109,14 +109,14 @@ def test_a_file_with_a_flipped_byte_is_refused_or_equal(path, levels):
         np.testing.assert_array_equal(read, levels)
 
 
-def test_other_members_are_refused(path, levels):
+def test_other_members_are_rejected(path, levels):
     np.savez(path, atoms=levels)
     assert_rejected(path)
     save(path, levels, extra=levels)
     assert_rejected(path)
 
 
-def test_a_pickle_is_refused_and_not_run(path, levels, tmp_path):
+def test_a_pickle_is_rejected_and_not_run(path, levels, tmp_path):
     class Hostile:
         def __reduce__(self):
             return (open, (str(tmp_path / "it-ran"), "w"))
@@ -141,7 +141,7 @@ def test_a_pickle_is_refused_and_not_run(path, levels, tmp_path):
         (lambda levels: levels * (np.arange(5, dtype=np.float32) > 0), "unit length"),
     ],
 )
-def test_wrong_atoms_are_refused(path, levels, change, words):
+def test_wrong_atoms_are_rejected(path, levels, change, words):
     save(path, change(levels))
     assert_rejected(path)
 
@@ -165,19 +165,19 @@ def test_wrong_atoms_are_refused(path, levels, change, words):
         ({"n_levels": 0}, "0 levels of 5 atoms; needed: at least one of each"),
     ],
 )
-def test_wrong_headers_are_refused(path, levels, header, words):
+def test_wrong_headers_are_rejected(path, levels, header, words):
     save(path, levels, header)
     assert_rejected(path)
 
 
-def test_a_header_without_a_name_is_refused(path, levels):
+def test_a_header_without_a_name_is_rejected(path, levels):
     header = {"format_version": 1, **HEADER}
     del header["seed"]
     np.savez(path, levels=levels, header=np.frombuffer(json.dumps(header).encode(), np.uint8))
     assert_rejected(path)
 
 
-def test_more_atoms_than_coding_has_memory_for_are_refused(path):
+def test_too_many_atoms_are_rejected(path):
     atoms = np.zeros((2, 4, 4097), np.float32)
     atoms[:, 0] = 1
     save(path, atoms, {"patch_size": 2, "n_atoms": 4097})
@@ -186,23 +186,23 @@ def test_more_atoms_than_coding_has_memory_for_are_refused(path):
         write_dictionary_file(path, atoms, HEADER, force=True)
 
 
-def test_an_origin_that_is_no_text_is_kept(path, levels):
+def test_origin_with_invalid_unicode_is_preserved(path, levels):
     write_dictionary_file(path, levels, HEADER | {"origin": "\udcff.jpg"})
     assert read_dictionary_file(path)[1]["origin"] == "\udcff.jpg"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_is_refused_and_not_waited_for(path):
+def test_a_pipe_is_rejected_and_not_waited_for(path):
     os.mkfifo(path)
     assert_rejected(path)
 
 
-def test_a_header_that_is_no_json_is_refused(path, levels):
+def test_header_that_is_not_json_is_rejected(path, levels):
     np.savez(path, levels=levels, header=np.frombuffer(b"{", np.uint8))
     assert_rejected(path)
 
 
-def test_a_decompression_bomb_is_refused_before_it_is_unpacked(path):
+def test_a_decompression_bomb_is_rejected_before_it_is_unpacked(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("levels.npy", bytes(65 << 20))
         archive.writestr("header.npy", b"")
@@ -210,7 +210,7 @@ def test_a_decompression_bomb_is_refused_before_it_is_unpacked(path):
     assert_rejected(path)
 
 
-def test_a_shape_that_the_data_does_not_fill_is_not_believed(path, levels):
+def test_shape_larger_than_the_data_is_rejected(path, levels):
     save(path, levels)
     buffer = io.BytesIO()
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as copy:

@@ -257,7 +257,7 @@ def test_every_tag_of_a_real_photograph_survives(data_dir, tmp_path, name):
         assert len(kept(after)) > 30
 
 
-def test_notes_of_a_maker_stay_where_they_point(tmp_path):
+def test_maker_note_keeps_its_offset(tmp_path):
     """Notes as Canon writes them: a directory whose offsets count from the beginning of the EXIF data."""
     paths = []
     for order in "<>":

@@ -1,4 +1,4 @@
-"""What a header promises is what decoding gives, whatever the kind of file; and it costs no decoding."""
+"""Headers match the decoded frames, without decoding."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_header_promises_what_decoding_gives(tmp_path, name):
+def test_header_matches_the_decoded_frame(tmp_path, name):
     FILES[name](tmp_path / name)
     (header,) = read_headers([tmp_path / name])
     image = read_image(tmp_path / name)
@@ -88,7 +88,7 @@ def test_pages_are_frames_without_the_reduced_ones(tmp_path):
     check_headers(headers)
 
 
-def test_frames_that_differ_are_refused_by_their_headers(tmp_path):
+def test_frames_that_differ_are_rejected_by_their_headers(tmp_path):
     write_image(tmp_path / "a.png", GREY)
     write_image(tmp_path / "b.png", GREY[:, 1:])
     with pytest.raises(InputError, match=r"b\.png"):

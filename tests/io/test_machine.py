@@ -1,4 +1,4 @@
-"""How much memory is free."""
+"""Free memory of the machine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What becomes of metadata where it is odd: damaged, too long, or foreign to the new format."""
+"""Metadata that is damaged, too long, or not supported by the output format."""
 
 import io
 import struct
@@ -36,7 +36,7 @@ def written(tmp_path, name, stack, image=COLOUR):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_what_is_written_is_what_is_read(order):
+def test_metadata_survives_writing_and_reading(order):
     camera = {0x829A: Value(5, 1, struct.pack(order + "II", 1, 250)), 0x9286: Value(7, 3, b"abc")}
     exif = parse_exif(exif_with({0x0132: text_value("2026:01:02 03:04:05")}, camera, order).to_bytes())
     assert exif.complete
@@ -82,7 +82,7 @@ def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path)
     assert "XMP data (" in describe_losses(tmp_path / "b.jpg", stack)[0]
 
 
-def test_notes_far_inside_a_tiff_are_left_out_and_that_is_said(tmp_path):
+def test_maker_note_far_inside_a_tiff_is_reported_as_lost(tmp_path):
     """They point to places of their file; so far behind its beginning they cannot stay where they were."""
     path = tmp_path / "a.tif"
     pixels = np.zeros((1200, 1000), np.uint8)
@@ -107,7 +107,7 @@ def test_a_tag_that_nobody_knows_is_named(tmp_path):
     assert "the tags 0xfde9" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
-def test_a_description_of_the_files_layout_is_not_the_pictures(tmp_path):
+def test_description_of_the_file_layout_is_not_copied(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((2, 13, 17), np.uint8), photometric="minisblack")
     stack = read_stack([tmp_path / "a.tif"])
     write_image(tmp_path / "b.tif", stack.frames[0], like=stack)
@@ -143,7 +143,7 @@ def test_colour_and_significant_bits_of_png_stay_in_png(tmp_path):
     assert "the PNG chunk gAMA, the PNG chunk sBIT" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
-def test_a_chunk_whose_check_sum_is_wrong_is_refused(tmp_path):
+def test_a_chunk_whose_check_sum_is_wrong_is_rejected(tmp_path):
     broken = bytearray(chunk(b"eXIf", exif_with().to_bytes()))
     broken[12] ^= 1
     path = tmp_path / "a.png"
@@ -174,7 +174,7 @@ def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
     ],
     ids=["attributes", "elements"],
 )
-def test_xmp_is_edited_in_both_forms_and_nowhere_else(form):
+def test_xmp_is_edited_as_attribute_and_as_element(form):
     assert xmp_orientation(form) == 6
     edited = update_xmp(form, 12, 34, software="panfocus", media="image/png")
     assert edited == form.replace(b"6<", b"1<").replace(b'"6"', b'"1"').replace(b"90", b"12")
@@ -196,12 +196,12 @@ def test_editing_xmp_takes_time_by_its_length_only(unit):
     assert update_xmp(packet, 1, 1, software="", media="") == packet
 
 
-def test_small_pictures_inside_xmp_are_left_out():
+def test_thumbnails_in_xmp_are_removed():
     packet = b"<a/><xmp:Thumbnails><rdf:Alt>base64</rdf:Alt></xmp:Thumbnails><b/>"
     assert update_xmp(packet, 1, 1, software="", media="") == b"<a/><b/>"
 
 
-def test_the_orientation_of_xmp_counts_where_exif_has_none(tmp_path):
+def test_xmp_orientation_is_used_without_exif_orientation(tmp_path):
     xmp = b'<rdf:Description tiff:Orientation="6"/>'
     Image.fromarray(COLOUR).save(tmp_path / "a.jpg", xmp=xmp)
     stack = read_stack([tmp_path / "a.jpg"] * 2)
@@ -244,7 +244,7 @@ def test_frames_in_the_order_of_time_or_against_it_are_in_order(tmp_path, second
     assert read_stack(frames_taken(tmp_path, seconds)).notices == ()
 
 
-def test_an_order_that_time_contradicts_is_said_and_kept(tmp_path):
+def test_order_against_the_clock_is_reported_and_preserved(tmp_path):
     stack = read_stack(frames_taken(tmp_path, (1, 2, 9, 4, 5)))
     (notice,) = stack.notices
     assert notice.index("f3.png") < notice.index("f2.png")

@@ -1,4 +1,4 @@
-"""Stacks of OME and ImageJ: slices are frames, channels go together, pixel sizes stay. Oracle: tifffile."""
+"""Microscopy TIFFs of OME and ImageJ, compared with tifffile."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_one_channel_and_one_time_are_chosen_by_number(tmp_path, rng, options):
         read_headers([path], time=3)
 
 
-def test_names_and_sizes_of_ome_are_kept(tmp_path, rng):
+def test_ome_names_and_sizes_are_preserved(tmp_path, rng):
     metadata = {
         **PIXELS,
         "PhysicalSizeYUnit": "µm",
@@ -130,7 +130,7 @@ def test_map_in_an_ome_tiff_has_name_and_pixel_sizes(tmp_path, rng, kind):
     assert (image["Pixels"]["PhysicalSizeX"], image["Pixels"]["PhysicalSizeY"]) == (0.325, 0.65)
 
 
-def test_sizes_of_imagej_are_kept(tmp_path, rng):
+def test_imagej_sizes_are_preserved(tmp_path, rng):
     hyperstack(
         *(tmp_path / "stack.tif", rng, "ZYX", (3,)),
         imagej=True,
@@ -149,7 +149,7 @@ def test_sizes_of_imagej_are_kept(tmp_path, rng):
 
 
 @pytest.mark.parametrize(("unit", "written"), [("inch", "in"), ("furlong", "reference frame")])
-def test_units_of_imagej_are_written_as_ome_has_them_or_said_to_be_lost(tmp_path, rng, unit, written):
+def test_imagej_units_are_converted_to_ome_or_reported_as_lost(tmp_path, rng, unit, written):
     hyperstack(
         tmp_path / "stack.tif", rng, "ZYX", (3,), imagej=True, resolution=(4, 4), metadata={"unit": unit}
     )
@@ -168,7 +168,7 @@ def test_channels_need_a_tiff(tmp_path, rng):
         check_format(tmp_path / "fused.png", header.frame.image, read_metadata(header))
 
 
-def test_a_colour_picture_of_ome_is_kept_in_colour(tmp_path, rng):
+def test_ome_colour_image_stays_in_colour(tmp_path, rng):
     frames = rng.integers(0, 256, (2, 13, 17, 3), dtype=np.uint8)
     tifffile.imwrite(tmp_path / "a.ome.tif", frames, photometric="rgb", ome=True, metadata={"axes": "ZYXS"})
     stack = read_stack([tmp_path / "a.ome.tif"])
@@ -224,7 +224,7 @@ def slide(path, rng, *, reduced=False, slices=(1, 3, 1)):
 
 
 @pytest.mark.parametrize("reduced", [False, True])
-def test_of_several_images_the_only_stack_is_taken_and_the_others_are_said(tmp_path, rng, reduced):
+def test_only_stack_among_several_images_is_read(tmp_path, rng, reduced):
     _, wing, _ = slide(tmp_path / "slide.ome.tif", rng, reduced=reduced)
     said = "other images in the file (label, image 3)"
     stack = read_stack([tmp_path / "slide.ome.tif"])
@@ -245,7 +245,7 @@ def test_several_stacks_in_a_file_or_none_are_rejected(tmp_path, rng, slices):
             read(tmp_path / "slide.ome.tif")
 
 
-def test_an_imagej_stack_with_one_page_for_all_slices_is_refused():
+def test_an_imagej_stack_with_one_page_for_all_slices_is_rejected():
     """So it writes stacks of more than 4 GB: the pixels of the others follow without tags."""
     with pytest.raises(FileError):
         read_imagej({"images": 300, "slices": 300}, 1, None)

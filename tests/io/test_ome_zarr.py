@@ -1,4 +1,4 @@
-"""OME-Zarr: what ome-zarr-py, another's program, writes is read; what we write it reads alike."""
+"""OME-Zarr, compared with ome-zarr-py."""
 
 import json
 import pickle
@@ -98,7 +98,7 @@ def test_damage_in_a_chunk_of_several_slices_names_them_all(tmp_path):
         frames[:, 2:7]
 
 
-def test_what_is_written_is_read_by_ome_zarr_py_with_scale_and_units(tmp_path, rng):
+def test_ome_zarr_py_reads_scale_and_units(tmp_path, rng):
     from ome_zarr.io import parse_url
     from ome_zarr.reader import Reader
 
@@ -127,7 +127,7 @@ def test_what_is_written_is_read_by_ome_zarr_py_with_scale_and_units(tmp_path, r
     assert mine.channel_names == ("a", "a")
 
 
-def test_what_is_written_is_valid_by_the_models_of_ngff(tmp_path):
+def test_written_store_is_valid_ngff(tmp_path):
     models = pytest.importorskip("ome_zarr_models.v05")
     path = tmp_path / "ours.ome.zarr"
     create_ome_zarr(path, NewImage((Axis("y"), Axis("x")), (300, 200), np.dtype(np.uint8), 128, 2))
@@ -251,7 +251,7 @@ def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
     assert "\n" not in str(caught.value)
 
 
-def test_stores_are_known_by_name_or_by_what_is_in_them(theirs, tmp_path):
+def test_stores_are_recognised_by_name_or_content(theirs, tmp_path):
     path, _ = theirs
     assert is_zarr(tmp_path / "new.ome.zarr")
     path.rename(tmp_path / "bare")
@@ -260,7 +260,7 @@ def test_stores_are_known_by_name_or_by_what_is_in_them(theirs, tmp_path):
     assert not is_zarr(tmp_path / "frame.tif")
 
 
-def test_a_missing_library_is_told_with_the_store_once(tmp_path, monkeypatch):
+def test_missing_zarr_names_the_extra(tmp_path, monkeypatch):
     group = zarr.create_group(tmp_path / "s.ome.zarr")
     group.create_array("s0", data=np.zeros((2, 8, 9), np.uint8))
     group.attrs["ome"] = {"multiscales": [{"axes": [*"zyx"], "datasets": [{"path": "s0"}]}]}

@@ -1,4 +1,4 @@
-"""RAW, on DNGs that are written here, as no file of a camera is at hand: a Bayer mosaic of a known scene."""
+"""RAW files, on DNGs made here from a Bayer mosaic of a known scene."""
 
 import os
 
@@ -85,7 +85,7 @@ def test_raw_files_are_found_turned_and_say_their_camera(tmp_path, scene):
     assert b"a maker" in stack.metadata.exif
 
 
-def test_a_damaged_raw_file_is_refused_by_name(tmp_path, scene, capfd):
+def test_a_damaged_raw_file_is_rejected_by_name(tmp_path, scene, capfd):
     pytest.importorskip("rawpy")
     path = write_dng(tmp_path / "cut.dng", scene)
     data = path.read_bytes()
@@ -116,7 +116,7 @@ def test_damage_that_libraw_only_prints_is_an_error(tmp_path, scene, monkeypatch
         read_image(path)
 
 
-def test_without_rawpy_a_raw_file_says_what_to_install(tmp_path, scene, monkeypatch):
+def test_missing_rawpy_names_the_extra(tmp_path, scene, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "rawpy", None)
     with pytest.raises(FileError, match=r"a\.dng"):
         read_headers([write_dng(tmp_path / "a.dng", scene)])

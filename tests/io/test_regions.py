@@ -59,7 +59,7 @@ def test_wrong_region_is_rejected_with_its_number(tmp_path, pair, change):
     assert (caught.value.facts["file"], caught.value.facts["region"]) == (str(path), 2)
 
 
-def test_frames_that_make_no_pair_are_refused_by_the_number(tmp_path, pair):
+def test_frames_that_make_no_pair_are_rejected_by_the_number(tmp_path, pair):
     write_image(tmp_path / "small.png", pair[1][:-1])
     with pytest.raises(FileError):
         read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"f.png"'}))
@@ -67,12 +67,12 @@ def test_frames_that_make_no_pair_are_refused_by_the_number(tmp_path, pair):
         read_regions(toml(tmp_path, REGION, REGION | {"blurred": '"small.png"'}))
 
 
-def test_a_missing_key_is_refused(tmp_path, pair):
+def test_a_missing_key_is_rejected(tmp_path, pair):
     with pytest.raises(FileError):
         read_regions(toml(tmp_path, {key: value for key, value in REGION.items() if key != "top"}))
 
 
-def test_files_that_list_no_region_are_refused(tmp_path, pair):
+def test_files_that_list_no_region_are_rejected(tmp_path, pair):
     for regions, extra in (((), ""), ((REGION,), "title = 1\n")):
         with pytest.raises(FileError, match=r"regions\.toml"):
             read_regions(toml(tmp_path, *regions, extra=extra))
@@ -84,7 +84,7 @@ def test_files_that_list_no_region_are_refused(tmp_path, pair):
         read_regions(path.with_name("bad.toml"))
 
 
-def test_a_missing_frame_is_refused_by_name(tmp_path, pair):
+def test_a_missing_frame_is_rejected_by_name(tmp_path, pair):
     with pytest.raises(FileError, match=r"none\.png"):
         read_regions(toml(tmp_path, REGION | {"blurred": '"none.png"'}))
 
@@ -96,7 +96,7 @@ def test_encoded_regions_are_read_as_they_were(focused, blurred, number):
     assert tomllib.loads(text) == {"region": [region, region | {"left": 1}]}  # the standard's own reader
 
 
-def test_a_name_that_is_no_text_is_refused():
+def test_name_with_invalid_unicode_is_rejected():
     region = {"focused": "a\udcff.png", "blurred": "b", "top": 0, "left": 0, "height": 5, "width": 7}
     with pytest.raises(FileError):
         encode_regions([region])

@@ -1,4 +1,4 @@
-"""TIFFs larger than memory: any rectangle is what tifffile decodes of the whole, however it is stored."""
+"""TIFFs larger than memory, compared with tifffile."""
 
 import pickle
 
@@ -27,7 +27,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-def test_a_rectangle_is_that_of_the_page(tmp_path, rng, layout, dtype):
+def test_rectangle_equals_the_decoded_page(tmp_path, rng, layout, dtype):
     pixels = (rng.random((3, 61, 83)) * 250).astype(dtype)
     options = dict(LAYOUTS[layout])
     if dtype == np.float32:
@@ -87,7 +87,7 @@ def test_axes_units_and_channels_are_those_of_ome(tmp_path, rng):
     np.testing.assert_array_equal(frames[2, 3:20, 7:50][..., 1], pixels[1, 2, 3, 3:20, 7:50])
 
 
-def test_name_place_colours_and_units_of_ome_are_kept_each(tmp_path, rng):
+def test_ome_name_position_colours_and_units_are_read(tmp_path, rng):
     tifffile.imwrite(
         tmp_path / "a.ome.tif",
         rng.integers(0, 999, (2, 3, 2, 40, 50), np.uint16),
@@ -119,7 +119,7 @@ def test_name_place_colours_and_units_of_ome_are_kept_each(tmp_path, rng):
     assert [channel["color"] for channel in image.omero["channels"]] == ["0000FF", "FF00FF"]
 
 
-def test_time_and_colours_of_imagej_are_kept(tmp_path, rng):
+def test_imagej_time_and_colours_are_read(tmp_path, rng):
     tables = [np.zeros((3, 256), np.uint8) for _ in range(2)]
     tables[0][1] = tables[1][2] = np.arange(256)
     tifffile.imwrite(
@@ -168,7 +168,7 @@ def test_tiles_in_colour_are_decoded_once_for_all_samples(tmp_path, rng, monkeyp
     ("options", "rows"),
     [({"compression": "zlib"}, 600), ({"compression": "zlib", "rowsperstrip": 7}, 259), ({}, 256)],
 )
-def test_a_strip_that_is_decoded_whole_counts_whole(tmp_path, options, rows):
+def test_chunk_covers_whole_strips(tmp_path, options, rows):
     """Small ones are read several at once, and of plain pixels any rows."""
     pixels = np.zeros((2, 600, 50), np.uint16)
     tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="minisblack", metadata=None, **options)
@@ -177,7 +177,7 @@ def test_a_strip_that_is_decoded_whole_counts_whole(tmp_path, options, rows):
     assert image.chunk_bytes == rows * 50 * 2
 
 
-def test_a_tiff_is_packed_by_as_many_threads_as_may_be_and_has_the_same_pixels(tmp_path, rng, monkeypatch):
+def test_number_of_threads_does_not_change_a_tiff(tmp_path, rng, monkeypatch):
     axes = (Axis("c"), Axis("y", "micrometer", 0.5), Axis("x", "micrometer", 0.5))
     create_ome_zarr(tmp_path / "a.ome.zarr", NewImage(axes, (2, 300, 200), np.dtype(np.uint16), 64))
     open_level(tmp_path / "a.ome.zarr", 0, change=True)[...] = rng.integers(0, 999, (2, 300, 200), np.uint16)
@@ -205,7 +205,7 @@ def test_a_tiff_is_packed_by_as_many_threads_as_may_be_and_has_the_same_pixels(t
 
 
 @pytest.mark.parametrize("samples", [2, 4])
-def test_alpha_of_a_page_is_the_last_channel_and_no_other_lies_beside(tmp_path, rng, samples):
+def test_alpha_is_the_last_channel(tmp_path, rng, samples):
     pixels = rng.integers(0, 255, (3, 40, 50, samples), np.uint8)
     colours = "rgb" if samples == 4 else "minisblack"
     tifffile.imwrite(
@@ -215,7 +215,7 @@ def test_alpha_of_a_page_is_the_last_channel_and_no_other_lies_beside(tmp_path, 
     np.testing.assert_array_equal(frames[:], pixels)
 
 
-def test_the_time_between_time_points_is_kept(tmp_path):
+def test_time_interval_is_read(tmp_path):
     told = {"axes": "TZYX", "TimeIncrement": 1.5, "TimeIncrementUnit": "min"}
     pixels = np.zeros((2, 3, 32, 32), np.uint8)
     tifffile.imwrite(tmp_path / "a.ome.tif", pixels, photometric="minisblack", metadata=told)
@@ -237,7 +237,7 @@ def test_tiles_without_data_are_read_as_tifffile_reads_them_and_counted(tmp_path
     np.testing.assert_array_equal(image.frames(0, [0])[1, 5:30, 20:50], expected[1, 5:30, 20:50])
 
 
-def test_a_page_without_any_data_is_read_as_0_and_a_file_that_was_cut_is_none(tmp_path, rng):
+def test_empty_page_is_zero_and_truncated_page_is_rejected(tmp_path, rng):
     write_sparse(tmp_path / "a.tif", rng, {0}, 0, rowsperstrip=40)
     image = open_large_image(tmp_path / "a.tif")
     assert not image.frames(0, [0])[0].any()
@@ -266,7 +266,7 @@ def write_sparse(path, rng, left_out, no_data, **options):
                 tag.overwrite(kept)
 
 
-def test_what_cannot_be_read_in_parts_is_refused_by_name(tmp_path, monkeypatch):
+def test_large_tiles_and_strips_are_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr("panfocus.io.tiled_tiff._MAX_PART", 100)
     pixels = np.zeros((2, 40, 50), np.uint8)
     for options in ({"tile": (16, 16)}, {"compression": "zlib"}):

@@ -1,4 +1,4 @@
-"""Units, by what the lists of NGFF 0.5 and of OME's schema 2016-06 have."""
+"""Units of NGFF 0.5 and OME 2016-06."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_units_of_ngff_are_those_of_ome(ngff, ome):
     assert is_time_unit(ngff) is (ome in ("µs", "h"))
 
 
-def test_a_unit_that_is_not_known_stays_as_it_is():
+def test_unknown_unit_is_unchanged():
     assert to_ome_unit("furlong") == to_ngff_unit("furlong") == "furlong"
     assert not is_time_unit(None)
 

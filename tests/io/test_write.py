@@ -31,7 +31,7 @@ def names_in(folder):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".jpg"])
-def test_the_profile_of_the_frames_is_kept(tmp_path, suffix):
+def test_profile_of_the_frames_is_written(tmp_path, suffix):
     paths = [tmp_path / "a.png", tmp_path / f"fused{suffix}"]
     stack = Stack(np.stack([COLOUR, COLOUR]), ("a", "b"), icc_profile=bytes(range(256)) * 300)
     write_image(paths[1], COLOUR, like=stack)
@@ -39,7 +39,7 @@ def test_the_profile_of_the_frames_is_kept(tmp_path, suffix):
     assert Image.open(paths[1]).info["icc_profile"] == stack.icc_profile
 
 
-def test_the_profile_of_a_16_bit_png_is_kept(tmp_path):
+def test_profile_of_a_16_bit_png_is_written(tmp_path):
     stack = Stack(np.stack([COLOUR, COLOUR]), ("a", "b"), icc_profile=b"profile")
     write_image(tmp_path / "fused.png", COLOUR.astype(np.uint16) * 257, like=stack)
     assert Image.open(tmp_path / "fused.png").info["icc_profile"] == b"profile"
@@ -86,7 +86,7 @@ def test_formats_that_hold_the_image_pass_the_check(tmp_path):
     check_suffix(tmp_path / "a.PNG", (".png",))
 
 
-def test_an_existing_file_is_kept_unless_forced(tmp_path):
+def test_existing_file_is_replaced_only_with_force(tmp_path):
     path = tmp_path / "fused.png"
     path.write_bytes(b"precious")
     with pytest.raises(FileError, match=r"fused\.png"):
@@ -112,7 +112,7 @@ def test_a_link_is_followed_and_stays(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "target.png"), GREY)
 
 
-def test_folders_that_cannot_be_written_are_refused(tmp_path):
+def test_folders_that_cannot_be_written_are_rejected(tmp_path):
     with pytest.raises(FileError):
         check_destination(tmp_path / "missing" / "fused.png")
     (tmp_path / "folder.png").mkdir()
@@ -121,18 +121,18 @@ def test_folders_that_cannot_be_written_are_refused(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc, where even root creates no file")
-def test_a_folder_without_permission_is_refused():
+def test_a_folder_without_permission_is_rejected():
     with pytest.raises(FileError):
         check_destination(Path("/proc/fused.png"))
 
 
-def test_a_link_into_a_missing_folder_is_refused_beforehand(tmp_path):
+def test_a_link_into_a_missing_folder_is_rejected_beforehand(tmp_path):
     (tmp_path / "link.png").symlink_to(tmp_path / "missing" / "target.png")
     with pytest.raises(FileError):
         check_destination(tmp_path / "link.png")
 
 
-def test_links_that_lead_nowhere_and_endless_names_are_refused(tmp_path):
+def test_broken_links_and_long_names_are_rejected(tmp_path):
     (tmp_path / "a.png").symlink_to(tmp_path / "b.png")
     (tmp_path / "b.png").symlink_to(tmp_path / "a.png")
     with pytest.raises(FileError, match=r"a\.png"):
@@ -141,7 +141,7 @@ def test_links_that_lead_nowhere_and_endless_names_are_refused(tmp_path):
         check_destination(tmp_path / f"{'x' * 300}.png")
 
 
-def test_a_folder_that_may_not_be_searched_is_refused(tmp_path, monkeypatch):
+def test_a_folder_that_may_not_be_searched_is_rejected(tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -158,7 +158,7 @@ def test_a_pipe_is_never_replaced(tmp_path):
             write_files({tmp_path / "pipe.png": b"1"}, force=force)
 
 
-def test_a_read_only_file_is_kept_even_when_forced(tmp_path):
+def test_read_only_file_is_never_replaced(tmp_path):
     path = tmp_path / "fused.png"
     path.write_bytes(b"precious")
     path.chmod(0o444)
@@ -257,7 +257,7 @@ def test_a_tiff_is_written_without_a_copy_of_its_pixels(tmp_path):
     assert (tmp_path / "large.tif").stat().st_size > image.nbytes
 
 
-def test_a_file_that_writes_itself_appears_whole_or_not_at_all(tmp_path):
+def test_file_from_a_function_appears_complete_or_not_at_all(tmp_path):
     def fail(file):
         file.write(b"half")
         raise OSError("the rest is missing")
@@ -269,7 +269,7 @@ def test_a_file_that_writes_itself_appears_whole_or_not_at_all(tmp_path):
     assert (tmp_path / "a").read_bytes() == b"a"
 
 
-def test_each_file_is_told_of_before_the_next_is_made_and_all_before_one_appears(tmp_path):
+def test_callbacks_come_before_files_appear(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     told = []
 

@@ -1,4 +1,4 @@
-"""Frames in a scratch file: used like an array, with the same bits, and gone afterwards."""
+"""Frames in a scratch file."""
 
 import shutil
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_it_is_indexed_like_an_array(frames, key):
         np.testing.assert_array_equal(part, frames[key], strict=True)
 
 
-def test_it_has_the_attributes_of_an_array(frames):
+def test_scratch_frames_have_the_attributes_of_an_array(frames):
     with scratch_frames(frames.shape, frames.dtype) as scratch:
         for k, frame in enumerate(frames):
             scratch[k] = frame
@@ -123,7 +123,7 @@ def test_a_disk_that_is_full_after_all_is_one_line(frames, monkeypatch):
         scratch[0] = frames[0]
 
 
-def test_large_files_go_to_the_named_folder_or_where_they_belong(folder, monkeypatch):
+def test_scratch_folder_follows_tmpdir(folder, monkeypatch):
     assert scratch_folder() == folder
     monkeypatch.delenv("TMPDIR")
     assert scratch_folder() in (Path("/var/tmp"), folder)

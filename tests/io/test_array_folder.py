@@ -1,4 +1,4 @@
-"""Kept arrays against NumPy: any part that is read, or was written, is what an array in memory has there."""
+"""Arrays on disk, compared with arrays in memory."""
 
 import os
 import threading
@@ -79,7 +79,7 @@ def test_parts_that_are_never_written_are_zero(tmp_path):
         np.testing.assert_array_equal(array[:], expected)
 
 
-def test_an_array_has_its_name_only_when_it_is_complete(tmp_path):
+def test_array_appears_when_it_is_complete(tmp_path):
     kept = ArrayFolder(tmp_path)
     with kept.create("fused", (2, 2), np.uint8) as array:
         array[...] = 1
@@ -133,7 +133,7 @@ def test_threads_read_one_array_at_once(tmp_path, monkeypatch, system):
 
 
 @pytest.mark.skipif(not hasattr(os, "preadv"), reason="this system does not read at a position")
-def test_what_the_system_reads_in_parts_is_read_whole(tmp_path, monkeypatch):
+def test_partial_reads_of_the_system_are_completed(tmp_path, monkeypatch):
     """As Linux does beyond 2 GiB, which no test is to write."""
     values = np.arange(30 * 40).reshape(30, 40).astype(np.uint16)
     kept = ArrayFolder(tmp_path)
@@ -175,7 +175,7 @@ def test_a_missing_and_a_damaged_file_are_named_in_one_line(tmp_path):
             array[90:]
 
 
-def test_an_array_larger_than_the_room_on_disk_is_refused(tmp_path):
+def test_an_array_larger_than_the_room_on_disk_is_rejected(tmp_path):
     kept = ArrayFolder(tmp_path)
     with (
         pytest.raises(FileError),
@@ -186,7 +186,7 @@ def test_an_array_larger_than_the_room_on_disk_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
-def test_a_disk_that_becomes_full_is_said_and_leaves_nothing(tmp_path):
+def test_full_disk_raises_and_leaves_no_file(tmp_path):
     kept = ArrayFolder(tmp_path)
     with (
         pytest.raises(FileError, match=r"a\.npy"),

@@ -1,4 +1,4 @@
-"""One program at a time in a folder, and waiting for its end."""
+"""Locked folders and temporary files."""
 
 import threading
 from pathlib import Path
@@ -31,9 +31,7 @@ def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_temporary_file_is_not_lost_to_who_looks_before_it_is_held_and_removes_it_after(
-    tmp_path, monkeypatch
-):
+def test_temporary_file_is_removed_only_while_locked(tmp_path, monkeypatch):
     """Two writers in one folder: what one has just made, and is about to hold, the other finds unheld."""
     fcntl = pytest.importorskip("fcntl")
     abandoned, file = open_temporary(tmp_path)

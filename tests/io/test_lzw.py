@@ -1,4 +1,4 @@
-"""LZW of TIFFs, followed before it is decoded. Streams are made by hand, or decoded as TIFF 6.0 has it."""
+"""Damage in LZW data of TIFFs. Streams are made by hand, or checked with a reference decoder."""
 
 import imagecodecs
 import numpy as np
@@ -88,7 +88,7 @@ def test_no_bytes_are_too_few():
 
 
 @pytest.mark.parametrize("levels", [2, 256])
-def test_damaged_streams_pass_just_where_they_can_be_decoded(levels):
+def test_damaged_streams_pass_only_if_they_can_be_decoded(levels):
     """Long enough for codes of 12 bits and for several tables."""
     rng = np.random.default_rng(levels)
     content = rng.integers(0, levels, 15_000, np.uint8).tobytes()
@@ -147,7 +147,7 @@ def test_photographs_packed_by_libtiff_are_read(data_dir, tmp_path, predictor):
     np.testing.assert_array_equal(read_image(path), np.asarray(photograph))
 
 
-def test_a_file_with_a_first_code_that_does_not_exist_is_refused_whole_or_in_bands(tmp_path):
+def test_invalid_first_code_is_rejected(tmp_path):
     from panfocus.io.tiff import read_bands
 
     image = np.arange(200, dtype=np.uint8).reshape(10, 20)

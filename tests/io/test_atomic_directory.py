@@ -1,4 +1,4 @@
-"""Folders that are results as a whole: one in place of another, and a kill at any moment."""
+"""Stores that are replaced as a whole, also when the process is killed."""
 
 import pytest
 
@@ -23,9 +23,7 @@ def content_of(folder):
 
 
 @pytest.mark.parametrize("disks", [1, 2])
-def test_a_kill_while_a_folder_is_replaced_leaves_one_of_the_two_whole_and_it_goes_on(
-    tmp_path, monkeypatch, disks
-):
+def test_kill_during_replacement_leaves_a_complete_store_and_resumes(tmp_path, monkeypatch, disks):
     for n in range(1, 50):
         room = tmp_path / str(n)
         source, target, aside = room / "part" / "new", room / "disk" / "out", room / "disk" / ".aside"
@@ -50,7 +48,7 @@ def test_a_kill_while_a_folder_is_replaced_leaves_one_of_the_two_whole_and_it_go
     assert [path.name for path in target.parent.iterdir()] == ["out"]
 
 
-def test_what_was_to_be_replaced_is_put_back_if_it_is_not(tmp_path, monkeypatch):
+def test_replaced_store_is_restored(tmp_path, monkeypatch):
     source, target, aside = tmp_path / "part" / "new", tmp_path / "out", tmp_path / ".aside"
     for n in range(1, 9):
         make(source, "new")
@@ -67,7 +65,7 @@ def test_what_was_to_be_replaced_is_put_back_if_it_is_not(tmp_path, monkeypatch)
         assert not aside.exists()
 
 
-def test_a_folder_is_not_replaced_unless_by_force(tmp_path):
+def test_store_is_replaced_only_with_force(tmp_path):
     source, target, aside = tmp_path / "new", tmp_path / "out", tmp_path / ".aside"
     make(source, "new")
     make(target, "old")
@@ -77,7 +75,7 @@ def test_a_folder_is_not_replaced_unless_by_force(tmp_path):
     assert (content_of(target), content_of(source)) == ("old", "new")
 
 
-def test_what_a_late_worker_writes_where_a_folder_has_been_does_not_replace_it(tmp_path):
+def test_chunks_of_a_late_worker_do_not_replace_a_store(tmp_path):
     source, target, aside = tmp_path / "part" / "new", tmp_path / "out", tmp_path / ".aside"
     make(source, "new")
     move_into_place(waiting := bring_to_disk(source, aside), target, aside, force=True)

@@ -1,4 +1,4 @@
-"""Lines of libraries in C are told apart from those of others, and the stream is as before."""
+"""Lines that C libraries write to standard error."""
 
 import os
 import threading
