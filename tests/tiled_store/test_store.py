@@ -214,14 +214,17 @@ def test_tiled_ome_tiff_is_written_with_metadata(tmp_path, channels):
     with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
         assert tiff.series[0].axes == "TCYX"
         assert tiff.pages[0].is_tiled
-        assert 'PhysicalSizeX="0.5" PhysicalSizeXUnit="µm"' in tiff.ome_metadata
-        assert 'TimeIncrement="3.0" TimeIncrementUnit="s"' in tiff.ome_metadata
-        assert 'Name="b"' in tiff.ome_metadata
-        assert tiff.ome_metadata.count('Color="16711935"') == 2  # 00FF00, opaque: 0x00FF00FF
-        assert '<Image ID="Image:0" Name="cells">' in tiff.ome_metadata
-        assert tiff.ome_metadata.count('PositionX="7.0" PositionXUnit="µm"') == 4
-        assert tiff.ome_metadata.count('PositionY="-5.0" PositionYUnit="µm"') == 4
+        image = tifffile.xml2dict(tiff.ome_metadata)["OME"]["Image"]
         found = tiff.asarray()
+    pixels_of_tiff = image["Pixels"]
+    assert image["Name"] == "cells"
+    assert (pixels_of_tiff["PhysicalSizeX"], pixels_of_tiff["PhysicalSizeXUnit"]) == (0.5, "µm")
+    assert (pixels_of_tiff["TimeIncrement"], pixels_of_tiff["TimeIncrementUnit"]) == (3.0, "s")
+    assert pixels_of_tiff["Channel"][1]["Name"] == "b"
+    assert {channel["Color"] for channel in pixels_of_tiff["Channel"]} == {0x00FF00FF}  # opaque green
+    keys = ("PositionX", "PositionXUnit", "PositionY", "PositionYUnit")
+    places = [tuple(plane[key] for key in keys) for plane in pixels_of_tiff["Plane"]]
+    assert places == [(7.0, "µm", -5.0, "µm")] * 4
     for t, c in np.ndindex(2, 2):
         np.testing.assert_array_equal(found[t, c], pf.fuse(pixels[t, c], hot_pixels="off").image)
 

@@ -105,7 +105,7 @@ def test_other_description_is_another_input(tmp_path, store):
 
 
 def test_ctrl_c_while_a_tiff_is_written_leaves_only_the_checkpoint(tmp_path, channels, monkeypatch):
-    from panfocus.io import tiled_tiff
+    from panfocus.io import tiff_writer
 
     class IgnoringTerminal(Terminal):
         ignores_interrupts = False
@@ -118,10 +118,10 @@ def test_ctrl_c_while_a_tiff_is_written_leaves_only_the_checkpoint(tmp_path, cha
         if not terminal.ignores_interrupts:
             raise KeyboardInterrupt
 
-    tiles, terminal, out = tiled_tiff._tiles, IgnoringTerminal(), tmp_path / "out.ome.tif"
+    tiles, terminal, out = tiff_writer._pad_tiles, IgnoringTerminal(), tmp_path / "out.ome.tif"
     options = {"decisions": "each", "time": 1}
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(tiled_tiff, "_tiles", interrupted)
+        patch.setattr(tiff_writer, "_pad_tiles", interrupted)
         fuse_store(channels[0], {"image": out}, terminal=terminal, **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["channels.ome.zarr", "out.ome.tif.part"]
     monkeypatch.setattr("panfocus.tiled_store.store_run.run_task", None)  # no task is left
