@@ -14,8 +14,8 @@ from panfocus._threads import map_blocks
 from panfocus.decide.gray import to_gray
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._patchwise import patch_grid, row_blocks
-from panfocus.methods._tile import Tile
+from panfocus.methods._patchwise import row_blocks
+from panfocus.methods._tile import Tile, patch_grid
 from panfocus.sparse import Pursuit
 from panfocus.stack import Frames
 

@@ -19,11 +19,11 @@ from panfocus._threads import may_end_here
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.labels import majority, vote_shares
-from panfocus.decide.patches import check_stride, patch_origins, spread_each
+from panfocus.decide.patches import check_stride, spread_each
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionMethod
-from panfocus.methods._tile import Tile
+from panfocus.methods._tile import Tile, patch_grid
 from panfocus.result import FusionResult
 from panfocus.sparse import Pursuit
 
@@ -68,17 +68,6 @@ def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, a
     shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
     votes = spread_each(shares, frames.shape[1:3], rows, cols, size)[:, *tile.core]
     return Choice(rows, cols, shares, votes)
-
-
-def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
-    """Return the origins of the image's patches in a tile's outer part, relative to that part."""
-    rows, cols = (
-        origins[slice(*np.searchsorted(origins, [span.start, span.stop - size + 1]))] - span.start
-        for origins, span in zip(
-            (patch_origins(length, size, stride) for length in tile.shape), tile.outer, strict=True
-        )
-    )
-    return rows, cols
 
 
 def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: int) -> FloatArray:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise, product
 
+import numpy as np
+
+from panfocus._intensity import IntArray
+from panfocus.decide.patches import patch_origins
+
 Region = tuple[slice, slice]
 
 
@@ -92,3 +97,14 @@ def _spans(span: slice, side: int, multiple: int = 1) -> list[slice]:
     n_spans = -(-length // (side // multiple))
     starts = (span.start + length * i // n_spans * multiple for i in range(n_spans + 1))
     return [slice(a, min(b, span.stop)) for a, b in pairwise(starts)]
+
+
+def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
+    """Return the origins of the image's patches in a tile's outer part, relative to that part."""
+    rows, cols = (
+        origins[slice(*np.searchsorted(origins, [span.start, span.stop - size + 1]))] - span.start
+        for origins, span in zip(
+            (patch_origins(length, size, stride) for length in tile.shape), tile.outer, strict=True
+        )
+    )
+    return rows, cols

@@ -20,8 +20,7 @@ from panfocus.decide.patches import spread_each
 from panfocus.errors import InputError
 from panfocus.methods import _dense_sift
 from panfocus.methods._method import FusionMethod
-from panfocus.methods._patchwise import patch_grid
-from panfocus.methods._tile import Tile, cover
+from panfocus.methods._tile import Tile, cover, patch_grid
 from panfocus.result import FusionResult
 
 Refinement = Literal["matching", "sharpness", "none"]
