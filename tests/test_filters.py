@@ -11,17 +11,17 @@ def planes():
 
 
 @pytest.mark.parametrize("width", [0.5, 1.5, 6.0])
-def test_a_gaussian_is_that_of_scipy(planes, width):
+def test_gaussian_agrees_with_scipy(planes, width):
     expected = gaussian_filter(planes.astype(np.float64), (width, width, 0), radius=reach(gaussian(width)))
     np.testing.assert_allclose(filtered(planes, gaussian(width)), expected, atol=1e-6)
 
 
-def test_a_box_is_the_mean_around_each_pixel(planes):
+def test_box_is_the_local_mean(planes):
     expected = uniform_filter(planes[..., 0].astype(np.float64), 15)
     np.testing.assert_allclose(filtered(planes[..., 0], box(15)), expected, atol=1e-6)
 
 
-def test_weights_need_not_be_even_and_sides_may_be_shorter_than_the_filter():
+def test_uneven_weights_and_short_sides_are_supported():
     plane = np.random.default_rng(4).random((3, 5)).astype(np.float32)
     weights = np.array([0.1, 0.5, 0.05, 0.2, 0.15, 0.0, 0.0, 0.0, 0.0], np.float32)
     expected = plane.astype(np.float64)
@@ -30,7 +30,7 @@ def test_weights_need_not_be_even_and_sides_may_be_shorter_than_the_filter():
     np.testing.assert_allclose(filtered(plane, Filter(weights)), expected, atol=1e-6)
 
 
-def test_a_filter_with_holes_looks_at_every_other_pixel(planes):
+def test_filter_with_steps_skips_pixels(planes):
     weights = np.array([0.2, 0.5, 0.3], np.float32)
     expected = planes.astype(np.float64)
     for axis in (0, 1):
@@ -39,17 +39,17 @@ def test_a_filter_with_holes_looks_at_every_other_pixel(planes):
     assert reach(Filter(weights, step=2)) == 2
 
 
-def test_filters_follow_one_another_and_their_reaches_add_up(planes):
+def test_reaches_of_successive_filters_add_up(planes):
     np.testing.assert_allclose(filtered(planes, box(3), box(5, step=3)), filtered(planes, box(15)), atol=1e-6)
     assert reach(box(3), box(5, step=3)) == reach(box(15)) == 7
 
 
-def test_the_order_of_the_axes_in_memory_does_not_matter(planes):
+def test_memory_layout_does_not_matter(planes):
     np.testing.assert_array_equal(filtered(np.asfortranarray(planes), box(3)), filtered(planes, box(3)))
 
 
 @pytest.mark.parametrize("window", [gaussian(2.0), gaussian(2.5, step=2), box(5)])
-def test_a_part_gives_the_same_bits_as_the_whole(planes, window):
+def test_part_has_the_same_bits_as_the_whole(planes, window):
     r = reach(window)
     part = filtered(planes[7:33, 9:41], window)
     np.testing.assert_array_equal(part[r:-r, r:-r], filtered(planes, window)[7 + r : 33 - r, 9 + r : 41 - r])

@@ -1,4 +1,4 @@
-"""Filters that leave a map as large as it is; beyond its borders it is mirrored."""
+"""Separable filters with mirrored borders."""
 
 import math
 from typing import NamedTuple
@@ -10,10 +10,9 @@ from panfocus._kernel_filters import AT_ONCE, filter_both_ways
 
 
 class Filter(NamedTuple):
-    """Weights of an odd number of places, `step` pixels apart, the middle one being the pixel itself.
+    """An odd number of weights, `step` pixels apart, centred on the pixel.
 
-    What is smooth already need not be looked at pixel by pixel: a filter with holes takes a fraction of the
-    work, and no tile can tell where the holes begin.
+    Maps that are smooth already can be filtered with larger steps for a fraction of the work.
     """
 
     weights: FloatArray
@@ -21,26 +20,26 @@ class Filter(NamedTuple):
 
 
 def gaussian(width: float, *, cut: float = 3.0, step: int = 1) -> Filter:
-    """Gaussian with a standard deviation of `width` pixels, cut off at `cut` times that."""
+    """Return a Gaussian with a standard deviation of `width` pixels, cut off at `cut` times that."""
     radius = math.ceil(cut * width / step)
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) * step / width) ** 2)
     return Filter(np.asarray(weights / weights.sum(), np.float32), step)
 
 
 def box(side: int, *, step: int = 1) -> Filter:
-    """Mean over an odd number of places."""
+    """Return the mean over an odd number of pixels."""
     return Filter(np.full(side, 1 / side, np.float32), step)
 
 
 def reach(*filters: Filter) -> int:
-    """Pixels to each side that filters, one after the other, look at."""
+    """Return the pixels on each side that a sequence of filters reads."""
     return sum(len(weights) // 2 * step for weights, step in filters)
 
 
 def filtered(planes: FloatArray, *filters: Filter) -> FloatArray:
-    """Correlate planes (h, w) or (h, w, c) with the filters, one after the other, down and across.
+    """Correlate planes (h, w) or (h, w, c) with the filters, one after the other, along both axes.
 
-    A pixel far enough from the borders depends on what is around it alone, bit for bit.
+    Away from the borders, a pixel depends only on its surroundings, bit for bit.
     """
     for one in filters:
         result = np.empty(planes.shape, planes.dtype)
@@ -50,14 +49,14 @@ def filtered(planes: FloatArray, *filters: Filter) -> FloatArray:
 
 
 def filtered_rows(plane: FloatArray, one: Filter, rows: slice) -> FloatArray:
-    """Return some rows of a filtered plane (h, w), made from all of the plane that they depend on."""
+    """Return some rows of a filtered plane (h, w)."""
     result = np.empty((rows.stop - rows.start, plane.shape[1]), plane.dtype)
     filter_into(plane, one, result, top=rows.start)
     return result
 
 
 def filter_into(planes: FloatArray, one: Filter, out: FloatArray, *, top: int = 0) -> None:
-    """Put rows of filtered planes (h, w) or (h, w, c), from `top` on, into all of a contiguous array."""
+    """Write rows of filtered planes (h, w) or (h, w, c), from `top` on, to a contiguous array."""
     weights, step = one
     n = len(weights) % AT_ONCE
     stacked = np.ascontiguousarray(planes.reshape(*planes.shape[:2], -1))

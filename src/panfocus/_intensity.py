@@ -1,4 +1,4 @@
-"""Intensity scale: between the numbers in a file and the unit range that the mathematics works in."""
+"""Intensity scale: conversion between the values of a file and the unit range."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ SUPPORTED_DTYPES = ("uint8", "uint16", "float32", "float64")
 
 @dataclass(frozen=True)
 class IntensityScale:
-    """Black and white of some frames, and their dtype. Float frames count as unit range already."""
+    """Black, white and dtype of frames. Float frames are in unit range already."""
 
     black: float
     white: float
@@ -24,19 +24,22 @@ class IntensityScale:
 
     @classmethod
     def of(cls, dtype: np.dtype[Any]) -> "IntensityScale":
-        """Full scale of a dtype: 0..255, 0..65535, or 0..1 for floats."""
+        """Return the full scale of a dtype: 0..255, 0..65535, or 0..1 for floats."""
         if dtype.name not in SUPPORTED_DTYPES:
-            raise InputError(f"frames are {dtype.name}; supported: {', '.join(SUPPORTED_DTYPES)}")
+            raise InputError(
+                f"Frames have dtype {dtype.name}, supported are {', '.join(SUPPORTED_DTYPES)}.",
+                got=dtype.name,
+            )
         white = float(np.iinfo(dtype).max) if np.issubdtype(dtype, np.integer) else 1.0
         return cls(black=0.0, white=white, dtype=dtype)
 
     @property
     def step(self) -> float:
-        """The smallest difference of two whole-numbered values, in unit range; 0 for floats."""
+        """Smallest difference of two integer values, in unit range; 0 for floats."""
         return 1 / (self.white - self.black) if np.issubdtype(self.dtype, np.integer) else 0.0
 
     def to_unit(self, values: NDArray[Any]) -> FloatArray:
-        """Bring values to 0..1: float64 stays float64, everything else becomes float32."""
+        """Scale values to 0..1: float64 stays float64, everything else becomes float32."""
         working = np.float64 if values.dtype == np.float64 else np.float32
         unit: FloatArray = values.astype(working)
         if (self.black, self.white) != (0.0, 1.0):
@@ -44,7 +47,7 @@ class IntensityScale:
         return unit
 
     def from_unit(self, unit: FloatArray) -> NDArray[Any]:
-        """Bring 0..1 back to the frames' own dtype; integers are rounded and clipped, floats are not."""
+        """Scale 0..1 back to the dtype of the frames; integers are rounded and clipped, floats are not."""
         values = unit * (self.white - self.black) + self.black
         if np.issubdtype(self.dtype, np.integer):
             limits = np.iinfo(self.dtype)

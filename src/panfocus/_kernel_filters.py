@@ -1,4 +1,4 @@
-"""Loops of filters: down and across, every sum in the same order wherever a tile begins."""
+"""Compiled loops of separable filters; sums have the same order wherever a tile starts."""
 
 from typing import Any
 
@@ -9,25 +9,23 @@ from panfocus._numba import compiled
 
 Array = NDArray[Any]
 
-AT_ONCE = (
-    8  # weights in a sum that stays in registers; a tuple's length is known to the compiler, an array's not
-)
+AT_ONCE = 8  # weights of a sum that stays in registers; the compiler knows the length of a tuple
 
 
 @compiled(fastmath={"contract"})
 def filter_both_ways(
     maps: Array, head: tuple[float, ...], rest: Array, step: int, top: int, out: Array
 ) -> None:
-    """Correlate maps (h, w, n), mirrored beyond their borders, down and across with weights `step` apart.
+    """Correlate maps (h, w, n), mirrored at their borders, along both axes with weights `step` apart.
 
-    The first weights are in `head`, less than `AT_ONCE` of them, the others, a multiple of it, in `rest`.
-    `out` has as many rows as are wanted, from the row `top` on.
+    `head` has the first weights, fewer than `AT_ONCE`, and `rest` the others, a multiple of it. `out` gets
+    rows from `top` on.
     """
     height, width, n = maps.shape
     pixels, results = maps.reshape(-1), out.reshape(-1)
     half = (len(head) + len(rest)) // 2
     margin, row = half * step, width * n
-    line = np.empty(row + 2 * margin * n, maps.dtype)  # a row, filtered down, with its mirrored ends
+    line = np.empty(row + 2 * margin * n, maps.dtype)  # a row, filtered along columns, with mirrored ends
     within = line[margin * n : margin * n + row]
     for y in range(top, top + len(out)):
         if margin <= y < height - margin:
@@ -49,8 +47,8 @@ def filter_both_ways(
 def _sums(
     values: Array, start: int, stride: int, head: tuple[float, ...], rest: Array, out: Array, at: int, n: int
 ) -> None:
-    """Put n weighted sums, of values `stride` apart, one after the other into `out`."""
-    # Unsigned: where an index might be negative, and count from the end, loops are not made into vectors.
+    """Write n weighted sums of values `stride` apart to `out`."""
+    # Unsigned: possibly negative indices would prevent vectorisation.
     first, apart, to = np.uintp(start), np.uintp(stride), np.uintp(at)
     for x in range(np.uintp(n)):
         total = head[0] * values[first + x]
@@ -80,6 +78,6 @@ def _add(row: Array, weight: float, out: Array, first: bool) -> None:
 
 @compiled()
 def mirrored(i: int, length: int) -> int:
-    """Index of what is seen at place i of a row that is mirrored at both ends, again and again."""
+    """Return the index for position i of a row that is mirrored at both ends, repeatedly."""
     i %= 2 * length
     return i if i < length else 2 * length - 1 - i

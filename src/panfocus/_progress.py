@@ -1,10 +1,10 @@
-"""How the library tells a caller where it stands: it calls back, it never prints."""
+"""Callbacks for progress and for finished parts; the library never prints."""
 
 from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """Called now and then with the stage at work and the share of it that is done, 0 to 1."""
+    """Called repeatedly with the current stage and the share of it that is done, 0 to 1."""
 
     def __call__(self, stage: str, done: float) -> None: ...
 
@@ -14,10 +14,10 @@ def silent(stage: str, done: float) -> None:
 
 
 class Watch(Protocol):
-    """Called with each part of a result as soon as it is there: its rows and columns, and a FusionResult."""
+    """Called with each finished part of a result: its rows, columns and FusionResult."""
 
     def __call__(self, rows: slice, cols: slice, part: Any) -> None: ...
 
 
 def unwatched(rows: slice, cols: slice, part: Any) -> None:
-    """Show nothing."""
+    """Ignore the part."""

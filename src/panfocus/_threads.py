@@ -1,4 +1,4 @@
-"""Independent blocks of work on all cores, with results in a fixed order."""
+"""Independent blocks of work on all cores, with results in order."""
 
 import os
 from collections import deque
@@ -18,20 +18,20 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("panfocus_check", def
 
 
 def available_cores() -> int:
-    """Cores this process may run on (fewer than the machine has, inside a container or under taskset)."""
+    """Return the cores that this process may use; containers and taskset may limit them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def thread_count() -> int:
-    """Threads that work started here uses: the limit set by `limit_threads`, else every available core."""
+    """Return the limit set by `limit_threads`, else the number of available cores."""
     return _limit.get() or available_cores()
 
 
 @contextmanager
 def limit_threads(n: int | None) -> Iterator[None]:
-    """Use at most `n` threads inside the block (None: no limit of its own). Results never depend on it."""
+    """Use at most `n` threads inside the block; None keeps the current limit. Results do not depend on it."""
     if n is not None:
         whole_number("threads", n, at_least=1)
     token = _limit.set(n if n is not None else _limit.get())
@@ -43,9 +43,9 @@ def limit_threads(n: int | None) -> Iterator[None]:
 
 @contextmanager
 def ended_by(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` again and again inside the block, in whichever thread works; what it raises ends the work.
+    """Call `check` repeatedly inside the block, in any working thread; an exception from it ends the work.
 
-    For those who cannot end a process: progress is told tile by tile, and some methods take seconds for one.
+    This cancels work without ending the process. Progress alone is too rare: a tile may take seconds.
     """
     token = _check.set(check)
     try:
@@ -55,7 +55,7 @@ def ended_by(check: Callable[[], None]) -> Iterator[None]:
 
 
 def may_end_here() -> None:
-    """End the work, if the check of `ended_by` says so: called between steps of well under a second."""
+    """Call the check of `ended_by`; used between steps of well under a second."""
     if check := _check.get():
         check()
 
@@ -63,11 +63,11 @@ def may_end_here() -> None:
 def map_blocks(
     work: Callable[[Block], Result], blocks: Iterable[Block], *, threads: int | None = None
 ) -> Iterator[Result]:
-    """Yield `work(block)` for every block, in order. The work must release the GIL to gain from threads.
+    """Yield `work(block)` for every block, in order. Threads help only if the work releases the GIL.
 
-    So many blocks at once as there are threads, or `threads` of them; each may use threads of its own, within
-    the limit. Only two blocks a thread are under way at once, so that memory does not grow with the number of
-    blocks. Leaving early, by an exception or Ctrl-C, drops the blocks that have not begun.
+    As many blocks run at once as the limit or `threads` allows; each may start its own threads. At most two
+    blocks per thread are queued, so that memory does not grow with the number of blocks. An exception or
+    Ctrl-C drops the blocks that have not started.
     """
 
     def checked(block: Block) -> Result:
@@ -89,6 +89,6 @@ def map_blocks(
 
 
 def for_all(work: Callable[[Block], None], blocks: Iterable[Block]) -> None:
-    """Do `work(block)` for every block, on all cores, and wait for the last."""
+    """Call `work(block)` for every block on all cores, and wait for the last."""
     for _ in map_blocks(work, blocks):
         pass

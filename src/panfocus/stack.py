@@ -1,4 +1,4 @@
-"""Stack: the frames of one scene as they were read, and what came with them."""
+"""Frames of one scene, in memory or read on demand, and their metadata."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 
 from panfocus.errors import Notice
 
-SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame that are measured, in strips of so many rows
-WITH_ALPHA = (2, 4)  # channels, of which the last is taken for alpha
+SAMPLED, STRIP = 1 << 20, 16  # pixels of a frame used for statistics, and rows of each strip of them
+WITH_ALPHA = (2, 4)  # numbers of channels of which the last is alpha
 
 
 @runtime_checkable
 class Frames(Protocol):
-    """An array of frames (n, h, w) or (n, h, w, c), or what can be indexed like one but is not in memory."""
+    """An array of frames (n, h, w) or (n, h, w, c), or an object on disk that is indexed like one."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
+        """Lengths of the axes."""
         ...
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of its values."""
+        """Type of the values."""
         ...
 
     @property
     def ndim(self) -> int:
-        """3 or 4: number of its axes."""
+        """Number of axes, 3 or 4."""
         ...
 
     def __len__(self) -> int: ...
@@ -40,15 +40,15 @@ class Frames(Protocol):
 
 
 def in_native_order(values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in this machine's byte order, the only one that compiled code takes."""
+    """Return an array in native byte order, which compiled code needs."""
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 class LazyFrames(ABC):
-    """Frames that are not in memory: what is asked of them is read, or made, then.
+    """Frames that are read or computed when they are indexed.
 
-    They are indexed like an array, by a frame or a slice of frames, and by a rectangle of these or none.
-    Their values come in this machine's byte order, whatever that of their source is.
+    They are indexed by a frame or a slice of frames, and optionally by a rectangle. Values are in native byte
+    order.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -60,19 +60,19 @@ class LazyFrames(ABC):
         return self.shape[0]
 
     def __getitem__(self, key: Any, /) -> NDArray[Any]:
-        chosen, *place = key if isinstance(key, tuple) else (key,)
-        if not isinstance(chosen, slice):
-            return in_native_order(self._frame(range(len(self))[chosen], tuple(place)))
-        numbers = range(len(self))[chosen]
-        of_each = np.broadcast_to(np.empty((), self.dtype), self.shape[1:])[tuple(place)].shape
-        frames = np.empty((len(numbers), *of_each), self.dtype)
+        selection, *place = key if isinstance(key, tuple) else (key,)
+        if not isinstance(selection, slice):
+            return in_native_order(self._frame(range(len(self))[selection], tuple(place)))
+        numbers = range(len(self))[selection]
+        frame_shape = np.broadcast_to(np.empty((), self.dtype), self.shape[1:])[tuple(place)].shape
+        frames = np.empty((len(numbers), *frame_shape), self.dtype)
         self._read_into(frames, numbers, tuple(place))
         return frames
 
     def _read_into(self, frames: NDArray[Any], numbers: range, place: tuple[Any, ...]) -> None:
-        """Fill an array with several frames, or a rectangle of each: one by one, unless one knows better."""
-        for room, k in zip(frames, numbers, strict=True):
-            room[...] = self._frame(k, place)
+        """Fill an array with several frames, or a rectangle of each; subclasses may do this faster."""
+        for target, k in zip(frames, numbers, strict=True):
+            target[...] = self._frame(k, place)
 
     @abstractmethod
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
@@ -96,13 +96,13 @@ class Part(LazyFrames):
 
 
 def part_of(frames: Frames, rows: slice, cols: slice) -> Frames:
-    """Return a rectangle of frames: a view of an array, or what is read when it is indexed."""
+    """Return a rectangle of frames: a view of an array, or lazy frames."""
     return frames[:, rows, cols] if isinstance(frames, np.ndarray) else Part(frames, rows, cols)
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """Pixels per unit of length; units as in EXIF: 1 none, only the ratio counts; 2 inch; 3 centimetre."""
+    """Pixels per unit of length. Units as in EXIF: 1 none (only the ratio counts), 2 inch, 3 centimetre."""
 
     x: Fraction
     y: Fraction
@@ -111,12 +111,12 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Acquisition:
-    """What a microscope's file says of its axes."""
+    """Axes of a microscopy file."""
 
-    channels: tuple[str, ...] = ("",)  # their names; several are fused by one decision
+    channels: tuple[str, ...] = ("",)  # names; several channels are fused together
     pixel_width: float | None = None
     pixel_height: float | None = None
-    step: float | None = None  # from slice to slice
+    step: float | None = None  # distance of slices
     unit: str = "µm"  # of all three
     name: str = ""  # of the image
     channel_details: tuple[dict[str, str], ...] = ()  # OME attributes of each channel: Color, Fluor, ...
@@ -128,28 +128,28 @@ class Acquisition:
 
     @property
     def is_of_microscope(self) -> bool:
-        """Whether the file says so: by several channels, or by sizes that are not those of a print."""
+        """Whether the file is from a microscope: several channels, or pixel sizes in µm or nm."""
         return len(self.channels) > 1 or (self.pixel_width is not None and self.unit in ("µm", "nm"))
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a file says about its picture, beside the colour profile; to be carried over to the fused one."""
+    """Metadata of a file, besides the colour profile, to be copied to the fused image."""
 
     exif: bytes | None = None  # as JPEG, PNG and WebP hold it
     xmp: bytes | None = None
     resolution: Resolution | None = None
-    png_colour: tuple[tuple[bytes, bytes], ...] = ()  # chunks of a PNG on its colours and significant bits
+    png_colour: tuple[tuple[bytes, bytes], ...] = ()  # PNG chunks on colours and significant bits
     premultiplied: bool = False  # colours are multiplied by alpha
     acquisition: Acquisition | None = None
-    left_behind: tuple[str, ...] = ()  # what else the file has, in words
+    left_behind: tuple[str, ...] = ()  # other content of the file, as text
 
 
 NO_METADATA = Metadata()
 
 
 class Chosen(LazyFrames):
-    """Some frames of a stack, by their numbers."""
+    """Selected frames of a stack, by their numbers."""
 
     def __init__(self, frames: Frames, numbers: Sequence[int]) -> None:
         super().__init__((len(numbers), *frames.shape[1:]), frames.dtype)
@@ -161,7 +161,7 @@ class Chosen(LazyFrames):
 
 
 def slab_of(frames: Frames, span: range) -> Frames:
-    """Return consecutive frames: a view of an array, or what is read when it is indexed."""
+    """Return consecutive frames: a view of an array, or lazy frames."""
     return frames[span.start : span.stop] if isinstance(frames, np.ndarray) else Chosen(frames, span)
 
 
@@ -173,7 +173,7 @@ def colours(frame: NDArray[Any]) -> NDArray[Any]:
 
 
 def beside_each_other(planes: Sequence[NDArray[Any]], *, alpha: bool = False) -> NDArray[Any]:
-    """Make a frame (h, w, c) of channels (h, w), as many as `n_beside` says; a blank one may be the last."""
+    """Return channels (h, w) as a frame (h, w, c); a blank channel is added where `n_beside` says so."""
     frame = np.zeros((*planes[0].shape, n_beside(len(planes), alpha=alpha)), planes[0].dtype)
     for channel, plane in enumerate(planes):
         frame[..., channel] = plane
@@ -181,18 +181,18 @@ def beside_each_other(planes: Sequence[NDArray[Any]], *, alpha: bool = False) ->
 
 
 def n_beside(n_channels: int, *, alpha: bool = False) -> int:
-    """Return how many channels such a frame has: one more than 2 or 4, unless the last of these is alpha."""
+    """Return the number of channels of a frame: one more than 2 or 4, unless the last one is alpha."""
     return n_channels + (n_channels in WITH_ALPHA and not alpha)
 
 
 def last_is_alpha(names: Sequence[str]) -> bool:
-    """Tell whether the last of two or four channels is alpha, by their names."""
+    """Return whether the last of two or four channels is alpha, by their names."""
     plain = [name.strip().lower() for name in names]
     return len(plain) in WITH_ALPHA and (plain[-1] == "alpha" or plain == ["r", "g", "b", "a"])
 
 
 def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
-    """All of a frame, or strips of a large one, evenly spread: enough for its statistics."""
+    """Yield a whole frame, or evenly spaced strips of a large one, for statistics."""
     height, width = frames.shape[1:3]
     n_strips = max(1, SAMPLED // (STRIP * width))
     rows = min(STRIP, height) if n_strips * STRIP < height else height
@@ -202,20 +202,20 @@ def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Frames of one size and type, in the order in which they were given.
+    """Frames of one size and dtype, in the given order.
 
     Attributes
     ----------
     frames : ndarray (n, h, w) or (n, h, w, c), or frames in a scratch file
         The frames in the dtype of their files.
     names : tuple of str
-        What each frame is called in messages: its file, and its page where the file has several.
+        Name of each frame in messages: its file, and its page if the file has several.
     icc_profile : bytes, optional
-        Colour profile of the first frame, or of the reference that was named; the fused image's, too.
-    notices : tuple of str
-        Sentences on what reading left behind.
+        Colour profile of the first frame, or of the chosen reference; copied to the fused image.
+    notices : tuple of Notice or str
+        What users should know about reading, such as content that is not kept.
     metadata : Metadata
-        What that frame's file says beside; the fused image's file says it too.
+        Metadata of the same frame; copied to the fused image.
     """
 
     frames: Frames

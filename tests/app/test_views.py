@@ -18,8 +18,7 @@ from panfocus.app.server import _open_listener
 from panfocus.app.state import PageJob
 from panfocus.app.work_folder import Store, now
 from panfocus.io.disk_array import ArrayFolder
-from panfocus.show.colormap import ramp
-from panfocus.show.map_colors import MASK_COLOURS
+from panfocus.show.colormap import MASK_COLOURS, ramp
 from panfocus.show.pyramid import halved
 
 HEIGHT, WIDTH, N = 1100, 700, 3

@@ -28,21 +28,21 @@ def dab(radius=20.0, **more):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("radius", [1.0, 20.0, 500.0])
-def test_known_factors_are_found(dtype, radius):
+def test_known_gains_are_found(dtype, radius):
     frames, expected = scene(dtype)
     (stroke,) = with_gains(strokes_of(dab(radius)), frames[0], frames).strokes
     np.testing.assert_allclose(stroke.gain, expected, rtol=0.01)
     assert not stroke.match
 
 
-def test_a_wrong_third_under_the_stroke_does_not_count():
+def test_outliers_under_the_stroke_are_ignored():
     frames, expected = scene()
     frames[0, 50:74, 56:80] //= 8  # what the stroke is to mend
     (stroke,) = with_gains(strokes_of(dab()), frames[0], frames).strokes
     np.testing.assert_allclose(stroke.gain, expected, rtol=0.01)
 
 
-def test_blocks_that_are_clipped_or_black_do_not_count():
+def test_clipped_and_black_blocks_are_ignored():
     frames, expected = scene()
     frames[0, :, :60] = 65535
     frames[1, :56] = 3
@@ -50,7 +50,7 @@ def test_blocks_that_are_clipped_or_black_do_not_count():
     np.testing.assert_allclose(stroke.gain, expected, rtol=0.01)
 
 
-def test_gains_stay_from_a_half_to_two():
+def test_gains_are_limited_to_0_5_and_2():
     frames = np.full((2, SIDE, SIDE), 100, np.uint8)
     for value, gain in ((10, 2.0), (250, 0.5)):
         frames[1] = value
@@ -58,13 +58,13 @@ def test_gains_stay_from_a_half_to_two():
         assert stroke.gain == (gain,)
 
 
-def test_where_nothing_tells_the_gain_is_one():
+def test_gain_is_1_without_usable_blocks():
     frames = np.full((2, SIDE, SIDE), 255, np.uint8)
     outside = Stroke(1, ((-500.0, -500.0),), 3.0, match=True)
     assert [s.gain for s in with_gains(strokes_of(dab(), outside), frames[0], frames).strokes] == [(1.0,)] * 2
 
 
-def test_the_picture_below_has_the_strokes_before():
+def test_image_below_includes_earlier_strokes():
     frames, expected = scene()
     before = Stroke(1, ((64.0, 64.0),), 90.0)  # all is the frame already
     _, stroke = with_gains(strokes_of(before, dab()), frames[0], frames).strokes
@@ -72,13 +72,13 @@ def test_the_picture_below_has_the_strokes_before():
     assert max(abs(expected - 1)) > 0.1
 
 
-def test_strokes_that_do_not_ask_stay_as_they_are():
+def test_strokes_without_match_stay_unchanged():
     frames, _ = scene()
     given = strokes_of(Stroke(1, ((1.0, 1.0),), 2.0), Stroke(1, ((1.0, 1.0),), 2.0, gain=(1.0, 2.0, 3.0)))
     assert with_gains(given, frames[0], frames) == given
 
 
-def test_a_matched_stroke_leaves_no_step():
+def test_matched_stroke_leaves_no_step():
     frames, _ = scene()
     done = with_gains(strokes_of(dab()), frames[0], frames)
     smooth = painted(frames[0], frames, done.strokes)

@@ -53,7 +53,7 @@ some_strokes = st.builds(
 
 @settings(max_examples=25, deadline=None)
 @given(stroke=some_strokes, dtype=st.sampled_from(DTYPES))
-def test_every_pixel_is_mixed_by_its_distance_from_the_line(stroke, dtype):
+def test_blending_follows_the_distance_from_the_line(stroke, dtype):
     image, *_ = frames = frames_of(dtype)
     result = apply_strokes(image, frames, strokes_of(stroke))
     white = np.iinfo(dtype).max if dtype[0] == "u" else np.inf
@@ -82,7 +82,7 @@ def test_every_pixel_is_mixed_by_its_distance_from_the_line(stroke, dtype):
     cols=st.tuples(st.integers(0, WIDTH - 1), st.integers(1, WIDTH)),
     dtype=st.sampled_from(DTYPES),
 )
-def test_any_rectangle_alone_has_the_bits_of_the_whole(strokes, rows, cols, dtype):
+def test_rectangle_has_the_same_bits_as_the_whole(strokes, rows, cols, dtype):
     frames = frames_of(dtype)
     whole = painted(frames[0], frames, strokes)
     rows = slice(rows[0], max(rows[0] + 1, rows[1]))
@@ -93,7 +93,7 @@ def test_any_rectangle_alone_has_the_bits_of_the_whole(strokes, rows, cols, dtyp
 
 @settings(max_examples=10, deadline=None)
 @given(strokes=st.lists(some_strokes, min_size=1, max_size=4))
-def test_tiles_and_threads_change_no_bit(strokes):
+def test_tiles_and_threads_do_not_change_the_result(strokes):
     frames = frames_of("uint8")
     whole = painted(frames[0], frames, strokes)
     with pytest.MonkeyPatch.context() as patch:
@@ -105,7 +105,7 @@ def test_tiles_and_threads_change_no_bit(strokes):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", [(), (2,), (3,), (4,)])
-def test_a_hard_brush_copies_the_frame_and_touches_nothing_else(dtype, channels):
+def test_hard_brush_copies_the_frame_and_changes_nothing_else(dtype, channels):
     frames = frames_of(dtype, channels)
     stroke = Stroke(2, ((20.0, 20.0),), 5.0)
     result = apply_strokes(frames[0], frames, strokes_of(stroke))
@@ -116,7 +116,7 @@ def test_a_hard_brush_copies_the_frame_and_touches_nothing_else(dtype, channels)
     np.testing.assert_array_equal(result[~inside], frames[0][~inside])
 
 
-def test_gains_are_for_colours_not_for_alpha_and_end_at_white():
+def test_gains_do_not_change_alpha_and_are_clipped_at_white():
     frames = np.full((2, 9, 9, 4), 100, np.uint8)
     frames[1, ..., 2] = 200
     stroke = Stroke(1, ((4.0, 4.0),), 1.0, gain=(0.5, 1.014, 2.0))
@@ -124,7 +124,7 @@ def test_gains_are_for_colours_not_for_alpha_and_end_at_white():
     np.testing.assert_array_equal(result[4, 4], [50, 101, 255, 100])
 
 
-def test_later_strokes_lie_over_earlier_ones():
+def test_later_strokes_cover_earlier_ones():
     frames = frames_of("uint8")
     one, other = Stroke(1, ((30.0, 30.0),), 9.0), Stroke(2, ((30.0, 38.0),), 9.0)
     forth = apply_strokes(frames[0], frames, strokes_of(one, other))
@@ -147,7 +147,7 @@ def test_equal_values_stay_equal_under_a_soft_brush():
     old=st.lists(some_strokes, max_size=2),
     new=st.lists(some_strokes, max_size=2),
 )
-def test_repainting_what_changed_gives_the_new_picture(kept, old, new):
+def test_repainting_changed_parts_gives_the_new_image(kept, old, new):
     """As the page does: by an undo the list gets shorter, by a stroke longer."""
     frames = frames_of("uint8")
     before, after = strokes_of(*kept, *old), strokes_of(*kept, *new)
@@ -161,7 +161,7 @@ def test_repainting_what_changed_gives_the_new_picture(kept, old, new):
     np.testing.assert_array_equal(picture, painted(frames[0], frames, after.strokes))
 
 
-def test_only_tiles_that_a_stroke_reaches_are_named(monkeypatch):
+def test_only_tiles_within_reach_of_a_stroke_are_returned(monkeypatch):
     monkeypatch.setattr(paint_module, "SIDE", 16)
     dab = strokes_of(Stroke(1, ((20.0, 40.0),), 3.0))
     assert changed_parts(dab, strokes_of()) == [(slice(16, 32), slice(32, 48))]
@@ -169,20 +169,23 @@ def test_only_tiles_that_a_stroke_reaches_are_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("strokes", "said"),
+    ("strokes", "got", "needed"),
     [
-        (Strokes(WIDTH, HEIGHT, 2), "made for 2 frames"),
-        (Strokes(WIDTH + 1, HEIGHT, N_FRAMES), "76 x 61"),
-        (strokes_of(Stroke(0, ((0.0, 0.0),), 1.0, gain=(1.0,))), "stroke 0: gain has 1 numbers"),
+        (Strokes(WIDTH, HEIGHT, 2), N_FRAMES, 2),
+        (Strokes(WIDTH + 1, HEIGHT, N_FRAMES), (WIDTH, HEIGHT), (WIDTH + 1, HEIGHT)),
+        (strokes_of(Stroke(0, ((0.0, 0.0),), 1.0, gain=(1.0,))), 1, 3),
     ],
+    ids=["frames", "size", "gain"],
 )
-def test_strokes_of_another_picture_are_refused(strokes, said):
+def test_strokes_of_another_image_are_rejected(strokes, got, needed):
     frames = frames_of("uint8")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError) as caught:
         apply_strokes(frames[0], frames, strokes)
+    assert caught.value.facts == {"setting": "retouch", "got": got, "needed": needed}
 
 
-def test_a_picture_of_another_type_is_refused():
+def test_image_of_another_dtype_is_rejected():
     frames = frames_of("uint8")
-    with pytest.raises(InputError, match="uint16"):
+    with pytest.raises(InputError) as caught:
         apply_strokes(frames[0].astype(np.uint16), frames, strokes_of())
+    assert caught.value.facts["setting"] == "frames"

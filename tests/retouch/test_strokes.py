@@ -20,39 +20,41 @@ STROKES = Strokes(
 )
 
 
-def test_strokes_come_back_from_a_file_as_they_were():
+def test_strokes_survive_a_round_trip_through_a_file():
     assert parse_strokes(json.loads(json.dumps(STROKES.plain()))) == STROKES
 
 
-def test_match_is_for_the_page_and_not_for_files():
+def test_match_is_accepted_from_the_page_only():
     data = STROKES.plain()
     data["strokes"][1]["match"] = True
     assert [stroke.match for stroke in parse_strokes(data, matching=True).strokes] == [False, True]
-    with pytest.raises(InputError, match="stroke 1: match"):
+    with pytest.raises(InputError) as caught:
         parse_strokes(data)
+    assert caught.value.facts["setting"] == "match"
 
 
-def test_a_gain_that_is_there_is_not_sought_again():
+def test_existing_gain_is_not_matched_again():
     data = STROKES.plain()
     data["strokes"][0]["match"] = True
     assert not parse_strokes(data, matching=True).strokes[0].match
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "fact"),
     [
-        ("panfocus_retouch", 2, "version 2"),
-        ("panfocus_retouch", None, "no retouching strokes"),
-        ("width", 0, "width"),
-        ("height", "500", "height"),
-        ("frames", 2, "stroke 1: frame must be at most 1"),
-        ("strokes", {}, "strokes must be a list"),
-        ("colour", 1, "colour is not known"),
+        ("panfocus_retouch", 2, {"got": 2, "needed": 1}),
+        ("panfocus_retouch", None, {}),
+        ("width", 0, {"setting": "width", "got": 0}),
+        ("height", "500", {"setting": "height", "got": "500"}),
+        ("frames", 2, {"setting": "Stroke 1: frame", "got": 2}),
+        ("strokes", {}, {"limit": 20_000}),
+        ("colour", 1, {"setting": "colour"}),
     ],
 )
-def test_what_is_no_file_of_strokes_is_refused(name, value, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_file_of_strokes_is_rejected(name, value, fact):
+    with pytest.raises(InputError) as caught:
         parse_strokes({**STROKES.plain(), name: value})
+    assert caught.value.facts == fact
 
 
 @pytest.mark.parametrize(
@@ -78,23 +80,25 @@ def test_what_is_no_file_of_strokes_is_refused(name, value, said):
         ("gain", [10**400]),
     ],
 )
-def test_a_bad_value_is_named_with_its_stroke(name, value):
+def test_invalid_value_is_reported_with_its_stroke(name, value):
     data = copy.deepcopy(STROKES.plain())
     data["strokes"][1][name] = value
-    with pytest.raises(InputError, match=r"^stroke 1") as caught:
+    with pytest.raises(InputError) as caught:
         parse_strokes(data)
+    assert caught.value.facts["setting"].startswith("Stroke 1")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
-def test_a_field_that_is_missing_is_named():
+def test_missing_field_is_reported():
     data = STROKES.plain()
     del data["strokes"][0]["radius"]
-    with pytest.raises(InputError, match="stroke 0: radius is missing"):
+    with pytest.raises(InputError) as caught:
         parse_strokes(data)
+    assert caught.value.facts["setting"] == "radius"
 
 
 @pytest.mark.parametrize("data", [None, [], "text", 7, {"width": 1}])
-def test_other_data_are_no_strokes(data):
-    with pytest.raises(InputError, match="no retouching strokes"):
+def test_other_data_are_rejected(data):
+    with pytest.raises(InputError):
         parse_strokes(data)

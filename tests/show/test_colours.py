@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from panfocus.show.colormap import ramp
-from panfocus.show.map_colors import confidence_grey, label_colours, picture, ramp_shades, white_of
+from panfocus.show.colormap import confidence_grey, label_colours, picture, ramp, ramp_shades, white_of
 
 
-def test_eight_bits_are_shown_as_they_are(rng):
+def test_8_bit_images_are_unchanged(rng):
     image = rng.integers(0, 100, (5, 4, 3)).astype(np.uint8)
     assert white_of(image) == 255
     np.testing.assert_array_equal(picture(image, 255), image)
 
 
-def test_twelve_bits_of_sixteen_become_bright():
+def test_12_bits_in_16_are_brightened():
     """The 0.999 quantile of 0..4095, each once, is 0.999 * 4095; 2048 is then 128 of 255."""
     image = np.arange(4096, dtype=np.uint16).reshape(64, 64)
     white = white_of(image)
@@ -22,7 +21,7 @@ def test_twelve_bits_of_sixteen_become_bright():
     assert shown[0, 0] == 0 and shown[-1, -1] == 255 and shown[32, 0] == 128
 
 
-def test_alpha_does_not_count_and_is_not_shown():
+def test_alpha_is_ignored():
     image = np.zeros((10, 10, 4), np.uint16)
     image[..., :3], image[..., 3] = 1000, 65535
     assert white_of(image) == 1000
@@ -35,23 +34,23 @@ def test_alpha_does_not_count_and_is_not_shown():
     ("shape", "shown"),
     [((4, 5), (4, 5)), ((4, 5, 1), (4, 5)), ((4, 5, 5), (4, 5, 3)), ((4, 5, 3), (4, 5, 3))],
 )
-def test_any_number_of_channels_is_grey_or_colour(shape, shown):
+def test_any_number_of_channels_gives_grey_or_colour(shape, shown):
     assert picture(np.zeros(shape, np.uint8), 255).shape == shown
 
 
-def test_floats_are_brightened_and_cut_at_their_ends():
+def test_floats_are_brightened_and_clipped():
     image = np.array([[-1.0, 0.0], [0.5, 9.0]], np.float32)
     np.testing.assert_array_equal(picture(image, 1.0), [[0, 0], [128, 255]])  # 127.5, to the even one
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-def test_a_black_picture_is_shown_black(dtype):
+def test_black_image_stays_black(dtype):
     image = np.zeros((4, 4), dtype)
     assert white_of(image) > 0
     assert not picture(image, white_of(image)).any()
 
 
-def test_labels_and_depth_have_the_colours_of_one_ramp():
+def test_labels_and_depth_share_the_colour_map():
     """9 of 10 frames are 8/9 of the way: 226.67 of 255."""
     np.testing.assert_array_equal(label_colours(np.array([[0, 8, 9]]), 10), [ramp()[[0, 227, 255]]])
     depth = np.array([[0.0, 8.0, 9.0, 9.5, -1.0, np.nan]], np.float32)

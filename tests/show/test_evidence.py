@@ -10,7 +10,7 @@ from panfocus.show.evidence import AROUND, sharpness_at, weights_at
 
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
 @pytest.mark.parametrize(("row", "col"), [(0, 0), (20, 17), (39, 32), (2, 31)])
-def test_sharpness_is_that_of_the_whole_frames(rng, channels, row, col):
+def test_sharpness_equals_that_of_whole_frames(rng, channels, row, col):
     frames = rng.integers(0, 65536, (4, 40, 33, *channels)).astype(np.uint16)
     maps = [laplacian_energy(to_gray(frame)) for frame in frames]
     rows, cols = (slice(max(0, at - AROUND), at + AROUND + 1) for at in (row, col))
@@ -18,7 +18,7 @@ def test_sharpness_is_that_of_the_whole_frames(rng, channels, row, col):
     np.testing.assert_allclose(sharpness_at(frames, row, col), means / means.max(), rtol=1e-12)
 
 
-def test_where_nothing_is_to_be_seen_no_frame_is_sharp():
+def test_flat_frames_have_no_sharpness():
     assert sharpness_at(np.full((3, 9, 9), 7, np.uint8), 4, 4) == [0, 0, 0]
 
 

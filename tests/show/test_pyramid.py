@@ -35,7 +35,7 @@ SIZES = [(1, 1), (2, 2), (1, 7), (5, 4), (6, 9)]
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("channels", [(), (1,), (3,), (4,)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_means_of_whole_numbers_are_exact_and_rounded_half_up(rng, size, channels, dtype):
+def test_integer_means_are_rounded_half_up(rng, size, channels, dtype):
     values = rng.integers(0, np.iinfo(dtype).max + 1, (*size, *channels)).astype(dtype)
     np.testing.assert_array_equal(halved(values, "mean"), block_by_block(values, "mean"))
     white = np.full_like(values, np.iinfo(dtype).max)  # nothing overflows
@@ -44,7 +44,7 @@ def test_means_of_whole_numbers_are_exact_and_rounded_half_up(rng, size, channel
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_means_are_of_what_is_known(rng, size, dtype):
+def test_means_ignore_nan(rng, size, dtype):
     values = rng.random(size).astype(dtype)
     values[rng.random(size) < 0.5] = np.nan
     np.testing.assert_allclose(halved(values, "mean"), block_by_block(values, "mean"), rtol=1e-6)
@@ -52,7 +52,7 @@ def test_means_are_of_what_is_known(rng, size, dtype):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_labels_stay_labels_and_no_mark_is_lost(rng, size):
+def test_labels_are_sampled_and_masks_keep_every_mark(rng, size):
     labels = rng.integers(0, 300, size)
     np.testing.assert_array_equal(halved(labels, "nearest"), block_by_block(labels, "nearest"))
     mask = rng.random(size) < 0.2
@@ -63,7 +63,7 @@ def test_labels_stay_labels_and_no_mark_is_lost(rng, size):
     ("size", "expected"),
     [((1, 1), 1), ((512, 512), 1), ((513, 10), 2), ((10, 1025), 3), ((4000, 6000), 5), ((4096, 8192), 5)],
 )
-def test_the_last_level_is_the_first_that_fits_a_tile(size, expected):
+def test_last_level_is_the_first_that_fits_a_tile(size, expected):
     """6000 is halved to 3000, 1500, 750, 375; 8192 to 4096, 2048, 1024, 512."""
     assert n_levels(*size) == expected
     assert max(halved_length(side, expected - 1) for side in size) <= TILE
@@ -77,7 +77,7 @@ def whole_pyramid(image, how, n):
 
 
 @pytest.mark.parametrize("size", [(1300, 700), (1025, 1026), (515, 2050)])
-def test_levels_put_strip_by_strip_are_those_of_the_whole(rng, size):
+def test_levels_written_in_strips_equal_those_of_the_whole(rng, size):
     image = rng.integers(0, 256, (*size, 3)).astype(np.uint8)
     n = n_levels(*size)
     expected = whole_pyramid(image, "mean", n)
@@ -99,7 +99,7 @@ def test_levels_put_strip_by_strip_are_those_of_the_whole(rng, size):
         (slice(0, 1025), slice(0, 701)),
     ],
 )
-def test_a_changed_rectangle_changes_the_halves_and_nothing_else(rng, rows, cols):
+def test_renew_updates_only_the_changed_rectangle(rng, rows, cols):
     image = rng.random((1025, 701)).astype(np.float32)
     levels = [level.copy() for level in whole_pyramid(image, "mean", 3)]
     levels[0][rows, cols] = 7

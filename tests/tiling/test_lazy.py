@@ -51,7 +51,7 @@ def eager(frames):
 
 
 @pytest.mark.parametrize("chunks", [(1, 128, 100), (3, 500, 410)])
-def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
+def test_dask_array_gives_the_same_bits_as_memory(frames, eager, chunks):
     assert eager.report["hot_pixels"]["fixed"] == 4
     assert eager.report["exposure"]["gains"] != [[1.0]] * 3
     lazy = pf.fuse(da.from_array(frames, chunks=chunks))
@@ -60,7 +60,7 @@ def test_a_dask_array_gives_what_one_in_memory_gives(frames, eager, chunks):
         assert lazy.report[said] == eager.report[said]
 
 
-def test_memory_and_threads_are_those_of_a_tile_whatever_this_process_has(frames, eager, monkeypatch):
+def test_memory_and_threads_apply_to_one_tile(frames, eager, monkeypatch):
     array = da.from_array(frames, chunks=(1, 128, 128))
     lazy = pf.fuse(array, max_memory=16_000_000)
     assert lazy.report["threads"] == 1
@@ -69,22 +69,23 @@ def test_memory_and_threads_are_those_of_a_tile_whatever_this_process_has(frames
     assert pf.fuse(array, max_memory=16_000_000).image.chunks == lazy.image.chunks
 
 
-def test_a_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
+def test_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
     arrays = [da.from_array(frame, chunks=200) for frame in frames]
     arrays[1] = zarr.create_array(tmp_path / "frame.zarr", data=frames[1], chunks=(64, 64))
     assert_equal(pf.fuse(arrays), eager)
-    with pytest.raises(pf.InputError, match="frame 1 is uint8, frame 0 is uint16"):
+    with pytest.raises(pf.InputError) as caught:
         pf.fuse([arrays[0], arrays[2].astype(np.uint8)])
+    assert caught.value.facts["file"] == "frame 1"
 
 
-def test_so_does_a_zarr_array_in_small_tiles(frames, eager, tmp_path):
+def test_zarr_array_in_small_tiles_gives_the_same_bits(frames, eager, tmp_path):
     array = zarr.create_array(tmp_path / "stack.zarr", data=frames, chunks=(1, 64, 64))
     lazy = pf.fuse(array, max_memory=23_000_000, threads=2)
     assert lazy.image.npartitions >= 4
     assert_equal(lazy, eager)
 
 
-def test_colour_and_other_methods_are_alike_too(frames):
+def test_colour_and_other_methods_give_the_same_bits(frames):
     colour = np.stack([frames[:2, :90, :120], frames[:2, 90:180, :120], frames[:2, 180:270, :120]], axis=3)
     lazy = pf.fuse(da.from_array(colour, chunks=(1, 40, 50, 3)), "dwt", hot_pixels="off")
     expected = pf.fuse(colour, "dwt", hot_pixels="off")
@@ -92,7 +93,7 @@ def test_colour_and_other_methods_are_alike_too(frames):
     assert lazy.labels is None
 
 
-def test_nothing_is_fused_until_it_is_asked_for_and_no_block_is_read_too_often(frames):
+def test_blocks_are_read_and_fused_only_on_demand(frames):
     read = []
 
     def load(block_info=None):
@@ -112,7 +113,7 @@ def test_nothing_is_fused_until_it_is_asked_for_and_no_block_is_read_too_often(f
     assert len(read) > n_measured
 
 
-def test_frames_by_blocks_are_indexed_like_an_array(frames):
+def test_block_frames_are_indexed_like_an_array(frames):
     blocks = BlockFrames(da.from_array(frames, chunks=((2, 1), (100, 399, 1), (300, 110))))
     assert is_lazy(blocks.array)
     assert not is_lazy(frames)
@@ -121,9 +122,9 @@ def test_frames_by_blocks_are_indexed_like_an_array(frames):
     np.testing.assert_array_equal(blocks[2], frames[2])
 
 
-def test_samples_of_frames_that_share_blocks_are_read_once_for_all(rng, monkeypatch):
+def test_samples_of_frames_in_one_block_are_read_together(rng, monkeypatch):
     """Of 5 frames in blocks of 3: one strip is read twice, not five times, though no block can be kept."""
-    monkeypatch.setattr("panfocus.tiling.dask_arrays.KEPT_BYTES", 4000)
+    monkeypatch.setattr("panfocus.tiling.dask_arrays.CACHE_BYTES", 4000)
     monkeypatch.setattr("panfocus.tiling.dask_arrays.SAMPLED", 200)
     pixels = rng.integers(0, 255, (5, 40, 50), np.uint8)
     read = []
@@ -149,31 +150,29 @@ def test_samples_of_frames_that_share_blocks_are_read_once_for_all(rng, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"method": "pca"}, "PCA needs the whole image at once"),
-        ({"refine": True}, "refine needs the whole image at once"),
-        ({"maps": ("votes",)}, "votes of lazy arrays cannot be told"),
-    ],
+    "options", [{"method": "pca"}, {"refine": True}, {"maps": ("votes",)}], ids=["method", "refine", "maps"]
 )
-def test_what_cannot_be_done_by_tiles_is_refused_by_name(frames, options, complaint):
-    with pytest.raises(pf.InputError, match=complaint):
+def test_options_that_need_the_whole_image_are_rejected(frames, options):
+    with pytest.raises(pf.InputError) as caught:
         pf.fuse(da.from_array(frames, chunks=(1, 250, 205)), hot_pixels="off", exposure="off", **options)
+    assert caught.value.facts.get("setting", "refine") in options
 
 
-def test_frames_of_unknown_size_are_refused(frames):
+def test_frames_of_unknown_size_are_rejected(frames):
     array = da.from_array(frames, chunks=(1, 250, 205))
-    with pytest.raises(pf.InputError, match=r"call compute_chunk_sizes\(\) on them first"):
+    with pytest.raises(pf.InputError) as caught:
         pf.fuse(array[array[:, 0, 0] > 0])
+    assert caught.value.facts["setting"] == "frames"
 
 
-def test_steps_that_need_all_frames_refuse_lazy_arrays_by_name(frames, eager):
+def test_align_and_apply_reject_lazy_arrays(frames, eager):
     array = da.from_array(frames, chunks=(1, 250, 205))
     for step in (pf.align, lambda lazy: pf.apply(eager, lazy)):
-        with pytest.raises(pf.InputError, match="Dask and Zarr are taken by `fuse` alone"):
+        with pytest.raises(pf.InputError) as caught:
             step(array)
+        assert caught.value.facts["setting"] == "frames"
     lazy = pf.fuse(array, hot_pixels="off", exposure="off")
-    with pytest.raises(pf.InputError, match="compute its labels first"):
+    with pytest.raises(pf.InputError):
         pf.apply(lazy, frames)
 
 
@@ -201,7 +200,7 @@ OTHER_BYTE_ORDER = {
 
 
 @pytest.mark.parametrize("kind", OTHER_BYTE_ORDER)
-def test_the_byte_order_of_frames_makes_no_difference(frames, eager, tmp_path, kind):
+def test_byte_order_does_not_change_the_result(frames, eager, tmp_path, kind):
     result = pf.fuse(OTHER_BYTE_ORDER[kind](frames, tmp_path))
     assert result.image.dtype.isnative
     assert np.asarray(result.image).dtype == frames.dtype
@@ -235,36 +234,33 @@ def relative(frames, tmp_path, monkeypatch):
     return zarr.open_array("stack.zarr", mode="r")
 
 
-NO_ARRAY = f"a worker on {re.escape(platform.node())} finds no Zarr array there; give its full name, "
-
-
-def test_workers_with_another_working_folder_read_the_same_zarr_array(elsewhere, relative, eager):
+def test_workers_in_another_folder_read_the_same_zarr_array(elsewhere, relative, eager):
     assert_equal(pf.fuse(relative), eager)
     assert str(relative.store.root) == "stack.zarr"  # as it was given
 
 
-def test_zarr_arrays_in_a_list_are_named_in_full_too(elsewhere, frames, eager, tmp_path, monkeypatch):
+def test_zarr_arrays_in_a_list_get_absolute_paths(elsewhere, frames, eager, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arrays = [zarr.create_array(f"{k}.zarr", data=frame, chunks=(64, 64)) for k, frame in enumerate(frames)]
     assert_equal(pf.fuse(arrays), eager)
 
 
 @pytest.mark.parametrize("cut", [slice(None), slice(1, 3)])
-def test_a_dask_array_of_a_folder_that_a_worker_does_not_find_is_refused(elsewhere, relative, cut):
-    """Its pixels would all be the fill value there."""
-    with pytest.raises(pf.FileError, match=f"^stack.zarr: {NO_ARRAY}"):
-        pf.fuse(da.from_zarr(relative)[cut])
-    with pytest.raises(pf.FileError, match=f"^stack.zarr: {NO_ARRAY}"):
-        pf.fuse(da.from_array(relative, inline_array=True)[cut])
+def test_dask_array_of_a_folder_missing_on_a_worker_is_rejected(elsewhere, relative, cut):
+    """Otherwise all its pixels would be the fill value there."""
+    for array in (da.from_zarr(relative), da.from_array(relative, inline_array=True)):
+        with pytest.raises(pf.FileError) as caught:
+            pf.fuse(array[cut])
+        assert caught.value.facts == {"file": "stack.zarr", "host": platform.node()}
 
 
-def test_it_is_taken_by_its_full_name(elsewhere, relative, eager, tmp_path):
+def test_dask_array_with_absolute_path_is_accepted(elsewhere, relative, eager, tmp_path):
     assert_equal(pf.fuse(da.from_zarr(tmp_path / "stack.zarr")), eager)
     assert_equal(pf.fuse(da.from_zarr(zarr.open_array(tmp_path / "stack.zarr"))), eager)
 
 
-def test_a_worker_that_does_not_find_a_zarr_array_says_so(elsewhere, relative, tmp_path):
+def test_worker_that_misses_a_zarr_array_reports_it(elsewhere, relative, tmp_path):
     lazy = pf.fuse(relative)
     (tmp_path / "stack.zarr").rename(tmp_path / "hidden.zarr")  # as on a machine that has not mounted it
-    with pytest.raises(pf.FileError, match=f"{tmp_path / 'stack.zarr'}: {NO_ARRAY}"):
+    with pytest.raises(pf.FileError, match=re.escape(str(tmp_path / "stack.zarr"))):
         lazy.image.compute()

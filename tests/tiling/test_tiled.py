@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import uniform_filter
 
 from panfocus._threads import limit_threads, thread_count
-from panfocus.errors import InputError
+from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import Tile, cover
 from panfocus.result import FusionResult
 from panfocus.tiling import run, tile_bytes
@@ -37,7 +37,7 @@ class Blurred:
 @given(
     shape=st.tuples(st.integers(1, 60), st.integers(1, 60)), side=st.integers(1, 70), halo=st.integers(0, 9)
 )
-def test_tiles_cover_every_pixel_once_and_their_halos_reach_as_far_as_the_image(shape, side, halo):
+def test_tiles_cover_every_pixel_once_with_halos_inside_the_image(shape, side, halo):
     covered = np.zeros(shape, int)
     places = np.arange(covered.size).reshape(shape)
     for tile in cover(shape, side, halo):
@@ -55,7 +55,7 @@ def test_tiles_of_one_image_differ_little_in_size():
 
 
 @pytest.mark.parametrize("side", [1, 5, 8, 100, None])
-def test_tiles_give_what_the_whole_image_gives(rng, side):
+def test_tiles_give_the_same_bits_as_the_whole_image(rng, side):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     whole = Blurred().fuse(frames, Tile.whole((23, 31)))
     tiled = run(Blurred(), frames, side=side)
@@ -63,7 +63,7 @@ def test_tiles_give_what_the_whole_image_gives(rng, side):
     np.testing.assert_array_equal(tiled.labels, whole.labels)
 
 
-def test_a_halo_that_is_too_small_shows(rng):
+def test_halo_that_is_too_small_changes_the_result(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     whole = Blurred().fuse(frames, Tile.whole((23, 31)))
     assert (run(Blurred(halo=1), frames, side=8).image != whole.image).any()
@@ -84,21 +84,21 @@ def test_tiles_grow_with_the_halo_up_to_a_limit(rng, halo, side):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_do_not_change_a_bit(rng, threads):
+def test_threads_do_not_change_the_result(rng, threads):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
     with limit_threads(threads):
         tiled = run(Blurred(), frames, side=9)
     np.testing.assert_array_equal(tiled.image, Blurred().fuse(frames, Tile.whole((40, 50))).image)
 
 
-def test_a_method_without_a_halo_is_given_the_whole_image(rng):
+def test_method_without_halo_gets_the_whole_image(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     result = run(Blurred(halo=None), frames, side=4)
     np.testing.assert_array_equal(result.image, Blurred().fuse(frames, Tile.whole((23, 31))).image)
 
 
 @pytest.mark.parametrize("halo", [2, None])
-def test_progress_rises_from_nothing_to_one(rng, halo):
+def test_progress_rises_from_0_to_1(rng, halo):
     seen = []
     run(
         Blurred(halo=halo),
@@ -112,7 +112,7 @@ def test_progress_rises_from_nothing_to_one(rng, halo):
     assert (shares[0], shares[-1]) == (0, 1)
 
 
-def test_an_error_in_a_callback_stops_the_work(rng):
+def test_error_in_a_callback_stops_the_work(rng):
     def stop(stage, done):
         raise KeyboardInterrupt
 
@@ -121,7 +121,7 @@ def test_an_error_in_a_callback_stops_the_work(rng):
 
 
 @pytest.mark.parametrize("halo", [2, None])
-def test_whoever_watches_sees_every_pixel_once(rng, halo):
+def test_watcher_gets_every_pixel_once(rng, halo):
     seen = np.zeros((23, 31), int)
     labels = np.full((23, 31), -1)
 
@@ -152,7 +152,7 @@ class Busy(Blurred):
         return super().fuse(frames, tile)
 
 
-def test_a_method_that_uses_all_threads_has_one_tile_at_a_time_and_the_limit_for_itself(rng):
+def test_method_that_uses_all_threads_runs_one_tile_at_a_time(rng):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
     method = Busy()
     with limit_threads(3):
@@ -161,7 +161,7 @@ def test_a_method_that_uses_all_threads_has_one_tile_at_a_time_and_the_limit_for
     np.testing.assert_array_equal(result.image, Blurred().fuse(frames, Tile.whole((40, 50))).image)
 
 
-def test_tiles_at_work_fit_into_the_memory(rng):
+def test_concurrent_tiles_fit_into_memory(rng):
     """Blurred works with 30 bytes a pixel, beside two frames of one: 32 in all, for each of two threads."""
     frames = rng.integers(0, 256, (2, 300, 400), np.uint8)
     outer = []
@@ -178,13 +178,14 @@ def test_tiles_at_work_fit_into_the_memory(rng):
         result = run(Recording(), frames, max_memory=2 * 32 * 10_000)
     assert 5_000 < max(outer) <= 10_000
     np.testing.assert_array_equal(result.image, expected.image)
-    with limit_threads(2), pytest.raises(InputError, match=r"1 MB are too little .* needed: 8 MB beside"):
+    with limit_threads(2), pytest.raises(NotEnoughMemoryError) as caught:
         run(Blurred(halo=200), frames, max_memory=10**6)
+    assert caught.value.facts["got"] == 10**6
     with limit_threads(2):
-        run(Blurred(halo=200), frames, max_memory=8 * 10**6)
+        run(Blurred(halo=200), frames, max_memory=caught.value.facts["needed"])
 
 
-def test_maps_that_are_not_wanted_are_not_kept_but_counted(rng):
+def test_omitted_maps_are_still_counted(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     for halo in (2, None):
         every, none = run(Blurred(halo), frames, side=8), run(Blurred(halo), frames, maps=(), side=8)
@@ -196,7 +197,7 @@ def test_maps_that_are_not_wanted_are_not_kept_but_counted(rng):
         assert every.report["frame_shares"] == pytest.approx(shares, abs=1e-6)
 
 
-def test_shares_do_not_depend_on_the_tiles(rng):
+def test_statistics_do_not_depend_on_tiles(rng):
     frames, confidence = rng.integers(0, 256, (2, 23, 31), np.uint8), rng.random((23, 31), np.float32)
 
     class Sure(Blurred):
@@ -233,7 +234,7 @@ class OnDisk:
         return part.copy()
 
 
-def test_frames_that_are_not_in_memory_are_read_in_parts(rng, tmp_path):
+def test_frames_on_disk_are_read_in_parts(rng, tmp_path):
     frames = rng.integers(0, 256, (5, 90, 110), np.uint8)
     lazy = OnDisk(frames)
     expected = run(Blurred(), frames)

@@ -108,7 +108,7 @@ def list_layers(arrays: ArrayFolder) -> tuple[list[str], int]:
 
 def save_display(arrays: ArrayFolder, icc_profile: bytes | None) -> Display:
     """Decide how images are shown, after the fused image and the frames are saved."""
-    from panfocus.show.map_colors import white_of
+    from panfocus.show.colormap import white_of
 
     with arrays.array("frames") as frames:
         n_frames, (height, width) = len(frames), frames.shape[1:3]

@@ -195,7 +195,7 @@ def _size(array: DiskArray, layer: ViewLayer) -> tuple[int, int]:
 def _image(part: NDArray[Any], layer: ViewLayer, display: Display, *, jpeg: bool) -> Response:
     from panfocus.io.jpeg_webp import encode_jpeg
     from panfocus.io.png import encode_png
-    from panfocus.show.map_colors import picture
+    from panfocus.show.colormap import picture
 
     if not layer.is_picture:
         return Response(_map(part, layer.name, display.n_frames), media_type="image/png")
@@ -208,8 +208,7 @@ def _image(part: NDArray[Any], layer: ViewLayer, display: Display, *, jpeg: bool
 
 def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     from panfocus.io.png import encode_indexed_png, encode_png
-    from panfocus.show.colormap import ramp
-    from panfocus.show.map_colors import MASK_COLOURS, confidence_grey, ramp_shades
+    from panfocus.show.colormap import MASK_COLOURS, confidence_grey, ramp, ramp_shades
 
     if name == "confidence":
         return encode_png(confidence_grey(part))

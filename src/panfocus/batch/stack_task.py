@@ -180,7 +180,7 @@ def _fuse(task: StackTask) -> StackOutcome:
 
 def _thumbnail(image: "NDArray[Any]") -> bytes:
     from panfocus.io.png import encode_png
-    from panfocus.show.thumbnail import shown
+    from panfocus.show.colormap import shown
 
     return encode_png(shown(image, THUMBNAIL_SIDE))
 

@@ -133,7 +133,7 @@ def _contents(
     )
     from panfocus.io.png import encode_png
     from panfocus.show.depth_picture import colour_depth
-    from panfocus.show.sweep import MILLISECONDS, sweep
+    from panfocus.show.steps import MILLISECONDS, sweep
 
     outputs, n_frames = request.outputs, len(stack.frames)
     unit: dict[str, Any] = {"step": scale.step, "unit": scale.unit}

@@ -1,4 +1,4 @@
-"""Retouching: places of the fused picture painted from a frame that the user chose, as strokes of a brush."""
+"""Retouching: paint areas of the fused image from a chosen frame, with brush strokes."""
 
 from panfocus.retouch.match import with_gains
 from panfocus.retouch.paint import apply_strokes, changed_parts, count_alike, painted

@@ -1,4 +1,4 @@
-"""Loops of retouching: how far a brush covers each pixel, and mixing by that."""
+"""Compiled loops of retouching: coverage of each pixel by a brush, and blending."""
 
 import math
 from typing import Any
@@ -10,13 +10,13 @@ from panfocus._numba import compiled
 
 Array = NDArray[Any]
 
-FEW = 4  # pixels a side of parts that are not quartered
-SLACK = 1e-6  # pixels: far more than distances are rounded by
+FEW = 4  # pixels per side: smaller parts are not subdivided
+SLACK = 1e-6  # pixels: more than the rounding error of distances
 
 
 @compiled()
 def _distance_squared(row: float, col: float, line: Array, i: int) -> float:
-    """From a place to the piece of the line that begins at point i; a line of one point is that point."""
+    """Return the squared distance to the line segment that starts at point i; a single point is a segment."""
     j = min(i + 1, line.shape[0] - 1)
     down, right = line[j, 0] - line[i, 0], line[j, 1] - line[i, 1]
     length = down * down + right * right
@@ -31,7 +31,7 @@ def _distance_squared(row: float, col: float, line: Array, i: int) -> float:
 
 @compiled()
 def is_near(line: Array, row: float, col: float, far: float) -> bool:
-    """Tell whether a place may be within `far` of the line, and surely if it is."""
+    """Return whether a position may be within `far` of the line; never False if it is."""
     for i in range(max(1, line.shape[0] - 1)):
         if math.sqrt(_distance_squared(row, col, line, i)) <= far + SLACK:
             return True
@@ -40,7 +40,7 @@ def is_near(line: Array, row: float, col: float, far: float) -> bool:
 
 @compiled()
 def _falling(row: float, col: float, line: Array, pieces: Array, inner: float, outer: float) -> float:
-    """Return 1 up to `inner` from the nearest piece, 0 from `outer` on, and what falls evenly in between."""
+    """Return 1 up to distance `inner` from the nearest segment, falling linearly to 0 at `outer`."""
     squared = np.inf
     for n in range(pieces.size):
         squared = min(squared, _distance_squared(row, col, line, pieces[n]))
@@ -52,16 +52,15 @@ def _falling(row: float, col: float, line: Array, pieces: Array, inner: float, o
 
 @compiled()
 def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity: float, out: Array) -> bool:
-    """Write how much of each pixel of a rectangle is painted, 0 to 1; return whether any is.
+    """Write the coverage (0 to 1) of each pixel of a rectangle to `out`; return whether any is painted.
 
-    `line` (n, 2) are the points of the stroke, row and column. Up to `inner` from the line it is `opacity`,
-    from there it falls evenly to 0 at `outer`. The rectangle is quartered, again and again, until a part is
-    covered alike or small; pieces of the line that are too far to count are left out on the way. What is
-    found for a pixel does not depend on that.
+    `line` (n, 2) has the points of the stroke, row and column. Coverage is `opacity` up to distance `inner`
+    and falls linearly to 0 at `outer`. The rectangle is subdivided until a part is small or covered
+    uniformly, and segments too far away are dropped. The result does not depend on the subdivision.
     """
     touched = False
     waiting = [((0, out.shape[0], 0, out.shape[1]), np.arange(max(1, line.shape[0] - 1)))]
-    while waiting:  # a function that calls itself crashes when numba finds it compiled by an earlier run
+    while waiting:  # a stack: recursive functions crash when loaded from numba's cache
         (y0, y1, x0, x1), pieces = waiting.pop()
         middle_row, middle_col = top + (y0 + y1 - 1) / 2, left + (x0 + x1 - 1) / 2
         distances = np.empty(pieces.size, np.float64)
@@ -86,16 +85,16 @@ def cover(line: Array, top: int, left: int, inner: float, outer: float, opacity:
         y, x = (y0 + y1 + 1) // 2, (x0 + x1 + 1) // 2
         for part in ((y0, y, x0, x), (y0, y, x, x1), (y, y1, x0, x), (y, y1, x, x1)):
             if part[0] < part[1] and part[2] < part[3]:
-                waiting.append((part, near))  # noqa: PERF401  # numba knows no generators here
+                waiting.append((part, near))  # noqa: PERF401  # numba has no generators here
     return touched
 
 
 @compiled()
 def mix(picture: Array, frame: Array, alpha: Array, gains: Array, white: float) -> None:
-    """Paint `frame` (h, w, c), times one gain a channel, over `picture` by `alpha` (h, w), in place.
+    """Blend `frame` (h, w, c), times a gain per channel, over `picture` by `alpha` (h, w), in place.
 
-    Whole numbers, which end at `white`, are rounded; for others white is infinite. Where alpha is 1 nothing
-    is left of the picture; where it is 0, or both are equal, nothing changes.
+    Integers are rounded and clipped at `white`; for floats white is infinite. Where alpha is 1 the frame
+    replaces the picture; where it is 0, or both are equal, nothing changes.
     """
     height, width, n = picture.shape
     whole = white < np.inf

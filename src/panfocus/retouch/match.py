@@ -1,4 +1,4 @@
-"""Brightness matching: the gain that lets a painted frame pass into its surroundings without a step."""
+"""Brightness matching: gains that blend a painted frame into its surroundings."""
 
 import dataclasses
 from typing import Any
@@ -11,17 +11,17 @@ from panfocus.retouch.paint import Rectangle, painted, reach_of
 from panfocus.retouch.strokes import Stroke, Strokes
 from panfocus.stack import Frames, colours
 
-BLOCK = 8  # pixels a side: means over less would compare texture, not light
-RING = 0.5  # of the radius, beyond it: what surrounds a stroke
-LEAST, MOST = 0.5, 2.0
-LEAST_BLOCKS = 4  # fewer tell nothing
-DARK = 1 / 256  # of white: blocks that are darker are noise
+BLOCK = 8  # pixels per side: smaller blocks would compare texture, not brightness
+RING = 0.5  # of the radius: width of the surroundings of a stroke
+LEAST, MOST = 0.5, 2.0  # limits of gains
+LEAST_BLOCKS = 4  # needed for an estimate
+DARK = 1 / 256  # of white: darker blocks are noise
 
 
 def with_gains(strokes: Strokes, image: Any, frames: Frames) -> Strokes:
-    """Return the strokes with gains for those that ask for one.
+    """Return the strokes with gains for those with `match`.
 
-    `image`, the fused picture, and `frames` are indexed by rectangles, and read only around such strokes.
+    The fused `image` and the `frames` are read only in rectangles around such strokes.
     """
     done: list[Stroke] = []
     for stroke in strokes.strokes:
@@ -37,11 +37,10 @@ def with_gains(strokes: Strokes, image: Any, frames: Frames) -> Strokes:
 def matching_gain(
     below: NDArray[Any], frame: NDArray[Any], stroke: Stroke, part: Rectangle
 ) -> tuple[float, ...]:
-    """Return for each colour channel what the frame is to be multiplied by, from 0.5 to 2.
+    """Return the gain of each colour channel of the frame, from 0.5 to 2.
 
-    It is the median, over blocks of 8 x 8 pixels under the stroke and around it, of the ratios of mean
-    values: those of the picture below, and of the frame. Values are taken as they are, without a curve.
-    Blocks that are black or clipped in either are left out.
+    It is the median ratio of mean values of the image below and of the frame, over blocks of 8 x 8 pixels
+    under and around the stroke. Blocks that are black or clipped in either are ignored.
     """
     rows, cols = part
     n_down, n_across = (rows.stop - rows.start) // BLOCK, (cols.stop - cols.start) // BLOCK
@@ -53,8 +52,10 @@ def matching_gain(
     cover(stroke.line, rows.start, cols.start, wide, wide, 1.0, alpha)
     inside = _block_means(alpha[..., None])[..., 0] > 0.5
     white = float(np.iinfo(below.dtype).max) if below.dtype.kind == "u" else 1.0
-    (told, light), (frame_told, frame_light) = (_told(colours(values), white) for values in (below, frame))
-    usable = inside[..., None] & told & frame_told
+    (valid, light), (frame_valid, frame_light) = (
+        _usable_blocks(colours(values), white) for values in (below, frame)
+    )
+    usable = inside[..., None] & valid & frame_valid
     gains = []
     for i in range(n_colours):
         ratios = light[usable[..., i], i] / frame_light[usable[..., i], i]
@@ -63,8 +64,8 @@ def matching_gain(
     return tuple(gains)
 
 
-def _told(values: NDArray[Any], white: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return in which blocks a picture tells its light, and the blocks' means, for each channel."""
+def _usable_blocks(values: NDArray[Any], white: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which blocks are neither dark nor clipped, and the mean of each block, per channel."""
     means = _block_means(values)
     clipped = _block_means(values >= white) > 0
     return (means > DARK * white) & ~clipped, means
@@ -77,7 +78,7 @@ def _block_means(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _surroundings(stroke: Stroke, height: int, width: int) -> Rectangle:
-    """Return the rectangle of whole blocks of the picture in which a stroke is matched."""
+    """Return the rectangle of whole blocks around a stroke, within the image."""
     spans = []
     for reach, length in zip(reach_of(stroke, _ring(stroke)), (height, width), strict=True):
         start = max(0, reach.start) // BLOCK * BLOCK

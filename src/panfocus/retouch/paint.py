@@ -1,4 +1,4 @@
-"""Paint strokes: frames' pixels over those of a picture, or of any rectangle of it with the same bits."""
+"""Paint strokes on an image, or on any rectangle of it with the same bits."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from panfocus.retouch._kernel_strokes import cover, is_near, mix
 from panfocus.retouch.strokes import Stroke, Strokes
 from panfocus.stack import Frames, colours
 
-SIDE = 256  # of the tiles that are painted beside each other; it changes no bit
+SIDE = 256  # pixels per side of the tiles that threads paint; it does not change the result
 
 Rectangle = tuple[slice, slice]  # rows and columns, with start and stop
 
@@ -22,22 +22,25 @@ Rectangle = tuple[slice, slice]  # rows and columns, with start and stop
 def apply_strokes(
     image: NDArray[Any], frames: ArrayLike | Sequence[ArrayLike] | Frames, strokes: Strokes
 ) -> NDArray[Any]:
-    """Return a retouched copy of a fused picture.
+    """Return a retouched copy of a fused image.
 
     Parameters
     ----------
     image : ndarray (h, w) or (h, w, c)
-        The fused picture.
+        The fused image.
     frames : ndarray (n, h, w) or (n, h, w, c), or sequence of frames
-        The aligned frames that it was fused from; only what is painted is read of them.
+        The aligned frames that it was fused from; only painted parts are read.
     strokes : Strokes
-        What to paint, in its order. A hard stroke without gain, of opacity 1, copies the frame's own values.
+        The strokes, in painting order. A hard stroke of opacity 1 without gain copies values of the frame.
     """
     stack = frames_array(frames)
     if image.shape != stack.shape[1:] or image.dtype != stack.dtype:
         raise InputError(
-            f"the picture is {image.dtype.name} {image.shape}, the frames are {stack.dtype.name} "
-            f"{stack.shape[1:]}; needed are those that it was fused from"
+            f"The image has shape {image.shape} and dtype {image.dtype.name}, but the frames have "
+            f"{stack.shape[1:]} and {stack.dtype.name}. Use the frames that it was fused from.",
+            setting="frames",
+            got=(stack.shape[1:], stack.dtype.name),
+            needed=(image.shape, image.dtype.name),
         )
     height, width = image.shape[:2]
     strokes.check_frames(len(stack), colours(image).shape[2])
@@ -48,9 +51,9 @@ def apply_strokes(
 def painted(
     below: NDArray[Any], frames: Frames, strokes: Sequence[Stroke], corner: tuple[int, int] = (0, 0)
 ) -> NDArray[Any]:
-    """Return a painted copy of the rectangle of a picture whose top left pixel is at `corner`.
+    """Return a painted copy of a rectangle of the image; its top left pixel is at `corner`.
 
-    `frames` are those of the whole picture, in its type. Each pixel depends on its own place alone.
+    `frames` are the full frames, in the dtype of the image. Each pixel is independent of the others.
     """
     picture = np.array(below, order="C")
     planes = picture.reshape(*picture.shape[:2], math.prod(picture.shape[2:]))
@@ -84,10 +87,7 @@ def painted(
 
 
 def reach_of(stroke: Stroke, beyond: float = 0.0) -> Rectangle:
-    """Return the rectangle outside which a stroke, or one wider by `beyond`, paints nothing.
-
-    It may lie outside the picture, in part or all.
-    """
+    """Return the bounding rectangle of a stroke, or of one wider by `beyond`; it may exceed the image."""
     top, bottom, left, right = stroke.extent
     far = stroke.radius + beyond
     return (
@@ -97,7 +97,7 @@ def reach_of(stroke: Stroke, beyond: float = 0.0) -> Rectangle:
 
 
 def count_alike(before: Strokes, after: Strokes) -> int:
-    """Return how many strokes both lists begin with."""
+    """Return the number of equal strokes at the start of both lists."""
     alike = 0
     for old, new in zip(before.strokes, after.strokes, strict=False):
         if old != new:
@@ -107,7 +107,7 @@ def count_alike(before: Strokes, after: Strokes) -> int:
 
 
 def changed_parts(before: Strokes, after: Strokes) -> list[Rectangle]:
-    """Return rectangles of the picture, of one tile or less, outside which both lists paint the same."""
+    """Return the tiles of the image in which the two lists of strokes may paint differently."""
     alike = count_alike(before, after)
     changed = (*before.strokes[alike:], *after.strokes[alike:])
     every_tile = _tiles((slice(0, after.height), slice(0, after.width)))
@@ -122,7 +122,7 @@ def _tiles(whole: Rectangle) -> Iterator[Rectangle]:
 
 
 def _may_reach(stroke: Stroke, tile: Rectangle) -> bool:
-    """Tell whether a stroke paints in a tile; it may be said of a tile that it passes just by."""
+    """Return whether a stroke may paint in a tile; never False if it does."""
     if not all(a.start < b.stop and b.start < a.stop for a, b in zip(reach_of(stroke), tile, strict=True)):
         return False
     (row, half_height), (col, half_width) = (

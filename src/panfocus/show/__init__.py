@@ -1,1 +1,1 @@
-"""Pictures for the eye, made of frames and results."""
+"""Pictures of frames and results for display."""

@@ -1,4 +1,4 @@
-"""Loops of halving a picture: means of 2 x 2 pixels."""
+"""Compiled loops that halve an image by means of 2 x 2 pixels."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 @compiled(allocates=False)
 def halve_whole(values: Array, out: Array) -> None:
-    """Mean of whole numbers (h, w, c), rounded half up; what an odd edge lacks is repeated from it."""
+    """Write means of integers (h, w, c), rounded half up; odd edges are repeated."""
     height, width, n = values.shape
     for y in range(out.shape[0]):
         above, below = 2 * y, min(2 * y + 1, height - 1)
@@ -30,7 +30,7 @@ def halve_whole(values: Array, out: Array) -> None:
 
 @compiled(allocates=False)
 def halve_real(values: Array, out: Array) -> None:
-    """Mean of those of 2 x 2 values (h, w, c) that are numbers; none of them is one: NaN."""
+    """Write means of the values (h, w, c) that are not NaN; NaN if all four are."""
     height, width, n = values.shape
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):

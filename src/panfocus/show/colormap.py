@@ -1,4 +1,7 @@
-"""A ramp of colours for values that have an order: equal steps look equally large, in grey too."""
+"""8-bit pictures of images and maps: colour map, grey values, thumbnails.
+
+The colour map is perceptually uniform: equal steps look equally large, also in grey.
+"""
 
 from functools import cache
 from typing import Any
@@ -6,11 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Lightness, hue in degrees, and chroma as far as a screen has it, in Ottosson's Oklab: from violet by blue
-# and green to yellow, all the time brighter.
+from panfocus._downscale import reduced, reduction
+from panfocus._intensity import FloatArray, IntArray, IntensityScale
+from panfocus.stack import colours
+
+Pixels = NDArray[np.uint8]
+
+# Range of lightness, hue in degrees, and largest chroma in Ottosson's Oklab: from dark violet through blue
+# and green to bright yellow.
 LIGHTNESS, HUE, CHROMA = (0.22, 0.94), (300.0, 105.0), 0.13
 
-# Of Oklab: to the roots of cone responses, and from those responses to linear sRGB.
+# Matrices of Oklab: to the cube roots of cone responses, and from cone responses to linear sRGB.
 _TO_ROOTS = np.array(
     [
         [1.0, 0.3963377774, 0.2158037573],
@@ -29,11 +38,11 @@ _TO_LINEAR = np.array(
 
 @cache
 def ramp() -> NDArray[np.uint8]:
-    """Return its 256 colours (256, 3), dark to bright."""
+    """Return the 256 colours (256, 3) of the colour map, dark to bright."""
     share = np.linspace(0, 1, 256)
     lightness = LIGHTNESS[0] + share * (LIGHTNESS[1] - LIGHTNESS[0])
     hue = np.deg2rad(HUE[0] + share * (HUE[1] - HUE[0]))
-    # The largest chroma that can be shown, up to the one that is wanted: halved towards it.
+    # Bisect for the largest chroma that sRGB can show.
     low, high = np.zeros(256), np.full(256, 2 * CHROMA)
     for _ in range(30):
         chroma = np.minimum((low + high) / 2, CHROMA)
@@ -46,10 +55,66 @@ def ramp() -> NDArray[np.uint8]:
 
 
 def coloured(unit: NDArray[Any]) -> NDArray[np.uint8]:
-    """Give values of 0 to 1 the colours of the ramp; what is outside has those of its ends."""
+    """Return the colours of values from 0 to 1; values outside are clipped."""
     return np.asarray(ramp()[np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)])
 
 
 def _linear(lightness: NDArray[Any], hue: NDArray[Any], chroma: NDArray[Any]) -> NDArray[Any]:
     lab = np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], axis=1)
     return np.asarray((lab @ _TO_ROOTS.T) ** 3 @ _TO_LINEAR.T)
+
+
+# Colours of a mask: transparent where false; where true, a colour that neither map nor photographs have.
+MASK_COLOURS = np.array([[0, 0, 0, 0], [255, 0, 128, 255]], np.uint8)
+
+
+def white_of(image: NDArray[Any]) -> float:
+    """Return the value to show as white: 255 for 8 bits, otherwise the 99.9th percentile.
+
+    Files with 16 bits may use only 12 of them.
+    """
+    if image.dtype == np.uint8:
+        return 255.0
+    bright = float(np.percentile(colours(image), 99.9))
+    return bright if bright > 0 else IntensityScale.of(image.dtype).white
+
+
+def picture(part: NDArray[Any], white: float) -> Pixels:
+    """Return an image (h, w) or (h, w, c) as grey (h, w) or colour (h, w, 3), without alpha."""
+    seen = colours(part)
+    seen = seen[..., 0] if seen.shape[2] < 3 else seen[..., :3]
+    if part.dtype == np.uint8:
+        return np.ascontiguousarray(seen)
+    bright = np.float32(255 / white) * seen.astype(np.float32)
+    return np.ascontiguousarray(np.rint(np.clip(bright, 0, 255)), np.uint8)
+
+
+def label_colours(labels: IntArray, n_frames: int) -> Pixels:
+    """Return the colours (h, w, 3) of labels: the first frame is dark, the last is bright."""
+    return np.take(ramp(), ramp_shades(labels, n_frames), axis=0)
+
+
+def ramp_shades(values: FloatArray | IntArray, n_frames: int) -> Pixels:
+    """Return the index in the colour map of labels, or of depths in frames; NaN counts as 0."""
+    shades = np.rint(np.nan_to_num(values) * (255 / max(1, n_frames - 1)))
+    return np.asarray(np.clip(shades, 0, 255), np.uint8)
+
+
+def confidence_grey(confidence: FloatArray) -> Pixels:
+    """Return confidence as grey (h, w): white is certain."""
+    return np.clip(np.rint(255 * np.nan_to_num(confidence)), 0, 255).astype(np.uint8)
+
+
+def shown(image: NDArray[Any], largest: int) -> NDArray[np.uint8]:
+    """Return a picture (h, w, 3) with sides of at most `largest` pixels, without alpha.
+
+    Images with more than 8 bits are brightened so that the 99.9th percentile is white.
+    """
+    small = reduced(image, reduction(image.shape, largest))
+    unit = IntensityScale.of(image.dtype).to_unit(small)
+    if image.dtype != np.uint8:
+        unit = unit / (np.percentile(unit, 99.9) or 1.0)
+    pixels = np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
+    if pixels.ndim == 2 or pixels.shape[2] < 3:
+        pixels = np.repeat(pixels.reshape(*pixels.shape[:2], -1)[..., :1], 3, axis=2)
+    return np.ascontiguousarray(pixels[..., :3])

@@ -1,4 +1,4 @@
-"""Pages that are one file: what they share, and the policy by which they ask nobody for anything."""
+"""HTML pages in a single file, with a content security policy that allows no network access."""
 
 import base64
 import hashlib
@@ -8,9 +8,9 @@ from panfocus.io.atomic_files import read_text
 
 
 def open_page(package: str, *, script: str = "", pictures: str = "data:") -> str:
-    """Return a package's page, its head and style filled in, the rest of its places still open.
+    """Return the template of a package's page with head and style filled in.
 
-    It may run this script and no other, and show pictures of these sources: by default those that are in it.
+    The page may run only `script`, and show pictures only from these sources, by default embedded ones.
     """
     style = read_part("panfocus.show", "base.css") + read_part(package, "page.css")
     policy = (
@@ -23,14 +23,14 @@ def open_page(package: str, *, script: str = "", pictures: str = "data:") -> str
 
 
 def fill(page: str, **contents: str) -> str:
-    """Put contents into the places of a page that bear their names."""
+    """Replace the placeholders of a page by contents."""
     for name, content in contents.items():
         page = page.replace(f"{{{{ {name} }}}}", content)
     return page
 
 
 def read_part(package: str, name: str) -> str:
-    """Read a file of a package's folder `page`."""
+    """Return a file of a package's folder `page`."""
     with as_file(files(package) / "page" / name) as path:
         return read_text(path)
 

@@ -1,4 +1,4 @@
-"""What speaks for each frame at one place."""
+"""Sharpness and weight of each frame at one pixel."""
 
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,11 @@ from panfocus.decide.gray import to_gray
 if TYPE_CHECKING:
     from panfocus.stack import Frames
 
-AROUND = 4  # pixels on each side of a place whose detail counts: one alone may be noise
+AROUND = 4  # pixels on each side that are averaged, because a single one may be noise
 
 
 def sharpness_at(frames: "Frames", row: int, col: int) -> list[float]:
-    """Return how much fine detail each frame has around a pixel: a share of what the sharpest has."""
+    """Return the fine detail of each frame around a pixel, relative to the sharpest frame."""
     (tops, here), (lefts, there) = (
         _around(place, length) for place, length in zip((row, col), frames.shape[1:3], strict=True)
     )
@@ -27,14 +27,14 @@ def sharpness_at(frames: "Frames", row: int, col: int) -> list[float]:
 
 
 def weights_at(votes: "Frames", row: int, col: int) -> list[float | None]:
-    """Return the share of each frame in a pixel; nobody's votes tell nothing."""
-    of_each = np.asarray(votes[:, row, col], np.float64)
-    total = of_each.sum()
-    return [float(votes_of / total) if total > 0 else None for votes_of in of_each]
+    """Return the share of each frame in a pixel; None if there are no votes."""
+    values = np.asarray(votes[:, row, col], np.float64)
+    total = values.sum()
+    return [float(vote / total) if total > 0 else None for vote in values]
 
 
 def _around(place: int, length: int) -> tuple[slice, slice]:
-    """Return what is read along a side, and what counts of it: farther ones are needed for its measure."""
+    """Return the span to read along an axis, and the averaged part of it."""
     first, last = max(0, place - AROUND), min(length, place + AROUND + 1)
     start = max(0, first - REACH)
     return slice(start, min(length, last + REACH)), slice(first - start, last - start)

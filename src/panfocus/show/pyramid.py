@@ -1,4 +1,4 @@
-"""Pyramids: a picture, its half, the half of that, ... so that any part is quickly shown at any size."""
+"""Image pyramids for display: each level has half the size of the one before."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol
@@ -6,18 +6,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-TILE = 512  # pixels a side of the parts that are shown; the last level is not larger
-STRIP = 256  # rows of the picture that are worked on at once, or as many as one row of the last level takes
+TILE = 512  # pixels per side of displayed tiles; the last level is not larger
+STRIP = 256  # rows processed at once; at least one row of the last level
 
-How = Literal["mean", "nearest", "any"]  # what four pixels become
+How = Literal["mean", "nearest", "any"]  # how four pixels are combined
 
 
 class Level(Protocol):
-    """What holds a level, in memory or not: a rectangle of it is read or written by two slices."""
+    """Storage of a level, in memory or on disk; rectangles are read and written by two slices."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
+        """Lengths of the axes."""
         ...
 
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
@@ -26,7 +26,7 @@ class Level(Protocol):
 
 
 def n_levels(height: int, width: int) -> int:
-    """Count the levels, the picture itself among them."""
+    """Return the number of levels, including the full image."""
     count = 1
     while max(halved_length(height, count - 1), halved_length(width, count - 1)) > TILE:
         count += 1
@@ -34,12 +34,12 @@ def n_levels(height: int, width: int) -> int:
 
 
 def halved_length(length: int, times: int) -> int:
-    """Return what is left of a side that is halved so often; half a pixel is a whole one."""
+    """Return the length of a side after halving it `times` times, rounded up."""
     return -(-length >> times)
 
 
 def strips(height: int, n: int) -> Iterator[slice]:
-    """Yield spans of rows that go through the levels each by itself."""
+    """Yield spans of rows that can be halved independently."""
     rows = max(STRIP, 1 << (n - 1))  # both are powers of two
     for top in range(0, height, rows):
         yield slice(top, min(top + rows, height))
@@ -54,16 +54,16 @@ def put(
     *,
     frame: tuple[int, ...] = (),
 ) -> None:
-    """Write a part of the picture (h, w, ...), or of one `frame` of several, into all levels.
+    """Write a part of the image (h, w, ...), or of one `frame` of several, to all levels.
 
-    It begins at multiples of one pixel of the last level, and ends at such or at the picture's edge.
+    Its edges are at multiples of a pixel of the last level, or at the edge of the image.
     """
     levels[0][*frame, rows, cols] = part
     _put_halves(levels, rows, cols, part, how, frame)
 
 
 def renew(levels: Sequence[Level], rows: slice, cols: slice, how: How) -> None:
-    """Make the halves anew after a rectangle of the picture has changed."""
+    """Update the smaller levels after a rectangle of the image has changed."""
     pixel = 1 << (len(levels) - 1)  # of the last level
     tall, wide = (
         slice(span.start // pixel * pixel, min(-(-span.stop // pixel) * pixel, length))
@@ -75,10 +75,10 @@ def renew(levels: Sequence[Level], rows: slice, cols: slice, how: How) -> None:
 
 
 def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
-    """Return a picture (h, w, ...) of half the size.
+    """Return an image (h, w, ...) of half the size; odd edges count alone.
 
-    Means of whole numbers are rounded half up, means of others are those of what is not NaN; an odd edge
-    counts by itself. "nearest" takes the first of four; "any" is true where one of them is.
+    "mean": integers are rounded half up, NaN is ignored. "nearest": the first of four pixels. "any": true if
+    one of four is.
     """
     if how == "nearest":
         return part[::2, ::2]
@@ -89,7 +89,7 @@ def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
         across = down[:, ::2].copy()
         across[:, :wide] |= down[:, 1::2]
         return across
-    from panfocus.show._kernel_halve import halve_real, halve_whole  # here: it loads a compiler
+    from panfocus.show._kernel_halve import halve_real, halve_whole  # imports numba
 
     height, width, *channels = part.shape
     out = np.empty((halved_length(height, 1), halved_length(width, 1), *channels), part.dtype)

@@ -1,4 +1,4 @@
-"""Every stage of a fusion as a small picture, in the order in which they follow each other."""
+"""Small pictures of the stages of a fusion, and an animated sweep through its depths."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -7,14 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._downscale import reduced, reduction
-from panfocus.show.thumbnail import shown
+from panfocus._intensity import FloatArray
+from panfocus.show.colormap import coloured, shown
 
 if TYPE_CHECKING:
     from panfocus.result import FusionResult
     from panfocus.stack import Frames
 
-LARGEST_SIDE = 800
+LARGEST_SIDE = 800  # pixels
 CERTAIN = 8.0  # log odds that are shown as black or white
+
+# Sweep.
+MILLISECONDS = 80  # per picture
+FEWEST, MOST = 24, 60  # pictures
+DARK = 0.2  # brightness of other depths
+WIDTH = 1 / 14  # standard deviation of the lit depths, of the range of depths; at least half a frame
 
 Picture = NDArray[np.uint8]
 
@@ -22,9 +29,8 @@ Picture = NDArray[np.uint8]
 def step_pictures(
     frames: "Frames", result: "FusionResult", slabs: "Frames | None"
 ) -> Iterator[tuple[str, Picture]]:
-    """Yield names and pictures of what was read, decided and composed, as far as the method tells."""
+    """Yield names and pictures of frames, decisions and maps, as far as the method provides them."""
     from panfocus.decide.gray import to_gray
-    from panfocus.show.colormap import coloured
 
     digits = max(2, len(str(len(frames))))
 
@@ -50,7 +56,10 @@ def step_pictures(
     last = len(frames) - 1
     if result.labels is not None:
         step = reduction(result.labels.shape, LARGEST_SIDE)
-        yield "5-labels", coloured(result.labels[::step, ::step] / last)  # no means: they are numbers
+        yield (
+            "5-labels",
+            coloured(result.labels[::step, ::step] / last),
+        )  # labels cannot be averaged
     if result.confidence is not None:
         yield "6-confidence", _bytes(_small(result.confidence))
     if result.depth is not None:
@@ -66,3 +75,13 @@ def _small(plane: NDArray[Any]) -> NDArray[Any]:
 
 def _bytes(unit: NDArray[Any]) -> Picture:
     return np.asarray(np.rint(255 * np.clip(unit, 0, 1)), np.uint8)
+
+
+def sweep(image: NDArray[Any], depth: FloatArray, n_frames: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield pictures (h, w, 3) in which each depth lights up in turn, from the first frame to the last."""
+    bright = shown(image, LARGEST_SIDE).astype(np.float32)
+    near = reduced(depth, reduction(depth.shape, LARGEST_SIDE))
+    width = max(0.5, WIDTH * (n_frames - 1))
+    for here in np.linspace(0, n_frames - 1, int(np.clip(4 * n_frames, FEWEST, MOST))):
+        light = np.exp(-0.5 * ((near - here) / width) ** 2)
+        yield np.rint((DARK + (1 - DARK) * light[..., None]) * bright).astype(np.uint8)

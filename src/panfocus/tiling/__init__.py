@@ -1,12 +1,14 @@
-"""Run a method on an image of any size: whole, or tile by tile with the same result."""
+"""Run a method on images of any size: whole, in tiles, or lazily with Dask, with the same bits."""
 
 from panfocus.tiling.dask_arrays import BlockFrames, map_dtype, run_lazily, stacked
 from panfocus.tiling.statistics import Shares
-from panfocus.tiling.tile_fusion import Corrections, fuse_part, read_for
 from panfocus.tiling.tiled import (
     LEAST_SIDE,
     Allocate,
+    Corrections,
+    fuse_part,
     layers_of,
+    read_for,
     run,
     tile_bytes,
     tile_side,

@@ -1,4 +1,4 @@
-"""What a report says of the maps of a result, added up tile by tile."""
+"""Statistics of the maps of a result for the report, added up tile by tile."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ import numpy as np
 from panfocus._intensity import IntArray
 from panfocus.result import FusionResult
 
-CONFIDENCE_STEPS = 1 << 24  # confidence is counted in these: sums of whole numbers know no order
+CONFIDENCE_STEPS = 1 << 24  # confidence is summed in integer steps: the order does not matter
 
 
 class Shares:
-    """How much of the picture is sharpest in each frame, how surely, and how much is never in focus.
+    """Share of the image taken from each frame, mean confidence, and share that is never in focus.
 
-    Exact sums: neither the tiles nor their order change a digit.
+    Sums are exact, so the result does not depend on the tiles or their order.
     """
 
     def __init__(self, n_frames: int) -> None:
@@ -38,7 +38,7 @@ class Shares:
             self._never_in_focus += int(np.count_nonzero(part.never_in_focus))
 
     def counts(self) -> dict[str, Any]:
-        """Return all that was counted, as plain data."""
+        """Return the counts as plain data."""
         return {
             "frames": self._frames.tolist(),
             "confidence": self._confidence,
@@ -48,7 +48,7 @@ class Shares:
         }
 
     def add_counts(self, counted: dict[str, Any]) -> None:
-        """Add what was counted elsewhere."""
+        """Add counts of another process."""
         self._frames += np.array(counted["frames"], np.int64)
         self._confidence += counted["confidence"]
         self._never_in_focus += counted["never_in_focus"]
@@ -56,7 +56,7 @@ class Shares:
         self._known.update(counted["known"])
 
     def report(self) -> dict[str, Any]:
-        """Return those that the method knows."""
+        """Return the statistics of the maps that the method provides."""
         shares = {
             "frame_shares": [round(int(count) / self._pixels, 6) for count in self._frames],
             "mean_confidence": round(self._confidence / CONFIDENCE_STEPS / self._pixels, 6),

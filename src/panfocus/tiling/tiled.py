@@ -1,27 +1,73 @@
-"""Tiles on all cores: every pixel is what the method gives for the whole image, bit for bit."""
+"""Fusion tile by tile on all cores, with the same bits as for the whole image."""
 
 import math
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
-from panfocus.errors import InputError
-from panfocus.methods import FusionMethod, Layered, Surveyor, Tile, cover, largest
+from panfocus.errors import NotEnoughMemoryError
+from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest, within
+from panfocus.preprocess import Exposure, HotPixels
 from panfocus.result import FusionResult
 from panfocus.stack import Frames, part_of
 from panfocus.tiling.statistics import Shares
 
-MIN_SIDE = 320  # two tiles a side, and work for four threads, in the 520 pixels of the usual test images
-HALOS_PER_SIDE = 16  # a wide halo takes wide tiles, or most of the work would be done twice
-MAX_SIDE = 2100  # but every thread holds one
-LEAST_SIDE = 64  # what memory has to suffice for, in plans
-SMALLEST_SIDE = 48  # less, as aligned frames are cropped, and cut into tiles otherwise than was planned
-LAYER_BYTES = 4  # of a layer, for each frame and pixel, at most
+MIN_SIDE = 320  # pixels: images of 520 pixels, usual in tests, still give work for four threads
+HALOS_PER_SIDE = 16  # smallest ratio of side to halo, so that little work is done twice
+MAX_SIDE = 2100  # pixels: every thread holds a tile
+LEAST_SIDE = 64  # pixels: smallest side in memory plans
+SMALLEST_SIDE = 48  # pixels: less than planned, because cropped frames give other tiles
+LAYER_BYTES = 4  # largest size of a layer for each frame and pixel
 
-Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # what can be filled plane by plane, as an array
+Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # returns an array that is filled plane by plane
+
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """Corrections of frames before fusion; None where they are switched off."""
+
+    hot_pixels: HotPixels | None = None
+    exposure: Exposure | None = None
+
+    def of(self, frames: Frames) -> Frames:
+        """Return the frames, corrected when they are read."""
+        repaired = self.hot_pixels.repair(frames) if self.hot_pixels else frames
+        return self.exposure.correct(repaired) if self.exposure else repaired
+
+    def within(self, rows: slice, cols: slice) -> "Corrections":
+        """Return the corrections of a rectangle."""
+        return Corrections(self.hot_pixels and self.hot_pixels.within(rows, cols), self.exposure)
+
+    def report(self) -> dict[str, Any]:
+        """Return the corrections as plain data."""
+        report: dict[str, Any] = {}
+        if self.hot_pixels:
+            report["hot_pixels"] = {"fixed": self.hot_pixels.n_fixed, "single": self.hot_pixels.n_single}
+        if self.exposure:
+            report["exposure"] = self.exposure.report()
+        return report
+
+
+def read_for(tile: Tile) -> Region:
+    """Return the region to read for a tile: its outer part and one more pixel for repairs."""
+    rows, cols = (
+        slice(max(0, span.start - 1), min(span.stop + 1, length))
+        for span, length in zip(tile.outer, tile.shape, strict=True)
+    )
+    return rows, cols
+
+
+def fuse_part(
+    method: FusionMethod, pixels: NDArray[Any], tile: Tile, corrections: Corrections
+) -> FusionResult:
+    """Fuse a tile from the pixels of its `read_for` region and the corrections within it."""
+    outer = within(read_for(tile), tile.outer)
+    return method.fuse(np.asarray(corrections.of(pixels)[:, *outer]), tile)
 
 
 def run(
@@ -37,16 +83,15 @@ def run(
 ) -> FusionResult:
     """Fuse frames (n, h, w) or (n, h, w, c) by a method, tile by tile if it has a halo.
 
-    Of the method's maps those named are kept, by default all; the report has the shares of all. Of its
-    layers, which are large, only those named are made, where `allocate` finds room for them. Tiles have at
-    most `side` pixels, by default as many as are useful and as `max_memory` bytes allow, beside the frames
-    and the result. Neither the tiles nor the number of threads change the result. `watch` is shown each part
-    as it comes, in no particular order.
+    `maps` selects maps, by default all, and layers, by default none. Layers are large; `allocate` provides
+    their arrays. The report has statistics of all maps. Tiles have at most `side` pixels per side, by default
+    as many as are useful and fit into `max_memory` bytes, besides the frames and the result. Neither tiles
+    nor threads change the result. `watch` is called with each finished part, in no particular order.
     """
     height, width = frames.shape[1:3]
-    progress("fuse", 0.0)  # before the first tile, which may have to compile
+    progress("fuse", 0.0)  # before the first tile, which may compile code
     if isinstance(method, Surveyor):
-        # In another thread: an interrupt of this one, where the compiler calls back into Python, is lost.
+        # In another thread: Ctrl-C in this thread is lost while the compiler calls back into Python.
         (method,) = map_blocks(method.survey, [frames])
     arrays: dict[str, Any]
     kept = [name for name in method.maps if maps is None or name in maps]
@@ -92,19 +137,19 @@ def run(
 
 
 def layers_of(method: FusionMethod) -> tuple[str, ...]:
-    """Name the layers that a method can tell."""
+    """Return the names of the layers that a method provides."""
     return method.layers if isinstance(method, Layered) else ()
 
 
 def tiles_at_once(method: FusionMethod) -> int:
-    """Tiles that are fused beside each other."""
+    """Return the number of tiles that are fused at once."""
     return 1 if method.uses_all_threads else thread_count()
 
 
 def tile_side(
     method: FusionMethod, frames: Frames, max_memory: int | None, *, halo: int, n_layers: int = 0
 ) -> int:
-    """Choose the side of tiles with this halo: as large as is useful, and as memory allows."""
+    """Return the side of tiles with this halo: as large as is useful and as memory allows."""
     useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * halo))
     if max_memory is None:
         return useful
@@ -112,14 +157,18 @@ def tile_side(
         if working_memory(method, frames, side, halo=halo, n_layers=n_layers) <= max_memory:
             return side
     needed = working_memory(method, frames, SMALLEST_SIDE, halo=halo, n_layers=n_layers)
-    raise InputError(
-        f"{max_memory / 1e6:,.0f} MB are too little memory to work on these frames even in small tiles; "
-        f"needed: {needed / 1e6:,.0f} MB beside what the frames and the result take, or fewer threads"
+    raise NotEnoughMemoryError(
+        f"Even small tiles of these frames need {needed / 1e6:,.0f} MB of memory besides the frames and the "
+        f"result, but {max_memory / 1e6:,.0f} MB are left. Fewer threads need less.",
+        hint="more_memory",
+        setting="max_memory",
+        got=max_memory,
+        needed=needed,
     )
 
 
 def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int, n_layers: int = 0) -> int:
-    """Bytes that tiles of one side take, so many as are fused at once."""
+    """Return the bytes of all tiles of this side that are fused at once."""
     height, width = frames.shape[1:3]
     n_tiles = math.prod(-(-length // side) for length in (height, width))
     tile = largest((height, width), side, halo)
@@ -128,10 +177,10 @@ def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int
 
 
 def tile_bytes(method: FusionMethod, frames: Frames, tile: Tile) -> int:
-    """Bytes that a tile takes: its frames, and what is made of them."""
+    """Return the bytes of a tile: its frames and the arrays made from them."""
     n_channels = frames.shape[3] if frames.ndim == 4 else 1
     working = method.working_bytes(len(frames), n_channels, tile)
     if frames.dtype == np.float64:
-        working *= 2  # as are the planes that are made of them
+        working *= 2  # arrays are float64 too
     read_whole = 0 if method.uses_all_threads else len(frames) * n_channels * frames.dtype.itemsize
     return working + read_whole * tile.pixels

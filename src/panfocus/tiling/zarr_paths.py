@@ -1,4 +1,4 @@
-"""Zarr arrays in folders that workers of a cluster have to find: else all pixels are the fill value there."""
+"""Paths of Zarr arrays: workers must find the folder, otherwise all pixels would be the fill value."""
 
 import copy
 import platform
@@ -9,68 +9,68 @@ from typing import Any
 from panfocus._checks import is_lazy
 from panfocus.errors import FileError
 
-_DESCRIPTIONS = ("zarr.json", ".zarray")  # of an array, in Zarr 3 and 2
+_DESCRIPTIONS = ("zarr.json", ".zarray")  # files that describe an array in Zarr 3 and 2
 
 
-def within_reach(array: Any) -> Any:
-    """Return a lazy array as all workers can read it; refuse one of Dask's that some cannot."""
+def reachable_array(array: Any) -> Any:
+    """Return a lazy array that all workers can read; raise if some workers lack its folder."""
     if is_dask(array):
-        _ask_workers([*_folders_within(array)])
-    return named_in_full(array)
+        _check_workers([*_folders_within(array)])
+    return with_absolute_path(array)
 
 
-def named_in_full(array: Any) -> Any:
-    """Return an array; that of a Zarr folder is then the same one, whatever the working folder is."""
+def with_absolute_path(array: Any) -> Any:
+    """Return an array whose Zarr folder, if any, has an absolute path."""
     root = getattr(getattr(array, "store", None), "root", None)
     if root is None or root.is_absolute():
         return array
-    array = copy.deepcopy(array)  # the given one stays as it is
+    array = copy.deepcopy(array)  # do not change the caller's array
     array.store.root = root.absolute()
     return array
 
 
 def is_dask(array: Any) -> bool:
-    """Tell whether an array is Dask's."""
+    """Return whether an array is a Dask array."""
     return type(array).__module__.startswith("dask")
 
 
 def check_found(array: Any) -> None:
-    """Refuse a Zarr array whose folder is not where this process looks for it."""
+    """Raise if this process does not find the folder of a Zarr array."""
     if (folder := _folder(array)) and not _holds_array(folder):
         raise _not_found(folder, platform.node())
 
 
 def _folder(array: Any) -> str | None:
-    """Return where a Zarr array is, if that is a folder of a disk."""
+    """Return the folder of a Zarr array, if it is on a disk."""
     store = getattr(array, "store", None)
     if root := getattr(store, "root", None):
         return str(root / array.path)
-    of_disk = "local" in getattr(getattr(store, "fs", None), "protocol", ())  # as fsspec has it
-    return str(Path(store.path, array.path)) if store is not None and of_disk else None
+    is_local = "local" in getattr(getattr(store, "fs", None), "protocol", ())  # fsspec
+    return str(Path(store.path, array.path)) if store is not None and is_local else None
 
 
 def _folders_within(array: Any) -> Iterator[str]:
-    """Yield the folders of Zarr arrays that a Dask array was made of, as `from_zarr` and `from_array` do."""
+    """Yield the folders of the Zarr arrays of a Dask array made by `from_zarr` or `from_array`."""
     for name, layer in array.dask.layers.items():
-        inline = [held for held, _ in getattr(layer, "indices", ())]  # within the task of each block
+        inline = [held for held, _ in getattr(layer, "indices", ())]  # inside the task of each block
         for held in [layer[name]] if name.startswith("original-") else inline:
             if is_lazy(held) and (folder := _folder(held)):
                 yield folder
 
 
-def _ask_workers(folders: list[str]) -> None:
-    """Refuse folders without the array on a worker that is there now, if Dask works on a cluster."""
+def _check_workers(folders: list[str]) -> None:
+    """Raise if a current worker of a Dask cluster does not find a folder."""
     from dask.base import get_scheduler
 
     client: Any = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
     if not folders or not hasattr(client, "run"):
         return
-    for host, missed in client.run(_missed, folders).values():
-        if missed:
-            raise _not_found(missed[0], host)
+    for host, missing in client.run(_find_missing, folders).values():
+        if missing:
+            raise _not_found(missing[0], host)
 
 
-def _missed(folders: list[str]) -> tuple[str, list[str]]:
+def _find_missing(folders: list[str]) -> tuple[str, list[str]]:
     return platform.node(), [folder for folder in folders if not _holds_array(folder)]
 
 
@@ -80,6 +80,8 @@ def _holds_array(folder: str) -> bool:
 
 def _not_found(folder: str, host: str) -> FileError:
     return FileError(
-        f"{folder}: a worker on {host} finds no Zarr array there; give its full name, "
-        "in a folder that all machines have under the same name"
+        f"{folder}: a worker on {host} does not find this Zarr array. Use an absolute path to a folder that "
+        "all machines share.",
+        file=folder,
+        host=host,
     )

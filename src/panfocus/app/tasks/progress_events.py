@@ -13,7 +13,7 @@ from panfocus.app.wording import page_text
 from panfocus.errors import Notice
 from panfocus.io.atomic_files import write_files
 from panfocus.io.png import encode_png
-from panfocus.show.map_colors import label_colours
+from panfocus.show.colormap import label_colours
 
 _SECONDS_BETWEEN = 0.2  # progress events of one stage
 SECONDS_BETWEEN_PICTURES = 0.25

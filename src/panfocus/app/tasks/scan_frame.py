@@ -17,7 +17,7 @@ from panfocus.io.encode import write_image
 from panfocus.io.headers import Header, read_headers
 from panfocus.io.jpeg_webp import encode_jpeg
 from panfocus.io.read_stack import read_frame
-from panfocus.show.thumbnail import shown
+from panfocus.show.colormap import shown
 from panfocus.stack import sampled_strips
 
 THUMBNAIL_SIDE = 320  # pixels, at most
