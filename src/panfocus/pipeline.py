@@ -137,11 +137,14 @@ def fuse(
     if max_memory is not None:
         _checks.whole_number("max_memory", max_memory, at_least=1)
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
-        frames = tiling.stacked(frames)
+        from panfocus.tiling.dask_arrays import stacked
+
+        frames = stacked(frames)
     if _checks.is_lazy(frames):
         if refine or slabs or align != "off":
             raise InputError(
-                "Lazy arrays cannot be aligned, refined or fused in slabs. Use np.asarray(frames)."
+                "Lazy arrays cannot be aligned, refined or fused in slabs. Use np.asarray(frames).",
+                setting="refine" if refine else "slabs" if slabs else "align",
             )
         return _fuse_lazily(
             frames,
@@ -320,7 +323,10 @@ def prepare_stack(
             frames = measured.correct(frames)
     report = corrections.report()
     if alignment:
-        report["alignment"] = alignment_report(alignment)
+        report["alignment"] = alignment_report(alignment) | {
+            "borders": borders,
+            "border_share": round(alignment.border_share(borders), 6),
+        }
     return stack, frames, alignment, report
 
 
@@ -517,19 +523,19 @@ def _fuse_lazily(
     max_memory: int | None,
 ) -> FusionResult:
     """Measure lazy frames now and return a result of Dask arrays."""
+    from panfocus.tiling.dask_arrays import BlockFrames, run_lazily
+
     _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
     _checks.one_of("exposure", exposure, EXPOSURE)
     _check_maps(maps, method)
-    blocks = tiling.BlockFrames(frames)
+    blocks = BlockFrames(frames)
     _checks.frames_array(blocks)
     with limit_threads(threads):
         hot = find_hot_pixels(blocks, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
         repaired = hot.repair(blocks) if hot else blocks
         measured = measure_exposure(repaired) if exposure == "auto" else None
         corrections = tiling.Corrections(hot, measured)
-        result = tiling.run_lazily(
-            method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads
-        )
+        result = run_lazily(method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads)
         report = _run_facts(method, method_name, blocks) | corrections.report() | result.report
     return dataclasses.replace(result, report=report)
 

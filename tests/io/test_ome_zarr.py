@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from panfocus.errors import FileError
-from panfocus.io.ome_zarr import Axis, ZarrFrames, is_zarr, read_ome_zarr
+from panfocus.io.input_files import is_zarr
+from panfocus.io.ome_zarr import Axis, ZarrFrames, read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
 
 zarr = pytest.importorskip("zarr")

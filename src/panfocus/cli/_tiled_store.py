@@ -17,7 +17,7 @@ def is_store(request: Request) -> bool:
     inputs = list(map(Path, request.inputs))
     if not any(path.suffix.lower() == ".zarr" or path.is_dir() for path in inputs):
         return False
-    from panfocus.io.ome_zarr import is_zarr
+    from panfocus.io.input_files import is_zarr
 
     return any(map(is_zarr, inputs))
 

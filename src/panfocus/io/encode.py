@@ -16,13 +16,21 @@ from panfocus.io.atomic_files import Content, check_suffix, write_files
 from panfocus.io.jpeg_webp import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
 from panfocus.io.metadata import list_losses
 from panfocus.io.png import add_texts, encode_png
-from panfocus.io.tiff_writer import encode_tiff
 from panfocus.stack import NO_METADATA, Acquisition, Metadata, Stack
+
+
+def _encode_tiff(
+    image: NDArray[Any], icc_profile: bytes | None = None, metadata: Metadata = NO_METADATA, **details: str
+) -> Content:
+    from panfocus.io.tiff_writer import encode_tiff  # tifffile takes 0.1 s to import
+
+    return encode_tiff(image, icc_profile, metadata, **details)
+
 
 _ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None, Metadata], Content]] = {
     ".png": encode_png,
-    ".tif": encode_tiff,
-    ".tiff": encode_tiff,
+    ".tif": _encode_tiff,
+    ".tiff": _encode_tiff,
     ".jpg": encode_jpeg,
     ".jpeg": encode_jpeg,
     ".webp": encode_webp,
@@ -119,7 +127,7 @@ def encode_confidence(path: Path, confidence: FloatArray, *, like: Stack | None 
     values = confidence.astype(np.float32)
     if path.suffix.lower() == ".png":
         return encode_png(IntensityScale.of(np.dtype(np.uint16)).from_unit(values))
-    return encode_tiff(values, metadata=_map_metadata(path, like, "confidence"))
+    return _encode_tiff(values, metadata=_map_metadata(path, like, "confidence"))
 
 
 def encode_depth(
@@ -138,7 +146,7 @@ def encode_depth(
             "DepthUnit": unit,
         }
         return add_texts(encode_png(values.astype(np.uint16)), texts)
-    return encode_tiff(
+    return _encode_tiff(
         (depth.astype(np.float64) * step).astype(np.float32),
         metadata=_map_metadata(path, like, "depth"),
         description=f"depth from the first frame, in {unit}",

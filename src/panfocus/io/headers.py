@@ -15,7 +15,6 @@ from panfocus.io.input_files import detect_format
 from panfocus.io.jpeg_webp import read_jpeg_header, read_webp_header
 from panfocus.io.png import read_png_header
 from panfocus.io.raw import RAW_SUFFIXES, read_raw_header
-from panfocus.io.tiff import read_tiff_headers, read_tiff_metadata
 from panfocus.stack import NO_METADATA, Frames, Metadata
 
 _READERS = {"PNG": read_png_header, "JPEG": read_jpeg_header, "WebP": read_webp_header}
@@ -90,6 +89,8 @@ def read_file_headers(path: Path, *, channel: int | None = None, time: int | Non
             kind = _detect_format(file, path)
             size = path.stat().st_size
             if kind == "TIFF":
+                from panfocus.io.tiff import read_tiff_headers  # tifffile takes 0.1 s to import
+
                 slices = read_tiff_headers(file, channel=channel, time=time)
                 for each in slices:
                     check_plausible(each.frame.image, size)
@@ -110,6 +111,8 @@ def read_metadata(header: Header) -> Metadata:
     """Return the metadata of a frame's file."""
     with add_path_to_errors(header.path), header.path.open("rb") as file:
         if header.format == "TIFF":
+            from panfocus.io.tiff import read_tiff_metadata
+
             return read_tiff_metadata(file, header.pages[0], channel=header.channel, time=header.time)
         return _read_frame_header(file, header.path, header.format).metadata
 

@@ -11,7 +11,6 @@ from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.jpeg_webp import JPEG_SIGNATURE
 from panfocus.io.png import PNG_SIGNATURE
 from panfocus.io.raw import RAW_SUFFIXES
-from panfocus.io.tiff import TIFF_SIGNATURES
 
 # Names that count in folders and patterns; a file that the user names is judged by its content alone.
 INPUT_SUFFIXES = (
@@ -24,6 +23,8 @@ _UNSUPPORTED = (
     *(".exr", ".hdr", ".psd", ".psb", ".xcf", ".pbm", ".pgm", ".ppm", ".pnm", ".pfm", ".sgi", ".mpo"),
     *(".czi", ".nd2", ".lif", ".lsm", ".stk", ".oib", ".oif", ".vsi", ".dcm", ".fits"),
 )
+ZARR_SUFFIXES = (".zarr",)  # includes .ome.zarr
+TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _MAX_NAMED = 5  # files in a message
 
 
@@ -115,3 +116,10 @@ def _natural_key(text: str) -> list[tuple[int, str]]:
         (int(part), "") if part.isdecimal() else (-1, part.casefold()) for part in re.split(r"(\d+)", text)
     ]
     return [*parts, (-1, text)]
+
+
+def is_zarr(path: Path) -> bool:
+    """Return whether a path is a Zarr store, an image in one, or has the name of one."""
+    return path.suffix.lower() in ZARR_SUFFIXES or (
+        path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+    )

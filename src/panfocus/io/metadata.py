@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from panfocus.io._frame import SIDEWAYS
 from panfocus.io.exif import RESOLUTION_UNIT, SOFTWARE, X_RESOLUTION, Y_RESOLUTION, Exif, parse_exif
-from panfocus.io.ome_xml import is_ome_length
 from panfocus.stack import Metadata, Resolution
 
 _MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
@@ -124,6 +123,8 @@ def list_losses(metadata: Metadata, suffix: str, width: int, height: int) -> lis
     if metadata.premultiplied and not is_tiff:
         lost.append("the mark that colours are multiplied by alpha")
     if acquisition := metadata.acquisition:
+        from panfocus.io.ome_xml import is_ome_length
+
         if acquisition.pixel_width and not is_tiff:
             lost.append("the pixel size")
         elif acquisition.pixel_width and not is_ome_length(acquisition.unit):

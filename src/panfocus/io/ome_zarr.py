@@ -20,7 +20,6 @@ from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.ome_xml import make_acquisition, ome_colour, to_ome_unit
 from panfocus.stack import Acquisition, LazyFrames, last_is_alpha, n_beside
 
-ZARR_SUFFIXES = (".zarr",)  # includes .ome.zarr
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of chunk files in Zarr 2 and 3
 _TRANSFORMS = "coordinateTransformations"
@@ -277,13 +276,6 @@ def store_state(image: ZarrImage) -> StoreState:
 def count_missing_chunks(image: ZarrImage, state: StoreState) -> int:
     """Return the number of missing parts: chunks or shards of a store, tiles or strips of a TIFF."""
     return image.count_missing(state.n_files)
-
-
-def is_zarr(path: Path) -> bool:
-    """Return whether a path is a Zarr store, an image in one, or has the name of one."""
-    return path.suffix.lower() in ZARR_SUFFIXES or (
-        path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
-    )
 
 
 def is_zipped(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.errors import FileError, InputError, Notice, PanfocusError
 from panfocus.io._frame import Frame
-from panfocus.io.disk_array import DiskArray
 from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.headers import (
     FrameFilter,
@@ -26,15 +25,15 @@ from panfocus.io.headers import (
     read_metadata,
     select_matching,
 )
-from panfocus.io.input_files import find_inputs
+from panfocus.io.input_files import find_inputs, is_zarr
 from panfocus.io.jpeg_webp import decode_jpeg, decode_webp
 from panfocus.io.metadata import scale_metadata
-from panfocus.io.ome_xml import select_channels
-from panfocus.io.ome_zarr import is_zarr, read_ome_zarr
 from panfocus.io.png import decode_png
 from panfocus.io.raw import decode_raw
-from panfocus.io.tiff import decode_pages, read_bands
 from panfocus.stack import Metadata, Stack
+
+if TYPE_CHECKING:
+    from panfocus.io.disk_array import DiskArray
 
 _DECODERS = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
@@ -95,6 +94,9 @@ def read_stack(
 
 def _open_zarr(path: Path, channel: int | None, time: int | None) -> Stack:
     """Return the slices of an OME-Zarr image as a stack that is read lazily."""
+    from panfocus.io.ome_xml import select_channels
+    from panfocus.io.ome_zarr import read_ome_zarr
+
     image = read_ome_zarr(path)
     with add_path_to_errors(path):
         for setting, number, axis in (("channel", channel, "c"), ("time", time, "t")):
@@ -116,7 +118,7 @@ def _open_zarr(path: Path, channel: int | None, time: int | None) -> Stack:
 
 
 def read_into(
-    frames: NDArray[Any] | DiskArray,
+    frames: "NDArray[Any] | DiskArray",
     headers: Sequence[Header],
     *,
     at_once: int | None = None,
@@ -148,7 +150,9 @@ def read_into(
     def decode(k: int) -> object:
         header = headers[k]
         try:
-            in_bands = reduce == 1 and isinstance(frames, DiskArray) and _copy_in_bands(header, frames, k)
+            in_bands = (
+                reduce == 1 and not isinstance(frames, np.ndarray) and _copy_in_bands(header, frames, k)
+            )
             if not in_bands:
                 image = _decode(header, like=headers[0]).image
                 _checks.check_like(image, header.name, headers[0].frame.image, headers[0].name)
@@ -185,7 +189,7 @@ def read_into(
     )
 
 
-def _copy_in_bands(header: Header, frames: DiskArray, k: int) -> bool:
+def _copy_in_bands(header: Header, frames: "DiskArray", k: int) -> bool:
     """Copy a frame of a TIFF band by band, so that it is never in memory as a whole; return whether it was.
 
     Floats are read whole, because they are checked for NaN and infinity.
@@ -193,13 +197,15 @@ def _copy_in_bands(header: Header, frames: DiskArray, k: int) -> bool:
     if header.format != "TIFF" or len(header.pages) > 1 or frames.dtype.kind == "f":
         return False
     with add_path_to_errors(header.path), header.path.open("rb") as file:
+        from panfocus.io.tiff import read_bands
+
         bands = read_bands(file, header.pages[0])
         for top, rows in bands or ():
             frames[k, top : top + len(rows), 0 : rows.shape[1]] = rows
         return bands is not None
 
 
-def _to_front(frames: NDArray[Any] | DiskArray, kept: Sequence[int]) -> NDArray[Any] | DiskArray:
+def _to_front(frames: "NDArray[Any] | DiskArray", kept: Sequence[int]) -> "NDArray[Any] | DiskArray":
     """Move frames to the front in place, because a copy may not fit into memory."""
     for place, k in enumerate(kept):
         if place != k:
@@ -214,5 +220,7 @@ def _decode(header: Header, *, like: Header | None = None) -> Frame:
             return decode_raw(header.path, like=like.path if like else header.path)
         with header.path.open("rb") as file:
             if header.format == "TIFF":
+                from panfocus.io.tiff import decode_pages
+
                 return decode_pages(file, header.pages)
             return _DECODERS[header.format](file.read())

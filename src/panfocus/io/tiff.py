@@ -22,8 +22,6 @@ from panfocus.io.metadata import collect_metadata, describe_unknown_tags
 from panfocus.io.ome_xml import Layout, read_imagej, read_ome
 from panfocus.stack import Metadata, beside_each_other, n_beside
 
-TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-
 MAX_PAGES = 10_000  # far above any stack, and quickly counted
 _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}  # samples per pixel, with alpha, by supported colour model
 _BITS = (8, 16, 32, 64)  # supported bits per sample

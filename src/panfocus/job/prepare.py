@@ -334,11 +334,11 @@ def _check_disk_space(
     request: Request, plan: MemoryPlan, source: FrameSource, others: Sequence[FrameSource]
 ) -> None:
     """Refuse frames that do not fit on the scratch disk."""
-    from panfocus.io.disk_array import check_room
-
     on_disk = 0 if plan.in_memory else source.blank_frames.nbytes
     on_disk += max((other.blank_frames.nbytes for other in others), default=0)  # one set at a time
     if on_disk:
+        from panfocus.io.disk_array import check_room
+
         check_room(on_disk * (1 if request.align == "off" else 2))  # aligned frames take the same again
 
 

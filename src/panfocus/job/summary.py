@@ -63,7 +63,7 @@ def summarize(
     lines: Lines = [*stack.notices]
     by_slabs = f" in {len(job.spans)} slabs" if job.spans else ""
     lines += fusion_lines(stack.frames.shape, report, by_slabs)
-    lines += _border_lines(job, report)
+    lines += _border_lines(report)
     if refined := report.get("refine"):
         line = (
             f"Refined with strength {refined['strength']:g}: {refined['changed_share']:.1%} of the values "
@@ -102,20 +102,20 @@ def count_and_size(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
-def _border_lines(job: Job, report: dict[str, Any]) -> Lines:
+def _border_lines(report: dict[str, Any]) -> Lines:
     """Say how much alignment cropped from the frames, or filled at their borders."""
     alignment = report.get("alignment")
     if not alignment:
         return []
     if alignment["model"] == "none":
         return ["The frames needed no alignment."]
-    height, width = job.source.blank_frames.shape[1:3]
-    rows, cols = (stop - start for start, stop in alignment["area"])
-    share = 1 - rows * cols / (height * width)
-    if job.request.borders == "crop":
-        return [f"Output: {cols} x {rows} pixels; {share:.1%} of the area was cropped."]
-    line = f"Output: {width} x {height} pixels; up to {share:.1%} of the area, at the borders, was filled."
-    return [Notice(line, hint="crop_borders") if share >= 0.0005 else f"Output: {width} x {height} pixels."]
+    height, width = report["shape"][:2]
+    size, share = f"Output: {width} x {height} pixels", alignment["border_share"]
+    if alignment["borders"] == "crop":
+        return [f"{size}; {share:.1%} of the area was cropped."]
+    if share < 0.0005:
+        return [f"{size}."]
+    return [Notice(f"{size}; {share:.1%} of the area, at the borders, was filled.", hint="crop_borders")]
 
 
 def _correction_lines(report: dict[str, Any]) -> list[str]:

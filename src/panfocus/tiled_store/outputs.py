@@ -37,7 +37,7 @@ def create_stores(checkpoint: StoreCheckpoint) -> None:
 
 def _describe_store(checkpoint: StoreCheckpoint, output: str) -> "NewImage":
     from panfocus.io.ome_zarr_writer import NewImage
-    from panfocus.tiling import map_dtype
+    from panfocus.tiling.dask_arrays import map_dtype
 
     image, plan, units = checkpoint.image, checkpoint.plan, checkpoint.units
     names = [*leading_axes(image, is_map=output != "image", decisions=checkpoint.decisions), "y", "x"]

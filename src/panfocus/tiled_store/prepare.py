@@ -297,7 +297,7 @@ def _get_method(
 
 def _output_paths(request: Request) -> dict[str, Path]:
     """Return the stores or TIFFs to write, by kind."""
-    from panfocus.io.ome_zarr import ZARR_SUFFIXES
+    from panfocus.io.input_files import ZARR_SUFFIXES
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     files = request.outputs.files() | {"image": request.outputs.picture}

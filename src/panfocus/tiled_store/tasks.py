@@ -70,7 +70,7 @@ def search_tasks(checkpoint: StoreCheckpoint, unit: int) -> list[TileTask]:
 def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the range of values of a unit, from which hot pixels stand out."""
     from panfocus.preprocess import value_span
-    from panfocus.tiling import BlockFrames
+    from panfocus.tiling.dask_arrays import BlockFrames
 
     frames = checkpoint.frames(task.unit)
     span = value_span(BlockFrames(frames, sampled=True, most=_half_of_free(frames, checkpoint)))
@@ -131,7 +131,8 @@ def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the frames of a unit; write the corrections, and what the method measures."""
     from panfocus.methods import Surveyor
     from panfocus.preprocess import measure_exposure
-    from panfocus.tiling import BlockFrames, Corrections
+    from panfocus.tiling import Corrections
+    from panfocus.tiling.dask_arrays import BlockFrames
 
     plan = checkpoint.plan
     stored = checkpoint.frames(task.unit)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._intensity import IntArray
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import NotEnoughMemoryError
@@ -15,7 +16,6 @@ from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cove
 from panfocus.preprocess import Exposure, HotPixels
 from panfocus.result import FusionResult
 from panfocus.stack import Frames, part_of
-from panfocus.tiling.statistics import Shares
 
 MIN_SIDE = 320  # pixels: images of 520 pixels, usual in tests, still give work for four threads
 HALOS_PER_SIDE = 16  # smallest ratio of side to halo, so that little work is done twice
@@ -24,6 +24,7 @@ LEAST_SIDE = 64  # pixels: smallest side in memory plans
 SMALLEST_SIDE = 48  # pixels: less than planned, because cropped frames give other tiles
 LAYER_BYTES = 4  # largest size of a layer for each frame and pixel
 
+CONFIDENCE_STEPS = 1 << 24  # confidence is summed in integer steps: the order does not matter
 Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # returns an array that is filled plane by plane
 
 
@@ -184,3 +185,58 @@ def tile_bytes(method: FusionMethod, frames: Frames, tile: Tile) -> int:
         working *= 2  # arrays are float64 too
     read_whole = 0 if method.uses_all_threads else len(frames) * n_channels * frames.dtype.itemsize
     return working + read_whole * tile.pixels
+
+
+class Shares:
+    """Share of the image taken from each frame, mean confidence, and share that is never in focus.
+
+    Sums are exact, so the result does not depend on the tiles or their order.
+    """
+
+    def __init__(self, n_frames: int) -> None:
+        self._frames: IntArray = np.zeros(n_frames, np.int64)
+        self._confidence = 0
+        self._never_in_focus = 0
+        self._pixels = 0
+        self._known: set[str] = set()
+
+    def add(self, part: FusionResult) -> None:
+        """Count the pixels of a tile."""
+        self._pixels += part.image.shape[0] * part.image.shape[1]
+        if part.labels is not None:
+            self._known.add("frame_shares")
+            self._frames += np.bincount(part.labels.ravel(), minlength=len(self._frames))
+        if part.confidence is not None:
+            self._known.add("mean_confidence")
+            steps = np.rint(part.confidence * np.float32(CONFIDENCE_STEPS))
+            self._confidence += int(steps.sum(dtype=np.int64))
+        if part.never_in_focus is not None:
+            self._known.add("never_in_focus_share")
+            self._never_in_focus += int(np.count_nonzero(part.never_in_focus))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts as plain data."""
+        return {
+            "frames": self._frames.tolist(),
+            "confidence": self._confidence,
+            "never_in_focus": self._never_in_focus,
+            "pixels": self._pixels,
+            "known": sorted(self._known),
+        }
+
+    def add_counts(self, counted: dict[str, Any]) -> None:
+        """Add counts of another process."""
+        self._frames += np.array(counted["frames"], np.int64)
+        self._confidence += counted["confidence"]
+        self._never_in_focus += counted["never_in_focus"]
+        self._pixels += counted["pixels"]
+        self._known.update(counted["known"])
+
+    def report(self) -> dict[str, Any]:
+        """Return the statistics of the maps that the method provides."""
+        shares = {
+            "frame_shares": [round(int(count) / self._pixels, 6) for count in self._frames],
+            "mean_confidence": round(self._confidence / CONFIDENCE_STEPS / self._pixels, 6),
+            "never_in_focus_share": round(self._never_in_focus / self._pixels, 6),
+        }
+        return {name: share for name, share in shares.items() if name in self._known}
