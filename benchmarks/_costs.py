@@ -61,8 +61,7 @@ def _in_new_process(measure: Callable[..., Any], *arguments: object) -> Any:
 
 def _stack_cost(folder: Path) -> StackCost:
     from panfocus.batch.batch_run import name_outputs, plan_stacks
-    from panfocus.batch.names import SUMMARY
-    from panfocus.batch.stack_task import fuse_stack
+    from panfocus.batch.stack_task import SUMMARY, fuse_stack
     from panfocus.job.request import Outputs, Request
 
     like = Request(inputs=(), outputs=Outputs(), threads=1, max_memory=1_400_000_000)

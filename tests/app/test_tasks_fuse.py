@@ -12,9 +12,8 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter, shift
 
-from panfocus.app.file_stamps import is_unchanged
 from panfocus.app.request_builder import command_line
-from panfocus.app.saved_result import SavedResult
+from panfocus.app.saved_result import SavedResult, is_unchanged
 from panfocus.app.tasks import estimate, export, fuse
 from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
 from panfocus.cli import main

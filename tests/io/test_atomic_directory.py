@@ -4,7 +4,7 @@ import pytest
 
 from kills import Killed, killed_at, on_two_disks
 from panfocus.errors import FileError
-from panfocus.io.atomic_directory import bring_to_disk, move_into_place, restore_replaced
+from panfocus.io.atomic_files import bring_to_disk, move_into_place, restore_replaced
 
 FILES = ("zarr.json", "b", "c/d")
 

@@ -14,7 +14,7 @@ from panfocus.errors import NotEnoughMemoryError
 from panfocus.job.memory_plan import PROGRAM, make_plan
 from panfocus.methods import get_method
 from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
-from panfocus.registration.memory import _registration_bytes
+from panfocus.registration.alignment import _registration_bytes
 from panfocus.slabs import slab_spans
 from panfocus.tiling import tile_side
 

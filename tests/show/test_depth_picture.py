@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus.show.colormap import LIGHTNESS, coloured, ramp
-from panfocus.show.depth_picture import colour_depth
+from panfocus.show.colormap import LIGHTNESS, colour_depth, coloured, ramp
 
 
 def oklab_lightness(rgb):

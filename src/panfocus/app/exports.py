@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from panfocus.app.file_stamps import is_unchanged
 from panfocus.app.request_builder import short_command
 from panfocus.app.responses import JsonAnswer, RequestError, json_body
 from panfocus.app.retouching import job_lock, open_retouching
+from panfocus.app.saved_result import is_unchanged
 from panfocus.app.state import EXPORTS, REPORT, PageJob
 from panfocus.app.tasks import ExportSummary
 from panfocus.app.work_folder import ID, new_id

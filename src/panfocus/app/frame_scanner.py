@@ -4,8 +4,8 @@ import asyncio
 import logging
 from pathlib import Path
 
-from panfocus.app.file_stamps import file_stamp
 from panfocus.app.responses import RequestError
+from panfocus.app.saved_result import file_stamp
 from panfocus.app.stacks import Stacks
 from panfocus.app.state import PageFrame, PageStack
 from panfocus.app.tasks import FrameToCheck

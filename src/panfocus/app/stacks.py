@@ -10,8 +10,8 @@ from typing import Any
 
 from panfocus.app.allowed_folders import AllowedFolders
 from panfocus.app.events import Events, with_revision
-from panfocus.app.file_stamps import FileStamp, file_stamp
 from panfocus.app.responses import RequestError
+from panfocus.app.saved_result import FileStamp, file_stamp
 from panfocus.app.state import PageFrame, PageStack
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import PanfocusError

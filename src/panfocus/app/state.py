@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, TypedDict, cast
 
-from panfocus.app.file_stamps import FileStamp
+from panfocus.app.saved_result import FileStamp
 from panfocus.app.tasks import FusionSummary, LearnSummary
 
 FrameState = Literal["waiting", "looking", "ready", "bad"]

@@ -10,12 +10,18 @@ from typing import Any
 
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
-from panfocus.batch.names import MAPS, PICTURE, RECORD, REPORT, SUMMARY, check_distinct, fold_case
 from panfocus.batch.stack_task import (
+    MAPS,
+    PICTURE,
+    RECORD,
+    REPORT,
+    SUMMARY,
     StackOutcome,
     StackTask,
+    check_distinct,
     find_result,
     fingerprint,
+    fold_case,
     fuse_stack,
     is_result,
 )

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from panfocus.batch.names import RECORD, check_distinct, check_name, find_name_problem
-from panfocus.batch.stack_task import is_result
+from panfocus.batch.stack_task import RECORD, check_distinct, check_name, find_name_problem, is_result
 from panfocus.errors import FileError, InputError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 

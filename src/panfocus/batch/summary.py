@@ -8,8 +8,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from panfocus.batch.names import PAGE, SUMMARY, TABLE, THUMBNAIL
-from panfocus.batch.stack_task import StackOutcome
+from panfocus.batch.stack_task import PAGE, SUMMARY, TABLE, THUMBNAIL, StackOutcome
 from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json

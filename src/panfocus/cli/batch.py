@@ -209,7 +209,7 @@ def batch(
 
 def _parse_maps(typed: str | None) -> list[str]:
     from panfocus._checks import one_of
-    from panfocus.batch.names import MAPS
+    from panfocus.batch.stack_task import MAPS
 
     wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
     for name in wanted:

@@ -1,8 +1,7 @@
 """Dictionaries for sparse coding: files, learning, and pictures of their atoms."""
 
 from panfocus.dictionary.coupled import DEFAULT_NAMES, CoupledDictionary
-from panfocus.dictionary.dct import overcomplete_dct
-from panfocus.dictionary.learning import Learning, Round, learn_coupled, learn_ksvd
+from panfocus.dictionary.learning import Learning, Round, learn_coupled, learn_ksvd, overcomplete_dct
 from panfocus.dictionary.picture import atoms_picture
 
 __all__ = [

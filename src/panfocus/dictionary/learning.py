@@ -19,7 +19,6 @@ import numpy as np
 from panfocus._checks import one_of, whole_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._progress import Progress, silent
-from panfocus.dictionary.dct import overcomplete_dct
 from panfocus.errors import InputError
 from panfocus.sparse import Pursuit
 
@@ -206,3 +205,20 @@ def _split(atoms: FloatArray, part_norms: FloatArray) -> FloatArray:
     """Split stacked atoms into unit atoms (n_levels, m, n_atoms)."""
     parts = atoms.reshape(len(atoms), len(part_norms), -1) / part_norms[:, None]
     return np.ascontiguousarray(parts.transpose(1, 2, 0), np.float32)
+
+
+def overcomplete_dct(patch_size: int, n_atoms: int) -> FloatArray:
+    """Return the `n_atoms` lowest products of two sampled cosines, as unit columns (patch_size**2, n_atoms).
+
+    The constant product is omitted: patches are coded without their means.
+    """
+    whole_number("patch_size", patch_size, at_least=2)
+    whole_number("n_atoms", n_atoms, at_least=1)
+    n_waves = int(np.ceil(np.sqrt(n_atoms + 1)))
+    waves = np.cos(np.pi / n_waves * np.outer(np.arange(patch_size), np.arange(n_waves)))
+    waves[:, 1:] -= waves[:, 1:].mean(axis=0)
+    down, across = np.divmod(np.arange(n_waves**2), n_waves)
+    lowest_first = np.argsort(down + across, kind="stable")[1 : n_atoms + 1]
+    atoms = waves[:, None, down[lowest_first]] * waves[None, :, across[lowest_first]]
+    atoms = atoms.reshape(patch_size**2, n_atoms)
+    return np.asarray(atoms / np.linalg.norm(atoms, axis=0))

@@ -132,7 +132,7 @@ def _contents(
         encode_mask,
     )
     from panfocus.io.png import encode_png
-    from panfocus.show.depth_picture import colour_depth
+    from panfocus.show.colormap import colour_depth
     from panfocus.show.steps import MILLISECONDS, sweep
 
     outputs, n_frames = request.outputs, len(stack.frames)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from panfocus.metrics._histograms import entropy, joint_histogram, mutual_information
-from panfocus.metrics._images import Plane, check_fusion
+from panfocus.metrics._images import Plane, check_fusion, entropy, joint_histogram, mutual_information
 
 
 def nmi(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:

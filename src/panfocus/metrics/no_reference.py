@@ -8,8 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus.metrics._histograms import entropy, histogram
-from panfocus.metrics._images import UndefinedError, check_image
+from panfocus.metrics._images import UndefinedError, check_image, entropy, histogram
 from panfocus.metrics._windows import squared_sobel
 
 

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import fft
 from scipy.ndimage import correlate1d
 
-from panfocus.metrics._histograms import stretch_levels
-from panfocus.metrics._images import Grey, Plane, check_fusion
+from panfocus.metrics._images import Grey, Plane, check_fusion, stretch_levels
 from panfocus.metrics._windows import normalize_weights
 
 # Contrast sensitivity as a difference of two Gaussians of the frequency: widths, and weight of the second.

@@ -6,8 +6,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus.metrics._histograms import LEVELS, entropy, joint_histogram, mutual_information
-from panfocus.metrics._images import check_fusion
+from panfocus.metrics._images import LEVELS, check_fusion, entropy, joint_histogram, mutual_information
 
 
 def qncie(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | None = None) -> float:

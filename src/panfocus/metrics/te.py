@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.errors import InputError
-from panfocus.metrics._histograms import joint_histogram, stretch_levels
-from panfocus.metrics._images import Plane, check_fusion
+from panfocus.metrics._images import Plane, check_fusion, joint_histogram, stretch_levels
 
 _Q = 1.85
 _VARIANTS = ("z-liu", "tsallis")

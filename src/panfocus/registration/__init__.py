@@ -7,13 +7,13 @@ from panfocus.registration.alignment import (
     Alignment,
     align,
     aligned_shape,
+    alignment_bytes,
     alignment_errors,
     apply_alignment,
     check_aligned,
     find_alignment,
     lost_frames,
 )
-from panfocus.registration.memory import alignment_bytes
 
 __all__ = [
     "BORDERS",

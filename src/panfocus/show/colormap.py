@@ -1,4 +1,4 @@
-"""8-bit pictures of images and maps: colour map, grey values, thumbnails.
+"""8-bit pictures of images and maps: colour map, grey values, thumbnails, depth with a legend.
 
 The colour map is perceptually uniform: equal steps look equally large, also in grey.
 """
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from panfocus._downscale import reduced, reduction
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
@@ -118,3 +119,34 @@ def shown(image: NDArray[Any], largest: int) -> NDArray[np.uint8]:
     if pixels.ndim == 2 or pixels.shape[2] < 3:
         pixels = np.repeat(pixels.reshape(*pixels.shape[:2], -1)[..., :1], 3, axis=2)
     return np.ascontiguousarray(pixels[..., :3])
+
+
+_N_TICKS = 5  # labels of the legend
+
+
+def colour_depth(depth: FloatArray, *, largest: float, step: float, unit: str) -> NDArray[np.uint8]:
+    """Return depth in frames, 0 to `largest`, as an RGB picture with a legend on its right side.
+
+    The legend is in `unit`; frames are `step` units apart.
+    """
+    picture = coloured(depth / np.float32(largest))
+    return np.concatenate([picture, _draw_legend(len(picture), largest * step, unit)], axis=1)
+
+
+def _draw_legend(height: int, largest: float, unit: str) -> NDArray[np.uint8]:
+    """Return a picture of the colour map, `height` pixels high, from 0 at the top down to `largest`."""
+    size = int(np.clip(height / 30, 10, 60))
+    font = ImageFont.load_default(size=size)
+    texts = [f"{largest * i / (_N_TICKS - 1):.4g} {unit}" for i in range(_N_TICKS)]
+    room = max(int(font.getlength(text)) for text in texts)
+    legend = Image.new("RGB", (4 * size + room, height), "white")
+    top, bottom = size, max(size + 1, height - size)
+    shades = np.linspace(0, 255, bottom - top).astype(np.uint8)
+    bar = np.repeat(ramp()[shades][:, None], 2 * size, axis=1)
+    legend.paste(Image.fromarray(bar), (size // 2, top))
+    draw = ImageDraw.Draw(legend)
+    for i, text in enumerate(texts):
+        y = top + (bottom - top - 1) * i // (_N_TICKS - 1)
+        draw.line([(size // 2 + 2 * size, y), (3 * size - 1, y)], fill="black", width=max(1, size // 12))
+        draw.text((int(3.3 * size), y), text, fill="black", font=font, anchor="lm")
+    return np.asarray(legend)

@@ -6,6 +6,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._numba import compiled
+
 TILE = 512  # pixels per side of displayed tiles; the last level is not larger
 STRIP = 256  # rows processed at once; at least one row of the last level
 
@@ -89,7 +91,7 @@ def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
         across = down[:, ::2].copy()
         across[:, :wide] |= down[:, 1::2]
         return across
-    from panfocus.show._kernel_halve import halve_real, halve_whole  # imports numba
+    from panfocus.show.pyramid import halve_real, halve_whole  # imports numba
 
     height, width, *channels = part.shape
     out = np.empty((halved_length(height, 1), halved_length(width, 1), *channels), part.dtype)
@@ -113,3 +115,41 @@ def _put_halves(
 
 def _halved_span(span: slice, times: int) -> slice:
     return slice(span.start >> times, halved_length(span.stop, times))
+
+
+Array = NDArray[Any]
+
+
+@compiled(allocates=False)
+def halve_whole(values: Array, out: Array) -> None:
+    """Write means of integers (h, w, c), rounded half up; odd edges are repeated."""
+    height, width, n = values.shape
+    for y in range(out.shape[0]):
+        above, below = 2 * y, min(2 * y + 1, height - 1)
+        for x in range(out.shape[1]):
+            left, right = 2 * x, min(2 * x + 1, width - 1)
+            for i in range(n):
+                total = (
+                    np.uint32(values[above, left, i])
+                    + np.uint32(values[above, right, i])
+                    + np.uint32(values[below, left, i])
+                    + np.uint32(values[below, right, i])
+                )
+                out[y, x, i] = (total + np.uint32(2)) >> np.uint32(2)
+
+
+@compiled(allocates=False)
+def halve_real(values: Array, out: Array) -> None:
+    """Write means of the values (h, w, c) that are not NaN; NaN if all four are."""
+    height, width, n = values.shape
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            for i in range(n):
+                total, count = 0.0, 0
+                for v in (2 * y, min(2 * y + 1, height - 1)):
+                    for u in (2 * x, min(2 * x + 1, width - 1)):
+                        value = values[v, u, i]
+                        if not np.isnan(value):
+                            total += value
+                            count += 1
+                out[y, x, i] = total / count if count else np.nan

@@ -85,7 +85,7 @@ class StoreCheckpoint:
             raise _lost(self.path)
 
     def _discard(self) -> None:
-        from panfocus.io.atomic_directory import remove_quietly
+        from panfocus.io.atomic_files import remove_quietly
 
         remove_quietly(self.run_folder)
         with suppress(OSError):  # the other run uses the folder
@@ -193,14 +193,14 @@ class StoreCheckpoint:
 
     def restore_replaced(self) -> None:
         """Undo a commit: remove outputs under temporary names, and bring back the files they replaced."""
-        from panfocus.io.atomic_directory import restore_replaced
+        from panfocus.io.atomic_files import restore_replaced
 
         for target, aside in (self.read_note("places") or {}).values():
             restore_replaced(Path(target), Path(aside))
 
     def remove(self) -> None:
         """Remove the folder after a commit. Stores go first, while notes still show that it is complete."""
-        from panfocus.io.atomic_directory import remove_quietly
+        from panfocus.io.atomic_files import remove_quietly
 
         for output in self.plan["outputs"]:
             remove_quietly(self.store(output))
@@ -288,7 +288,7 @@ def _start_run(path: Path, plan: dict[str, Any]) -> StoreCheckpoint:
 
 def _is_complete(checkpoint: StoreCheckpoint) -> bool:
     """Return whether everything exists that the notes claim: stores, or outputs that were committed."""
-    from panfocus.io.atomic_directory import store_exists
+    from panfocus.io.atomic_files import store_exists
 
     if ready := checkpoint.read_note("ready"):
         places = checkpoint.read_note("places")
@@ -306,7 +306,7 @@ def _clear(path: Path) -> None:
 
     Workers of an older run may still write into its folder; they remove it when they notice.
     """
-    from panfocus.io.atomic_directory import remove_quietly
+    from panfocus.io.atomic_files import remove_quietly
     from panfocus.io.lock import LOCK_NAME
 
     write_note(path / _PLAN, {})

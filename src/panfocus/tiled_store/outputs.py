@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def create_stores(checkpoint: StoreCheckpoint) -> None:
     """Create empty stores, unless an earlier run has."""
-    from panfocus.io.atomic_directory import remove_folder
+    from panfocus.io.atomic_files import remove_folder
     from panfocus.io.ome_zarr_writer import create_ome_zarr
 
     for output in checkpoint.plan["outputs"]:
@@ -137,8 +137,7 @@ def prepare_commit(
 
 def _bring_to_target(store: Path, target: Path, aside: Path) -> Path:
     """Return a store, or a TIFF of it, on the disk of its target."""
-    from panfocus.io.atomic_directory import bring_to_disk
-    from panfocus.io.atomic_files import make_folder, write_files
+    from panfocus.io.atomic_files import bring_to_disk, make_folder, write_files
     from panfocus.io.tiff_writer import write_store_as_tiff
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
@@ -163,7 +162,7 @@ def check_targets(checkpoint: StoreCheckpoint, targets: Mapping[str, Path]) -> N
 
 def commit(checkpoint: StoreCheckpoint, *, force: bool) -> dict[str, Any]:
     """Rename all outputs to their targets, the image last; remove the checkpoint, and return the report."""
-    from panfocus.io.atomic_directory import move_into_place
+    from panfocus.io.atomic_files import move_into_place
 
     ready, places = checkpoint.read_note("ready"), checkpoint.read_note("places")
     for kind in sorted(places, key=lambda kind: kind == "image"):
@@ -176,7 +175,7 @@ def commit(checkpoint: StoreCheckpoint, *, force: bool) -> dict[str, Any]:
 
 def find_committed(checkpoint: StoreCheckpoint, targets: Mapping[str, Path]) -> set[str]:
     """Return the outputs that a run had renamed when it was killed during its commit."""
-    from panfocus.io.atomic_directory import store_exists
+    from panfocus.io.atomic_files import store_exists
 
     ready = checkpoint.read_note("ready")
     if not ready or not _are_targets(checkpoint.read_note("places"), targets):

@@ -180,8 +180,7 @@ def _check_destinations(
 
     Outputs in `committed` were written by the same run before it was killed.
     """
-    from panfocus.io.atomic_directory import check_store_destination
-    from panfocus.io.atomic_files import check_destination
+    from panfocus.io.atomic_files import check_destination, check_store_destination
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     source = Path(request.inputs[0])

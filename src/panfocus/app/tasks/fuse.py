@@ -5,9 +5,8 @@ from typing import Any
 
 from panfocus._memory import keep_freed_memory
 from panfocus._threads import limit_threads
-from panfocus.app.file_stamps import FileStamp, file_stamps
 from panfocus.app.result_layers import check_space, list_layers, save_display, save_layer
-from panfocus.app.saved_result import SavedResult
+from panfocus.app.saved_result import FileStamp, SavedResult, file_stamps
 from panfocus.app.state import ARRAYS, LIVE, REPORT, SAVED_RESULT
 from panfocus.app.tasks import FusionSummary, Send
 from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
