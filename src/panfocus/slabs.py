@@ -30,8 +30,14 @@ class Decide(Protocol):
 
 def slab_spans(n_frames: int, size: int, overlap: int) -> tuple[range, ...]:
     """Divide a stack into slabs; the last one has full size too and may overlap more."""
-    _checks.whole_number("the size of slabs", size, at_least=2)
-    _checks.whole_number("the overlap of slabs", overlap, at_least=0, at_most=size - 1)
+    for number in (size, overlap):
+        _checks.whole_number("slabs", number, at_least=0)
+    if size < 2 or overlap >= size:
+        raise InputError(
+            f"`slabs` needs at least 2 frames and an overlap of fewer frames, got {size} and {overlap}.",
+            setting="slabs",
+            got=(size, overlap),
+        )
     if n_frames <= size:
         raise InputError(
             f"Slabs of {size} frames need a longer stack; it has only {n_frames} frames.",
