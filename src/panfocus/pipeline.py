@@ -21,16 +21,15 @@ from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.decide.compose import by_labels, by_votes
-from panfocus.errors import AlignmentError, InputError, Notice
+from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
-from panfocus.preprocess import RepairedFrames, find_hot_pixels, measure_exposure
+from panfocus.preprocess import find_hot_pixels, measure_exposure
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
-from panfocus.stack import Chosen, Frames, Stack
+from panfocus.stack import Allocate, Frames, Stack
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.registration import Alignment
-    from panfocus.stack import Acquisition
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +192,7 @@ def process_stack(
     maps: Collection[str] | None = None,
     threads: int | None = None,
     max_memory: int | None = None,
-    allocate: tiling.Allocate = np.empty,
+    allocate: Allocate = np.empty,
     overwrite: bool = False,
     bad: "BadFrames | None" = None,
     progress: Progress = silent,
@@ -275,7 +274,7 @@ def prepare_stack(
     exposure: str,
     reference: int | None = None,
     borders: str = "full",
-    allocate: tiling.Allocate = np.empty,
+    allocate: Allocate = np.empty,
     overwrite: bool = False,
     bad: "BadFrames | None" = None,
     progress: Progress = silent,
@@ -305,6 +304,8 @@ def prepare_stack(
             corrections = tiling.Corrections(hot_pixels=found)
             stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
     if align != "off":
+        from panfocus.registration import apply_stack_alignment, find_stack_alignment
+
         with timed(times, "align"):
             if isinstance(align, str):
                 stack, alignment = find_stack_alignment(
@@ -323,106 +324,11 @@ def prepare_stack(
             frames = measured.correct(frames)
     report = corrections.report()
     if alignment:
-        report["alignment"] = alignment_report(alignment) | {
+        report["alignment"] = alignment.report() | {
             "borders": borders,
             "border_share": round(alignment.border_share(borders), 6),
         }
     return stack, frames, alignment, report
-
-
-def find_stack_alignment(
-    stack: Stack,
-    model: str,
-    *,
-    reference: int | None,
-    borders: str,
-    bad: "BadFrames | None" = None,
-    progress: Progress = silent,
-) -> "tuple[Stack, Alignment]":
-    """Find the alignment of a stack; return it with the stack, without frames that `bad` drops."""
-    from panfocus.registration import BORDERS, CHOICES, check_aligned, find_alignment, lost_frames
-
-    _checks.one_of("align", model, ("off", *CHOICES))
-    _checks.one_of("borders", borders, BORDERS)
-    searched = alignment_model(model, stack.metadata.acquisition, stack.frames.shape)
-    found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
-    while bad and bad.skip and (lost := lost_frames(found)) and found.reference not in lost:
-        kept = _drop_lost_frames(stack, found, bad)
-        reference = None if reference is None else kept.index(reference)
-        names = tuple(stack.names[k] for k in kept)
-        stack = dataclasses.replace(stack, frames=Chosen(stack.frames, kept), names=names)
-        found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
-    only_shifts = [] if searched == model else [Notice(_ONLY_SHIFTS, hint="align_similarity")]
-    try:
-        check_aligned(found, stack.frames, stack.names)
-    except AlignmentError as error:
-        message = " ".join([error.message, *(notice.message for notice in only_shifts)])
-        raise AlignmentError(message, hint=error.hint, **error.facts) from error
-    notices = (*stack.notices, *found.notices(stack.names), *only_shifts)
-    return dataclasses.replace(stack, notices=notices), found
-
-
-_ONLY_SHIFTS = "Only shifts were searched, as for every microscope stack."
-
-
-def alignment_model(model: str, acquisition: "Acquisition | None", shape: tuple[int, ...]) -> str:
-    """Return "shift" in place of "auto" for microscope stacks: a stage shifts frames but no lens scales them.
-
-    Small frames stay with "auto", which never aligns them.
-    """
-    from panfocus.registration.alignment import SMALLEST
-
-    is_microscope = acquisition is not None and acquisition.is_of_microscope
-    return "shift" if model == "auto" and is_microscope and min(shape[1:3]) >= SMALLEST else model
-
-
-def _drop_lost_frames(stack: Stack, found: "Alignment", bad: "BadFrames") -> list[int]:
-    """Drop frames that cannot be aligned; return the numbers of the others."""
-    from panfocus.registration import alignment_errors
-
-    errors = alignment_errors(found, stack.frames, stack.names)
-    for k, error in errors.items():
-        bad.drop(stack.names[k], error)
-    kept = [k for k in range(len(stack.names)) if k not in errors]
-    bad.check_enough_left(len(kept))
-    return kept
-
-
-def apply_stack_alignment(
-    stack: Stack,
-    alignment: "Alignment",
-    borders: str,
-    *,
-    allocate: tiling.Allocate = np.empty,
-    overwrite: bool = False,
-    progress: Progress = silent,
-) -> Stack:
-    """Return the stack with its frames resampled; with `overwrite`, in place if they are in memory."""
-    from panfocus.registration import aligned_shape, apply_alignment
-
-    if alignment.model == "none":
-        return stack
-    shape = aligned_shape(alignment, stack.frames.shape, borders)
-    held = stack.frames.source if isinstance(stack.frames, RepairedFrames) else stack.frames
-    aligned: Any
-    if overwrite and isinstance(held, np.ndarray):
-        aligned = held[:, : shape[1], : shape[2]]
-    else:
-        aligned = allocate(shape, stack.frames.dtype)
-    apply_alignment(alignment, stack.frames, aligned, borders=borders, progress=progress)
-    return dataclasses.replace(stack, frames=aligned)
-
-
-def alignment_report(found: "Alignment") -> dict[str, Any]:
-    """Return an alignment as plain data."""
-    return {
-        "model": found.model,
-        "reference": found.reference,
-        "largest_movement": round(found.movement, 3),
-        "scores": list(found.scores),
-        "transforms": found.transforms.tolist(),
-        "area": [[part.start, part.stop] for part in found.area],
-    }
 
 
 def apply(

@@ -12,8 +12,7 @@ from panfocus import _checks
 from panfocus._progress import Progress
 from panfocus.errors import InputError
 from panfocus.result import FusionResult
-from panfocus.stack import Frames, slab_of
-from panfocus.tiling import Allocate
+from panfocus.stack import Allocate, Frames, slab_of
 
 MAPS = ("labels", "depth", "never_in_focus")
 _JOINED = ("labels", "depth")  # maps of the whole stack that are put together from those of the slabs

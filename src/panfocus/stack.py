@@ -1,7 +1,7 @@
 """Frames of one scene, in memory or read on demand, and their metadata."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -37,6 +37,9 @@ class Frames(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
+
+
+Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # returns an array that is filled plane by plane
 
 
 def in_native_order(values: NDArray[Any]) -> NDArray[Any]:

@@ -55,9 +55,8 @@ def align_files(
     from panfocus.io.input_files import find_inputs
     from panfocus.job.inputs import find_reference, reference_among
     from panfocus.job.runner import allocator
-    from panfocus.pipeline import alignment_report, apply_stack_alignment, find_stack_alignment
     from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.registration import BORDERS, CHOICES
+    from panfocus.registration import BORDERS, CHOICES, apply_stack_alignment, find_stack_alignment
 
     bad = BadFrames(skip=skip_bad)
     skipped: list[str] = []
@@ -90,7 +89,7 @@ def align_files(
             contents[folder / REPORT] = encode_json(
                 {
                     "frames": list(stack.names),
-                    **alignment_report(found),
+                    **found.report(),
                     "warnings": [*skipped, *map(str, stack.notices)],
                     "dropped": bad.report(),
                 }

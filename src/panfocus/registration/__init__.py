@@ -1,18 +1,16 @@
 """Registration: align the frames of a stack before they are fused."""
 
+from panfocus.registration.align_stack import apply_stack_alignment, find_stack_alignment
 from panfocus.registration.alignment import (
     BORDERS,
     CHOICES,
     Aligned,
     Alignment,
     align,
-    aligned_shape,
     alignment_bytes,
     alignment_errors,
     apply_alignment,
-    check_aligned,
     find_alignment,
-    lost_frames,
 )
 
 __all__ = [
@@ -21,11 +19,10 @@ __all__ = [
     "Aligned",
     "Alignment",
     "align",
-    "aligned_shape",
     "alignment_bytes",
     "alignment_errors",
     "apply_alignment",
-    "check_aligned",
+    "apply_stack_alignment",
     "find_alignment",
-    "lost_frames",
+    "find_stack_alignment",
 ]

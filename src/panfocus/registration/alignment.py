@@ -93,6 +93,17 @@ class Alignment:
             return 1 - float(height * width) / (self.size[0] * self.size[1])
         return 1 - common_share(self.transforms, self.size)
 
+    def report(self) -> dict[str, Any]:
+        """Return the alignment as plain data."""
+        return {
+            "model": self.model,
+            "reference": self.reference,
+            "largest_movement": round(self.movement, 3),
+            "scores": list(self.scores),
+            "transforms": self.transforms.tolist(),
+            "area": [[part.start, part.stop] for part in self.area],
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Aligned(Alignment):

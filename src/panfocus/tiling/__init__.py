@@ -2,7 +2,6 @@
 
 from panfocus.tiling.tiled import (
     LEAST_SIDE,
-    Allocate,
     Corrections,
     Shares,
     fuse_part,
@@ -16,7 +15,6 @@ from panfocus.tiling.tiled import (
 
 __all__ = [
     "LEAST_SIDE",
-    "Allocate",
     "Corrections",
     "Shares",
     "fuse_part",

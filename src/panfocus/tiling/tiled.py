@@ -1,7 +1,7 @@
 """Fusion tile by tile on all cores, with the same bits as for the whole image."""
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest, within
 from panfocus.preprocess import Exposure, HotPixels
 from panfocus.result import FusionResult
-from panfocus.stack import Frames, part_of
+from panfocus.stack import Allocate, Frames, part_of
 
 MIN_SIDE = 320  # pixels: images of 520 pixels, usual in tests, still give work for four threads
 HALOS_PER_SIDE = 16  # smallest ratio of side to halo, so that little work is done twice
@@ -25,7 +25,6 @@ SMALLEST_SIDE = 48  # pixels: less than planned, because cropped frames give oth
 LAYER_BYTES = 4  # largest size of a layer for each frame and pixel
 
 CONFIDENCE_STEPS = 1 << 24  # confidence is summed in integer steps: the order does not matter
-Allocate = Callable[[tuple[int, ...], np.dtype[Any]], Any]  # returns an array that is filled plane by plane
 
 
 @dataclass(frozen=True, eq=False)
