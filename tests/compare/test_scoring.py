@@ -1,10 +1,11 @@
-"""Scores of images: conversion to grey and colour metrics."""
+"""Scores of images: conversion to grey, colour metrics, and checks of options."""
 
 import numpy as np
 import pytest
 from skimage.metrics import peak_signal_noise_ratio
 
-from panfocus.compare.scoring import score_images
+from panfocus.compare.scoring import score_files, score_images
+from panfocus.errors import InputError
 from panfocus.metrics import matlab_gray
 
 KEYS = ("NMI", "QABF", "QCB", "TE", "MSE")
@@ -54,3 +55,18 @@ def test_grey_images_have_no_psnr_rgb(small_scenes):
     coloured = np.stack([sources[0]] * 3, axis=-1), np.stack([reference] * 3, axis=-1)
     both = score_images(sources, *coloured, keys=["PSNR", "PSNR_RGB"])
     assert both == {"PSNR": found["PSNR"], "PSNR_RGB": pytest.approx(found["PSNR"], rel=1e-14)}
+
+
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [
+        ({"keys": ["NMI", "NMI"]}, "metrics"),
+        ({"keys": ["BEAUTY"]}, "metrics"),
+        ({"crop": -1}, "crop"),
+        ({"data_range": float("inf")}, "data_range"),
+    ],
+)
+def test_wrong_score_options_are_rejected_before_files_are_read(options, setting):
+    with pytest.raises(InputError) as caught:
+        score_files("missing.png", ["missing.tif"], **options)
+    assert caught.value.facts["setting"] == setting

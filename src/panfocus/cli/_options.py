@@ -1,6 +1,5 @@
 """Options that several commands have, each declared once."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -26,12 +25,6 @@ def parse_memory(typed: str | int) -> int:
         return parse_size(str(typed))
     except InputError as error:
         raise typer.BadParameter(COMMAND.text(error)) from error
-
-
-def _positive_number(value: float | None) -> float | None:
-    if value is not None and not 0 < value < math.inf:
-        raise typer.BadParameter(f"must be a number above 0, got {value:g}.")
-    return value
 
 
 # Files
@@ -118,22 +111,12 @@ DataRange = Annotated[
     typer.Option(
         "--data-range",
         metavar="X",
-        callback=_positive_number,
         help="Value of white, such as 4095 for 12-bit data in 16 bits; default: maximum of the integer type, "
         "or 1 for floats.",
     ),
 ]
 
 
-def parse_metrics(typed: str | None) -> tuple[str, ...]:
-    """Return the keys of --metrics; all keys if it is not given."""
-    from panfocus.metrics import get_metric, metric_names
-
-    if typed is None:
-        return tuple(metric_names())
-    keys = tuple(key.strip() for key in typed.split(","))
-    for key in keys:
-        get_metric(key)  # raises if there is no such metric
-    if repeated := [key for i, key in enumerate(keys) if key in keys[:i]]:
-        raise InputError(f"`metrics` contains {repeated[0]} twice.", setting="metrics", got=typed)
-    return keys
+def parse_list(typed: str | None) -> list[str] | None:
+    """Return the parts of an option such as NMI,QABF; None if it is not given."""
+    return None if typed is None else [part.strip() for part in typed.split(",")]

@@ -16,9 +16,9 @@ from panfocus.cli._options import (
     Metrics,
     OutputFolder,
     Quiet,
-    parse_metrics,
+    parse_list,
 )
-from panfocus.errors import InputError, usage_errors
+from panfocus.errors import usage_errors
 
 if TYPE_CHECKING:
     from panfocus.compare import Entry, Group
@@ -76,19 +76,24 @@ def compare(
             Conditions,
             find_groups,
             list_trials,
+            parse_entries,
             report_folder,
             run_trials,
             write_report,
         )
+        from panfocus.metrics import metric_names
 
         with usage_errors():
             conditions = Conditions(
-                metrics=parse_metrics(metrics), crop=crop, jpeg=jpeg, data_range=data_range
+                metrics=tuple(parse_list(metrics) or metric_names()),
+                crop=crop,
+                jpeg=jpeg,
+                data_range=data_range,
             )
             groups = find_groups(folders, warn=terminal.warn)
             if metrics is not None:
-                _check_keys(conditions.metrics, groups)
-        entries = _entries(methods, results or [], groups)
+                conditions.check_defined(groups)
+            entries = parse_entries(methods, results or [], groups)
         with report_folder(output, force=force) as results_folder, resumable(output):
             _announce(terminal, groups, entries)
             trials = list_trials(groups, entries, conditions, results_folder)
@@ -96,49 +101,11 @@ def compare(
             trial_results, reused = run_trials(trials, workers=workers, progress=progress)
             comparison = Comparison.of(groups, entries, conditions, trials, trial_results)
             write_report(comparison, output, force=force, progress=terminal.progress)
-        for notice in comparison.list_scaled_results():
+        gaps = [] if metrics is None else comparison.list_gaps()
+        for notice in (*comparison.list_scaled_results(), *gaps):
             terminal.say(notice)
-        if metrics is not None:
-            _report_gaps(terminal, [key for key in conditions.metrics if not comparison.has(key)])
         terminal.say(f"Fused {count(len(trials) - reused, 'result')}, reused {reused}.")
         terminal.say(f"Wrote {output / 'index.html'}, scores.csv, scores.json")
-
-
-def _entries(methods: str | None, results: Sequence[str], groups: "Sequence[Group]") -> "list[Entry]":
-    from panfocus.compare import check_names, parse_methods, parse_results
-
-    with usage_errors():
-        entries: list[Entry] = [*(parse_methods(methods) if methods else [])]
-        entries += parse_results(results, groups)
-        if not entries:
-            raise InputError("Nothing to compare. Give `methods`, `results`, or both.")
-        check_names(entries)
-    return entries
-
-
-def _check_keys(keys: Sequence[str], groups: "Sequence[Group]") -> None:
-    """Raise if a metric is undefined for every scene."""
-    from panfocus.metrics import explain_undefined
-
-    scenes = [scene for group in groups for scene in group.scenes]
-    for key in keys:
-        reasons = [
-            explain_undefined(key, n_sources=len(scene.sources), reference=scene.reference is not None)
-            for scene in scenes
-        ]
-        if all(reasons):
-            raise InputError(
-                f"`metrics`: {reasons[0]} This holds for every scene.", setting="metrics", got=key
-            )
-
-
-def _report_gaps(terminal: Console, keys: Sequence[str]) -> None:
-    """Print why metrics have no value on any scene, if only the pixels could tell."""
-    from panfocus.metrics import get_metric
-
-    for key in keys:
-        lacking = "a result and a reference in colour" if get_metric(key).colour else "large enough images"
-        terminal.say(f"{key} has no value: no scene has {lacking}.")
 
 
 def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[Entry]") -> None:

@@ -3,18 +3,15 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from panfocus.cli._console import Console, console
-from panfocus.cli._options import Crop, DataRange, Debug, Metrics, parse_metrics
-from panfocus.errors import InputError, usage_errors
-
-if TYPE_CHECKING:
-    from panfocus.io.headers import Header
+from panfocus.cli._options import Crop, DataRange, Debug, Metrics, parse_list
+from panfocus.errors import usage_errors
 
 
 def score(
@@ -39,79 +36,31 @@ def score(
 ) -> None:
     """Score a fused image against its frames, and against a reference if there is one."""
     with console(debug=debug) as terminal:
-        from panfocus.compare.scoring import (
-            GREY,
-            RESULT_OVERSHOOT,
-            check_crop,
-            check_same_format,
-            check_value_range,
-            match_bit_depth,
-            score_images,
-        )
-        from panfocus.io.read_stack import read_frame, read_single
+        from panfocus.compare.scoring import GREY, score_files
 
         with usage_errors():
-            keys = None if metrics is None else parse_metrics(metrics)
-            headers = _find_sources(inputs, fused, reference, terminal.warn)
-        sources = {header.name: read_frame(header) for header in headers}
-        first_name, first = next(iter(sources.items()))
-        read = read_single(fused)
-        image = match_bit_depth(first, read, str(fused))
-        truth = read_single(reference) if reference else None
-        for name, picture in [*sources.items(), (str(fused), image), (str(reference), truth)]:
-            if picture is not None:
-                check_same_format(picture, name, first, first_name)
-                overshoot = RESULT_OVERSHOOT if picture is image else 0.0
-                check_value_range(picture, name, data_range, overshoot=overshoot)
-        with usage_errors():
-            check_crop(crop, image)
-            scores = score_images(
-                list(sources.values()),
-                image,
-                truth,
-                keys=keys,
+            scored = score_files(
+                fused,
+                inputs,
+                reference,
+                keys=parse_list(metrics),
                 crop=crop,
                 data_range=data_range,
-                complete=keys is not None,
+                warn=terminal.warn,
             )
+        scores = scored.scores
         if as_json:
             finite = {key: value if math.isfinite(value) else None for key, value in scores.items()}
             for line in json.dumps(finite, indent=2).splitlines():
                 terminal.say(line)
             return
-        terminal.say(f"Sources: {', '.join(sources)}")
-        if image is not read:
-            terminal.say(
-                f"{fused} was converted from {read.dtype.name} to {first.dtype.name}, as the sources."
-            )
+        terminal.say(f"Sources: {', '.join(scored.sources)}")
+        if scored.scaled_from:
+            terminal.say(f"{fused} was converted from {scored.scaled_from} to the bit depth of the sources.")
         _print_table(terminal, scores)
         terminal.say(f"Grey: {GREY}")
         if crop:
             terminal.say(f"Ignored {crop} pixels at each border.")
-
-
-def _find_sources(
-    inputs: Sequence[str], fused: Path, reference: Path | None, warn: Callable[[str], None]
-) -> "list[Header]":
-    """Return the frames; raise if the fused image or the reference is among them, as in a common folder."""
-    from panfocus.io.headers import read_headers
-    from panfocus.io.input_files import find_inputs
-
-    paths = find_inputs(inputs, warn=warn)
-    for other, role in ((fused, "fused image"), (reference, "reference")):
-        if other and any(path.exists() and other.exists() and path.samefile(other) for path in paths):
-            raise InputError(
-                f"{other}: the {role} is among the sources. Name the frames one by one, or move it.",
-                file=str(other),
-            )
-    headers = read_headers(paths)
-    if len(headers) < 2:
-        raise InputError(
-            f"A score needs at least two sources, got only {headers[0].name}.",
-            got=len(headers),
-            file=str(paths[0]),
-        )
-    return headers
 
 
 def _print_table(terminal: Console, scores: Mapping[str, float]) -> None:

@@ -10,7 +10,7 @@ from panfocus.compare.entries import (
     Entry,
     FusionEntry,
     ResultsEntry,
-    check_names,
+    parse_entries,
     parse_methods,
     parse_results,
 )
@@ -18,6 +18,6 @@ from panfocus.compare.scenes import Group, Scene, find_groups
 
 __all__ = [
     "Comparison", "Conditions", "Entry", "FusionEntry", "Group", "ResultsEntry", "Scene", "Trial",
-    "TrialResult", "check_names", "find_groups", "list_trials", "parse_methods", "parse_results",
+    "TrialResult", "find_groups", "list_trials", "parse_entries", "parse_methods", "parse_results",
     "report_folder", "run_trials", "write_report",
 ]  # fmt: skip

@@ -24,13 +24,20 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads, map_blocks
 from panfocus.compare.entries import Entry, file_name
 from panfocus.compare.scenes import Group, Scene
-from panfocus.compare.scoring import check_crop, check_same_format, check_value_range, score_images
+from panfocus.compare.scoring import (
+    check_crop,
+    check_same_format,
+    check_score_options,
+    check_value_range,
+    score_images,
+)
 from panfocus.errors import FileError, InputError, PanfocusError, UsageError
 from panfocus.io.atomic_files import Content, digest, make_folder, write_files
 from panfocus.io.checkpoint import Fingerprint, encode_record, read_record
 from panfocus.io.encode import check_format, encode_image, encode_labels, find_jpeg_problem
 from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
 from panfocus.io.read_stack import read_single, read_stack
+from panfocus.metrics import explain_undefined
 from panfocus.parallel import STOPPING, run_tasks
 from panfocus.stack import Stack
 
@@ -45,6 +52,24 @@ class Conditions:
     crop: int = 0  # border in pixels that the metrics ignore
     jpeg: int | None = None  # if set, every result is converted to JPEG of this quality
     data_range: float | None = None  # value of white; by default the maximum of the type
+
+    def __post_init__(self) -> None:
+        check_score_options(self.metrics, self.crop, self.data_range)
+        if self.jpeg is not None:
+            _checks.whole_number("jpeg", self.jpeg, at_least=1, at_most=100)
+
+    def check_defined(self, groups: Sequence[Group]) -> None:
+        """Raise if a metric is undefined for every scene."""
+        scenes = [scene for group in groups for scene in group.scenes]
+        for key in self.metrics:
+            reasons = [
+                explain_undefined(key, n_sources=len(scene.sources), reference=scene.reference is not None)
+                for scene in scenes
+            ]
+            if all(reasons):
+                raise InputError(
+                    f"`metrics`: {reasons[0]} This holds for every scene.", setting="metrics", got=key
+                )
 
 
 @dataclass(frozen=True)

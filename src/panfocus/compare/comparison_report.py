@@ -85,6 +85,15 @@ class Comparison:
             for (entry, dtype), names in scenes.items()
         ]
 
+    def list_gaps(self) -> list[str]:
+        """Return a sentence for each metric that has no value on any scene, which only pixels can tell."""
+        lacking = {True: "a result and a reference in colour", False: "large enough images"}
+        return [
+            f"{key} has no value: no scene has {lacking[get_metric(key).colour]}."
+            for key in self.conditions.metrics
+            if not self.has(key)
+        ]
+
     def scores(self, group: Group, metric: str) -> Scores:
         """Return scores (scenes, entries); NaN means no score."""
         return np.array(

@@ -113,6 +113,16 @@ class ResultsEntry:
 Entry = FusionEntry | ResultsEntry
 
 
+def parse_entries(methods: str | None, results: Sequence[str], groups: Sequence[Group]) -> list[Entry]:
+    """Return the methods and the results of other programs to compare; see the two functions below."""
+    entries: list[Entry] = [*(parse_methods(methods) if methods else [])]
+    entries += parse_results(results, groups)
+    if not entries:
+        raise InputError("Nothing to compare. Give `methods`, `results`, or both.")
+    check_names(entries)
+    return entries
+
+
 def parse_methods(text: str) -> list[FusionEntry]:
     """Parse `coupled,coupled:w=0.6:stride=2`: commas separate methods, colons their settings.
 

@@ -1,27 +1,100 @@
 """Scores of images as read from files: conversion to grey, crop and scale, with input checks."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import whole_number
 from panfocus._intensity import IntensityScale
 from panfocus.errors import FileError, InputError
-from panfocus.metrics import matlab_gray, score
+from panfocus.io.headers import Header, read_headers
+from panfocus.io.input_files import find_inputs
+from panfocus.io.read_stack import read_frame, read_single
+from panfocus.metrics import get_metric, matlab_gray, score
 
 GREY = (
     "MATLAB's rgb2gray, Y = 0.2989 R + 0.5870 G + 0.1140 B in full precision, "
     "8 and 16 bit rounded half up to their own type"
 )
 
-
 _STEP = np.uint16(257)  # 16-bit levels per 8-bit level: 65535 / 255
 
 # Filters overshoot at edges, so results may exceed black and white by this share of white. Images on another
 # scale exceed it by far more.
 RESULT_OVERSHOOT = 0.5
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """Scores of a fused image in a file."""
+
+    scores: dict[str, float]  # by key
+    sources: tuple[str, ...]  # names of the frames
+    scaled_from: str | None  # data type of the fused image before conversion to the depth of the frames
+
+
+def score_files(
+    fused: Path,
+    inputs: Sequence[str | Path],
+    reference: Path | None = None,
+    *,
+    keys: Sequence[str] | None = None,
+    crop: int = 0,
+    data_range: float | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> FileScores:
+    """Score a fused image against its frames: files, folders, patterns or multi-page files.
+
+    Metrics named by `keys` must have a value. `warn` is called about images that are skipped. For the other
+    arguments see `score_images`.
+    """
+    check_score_options(keys or (), crop, data_range)
+    sources = {header.name: read_frame(header) for header in _find_sources(inputs, fused, reference, warn)}
+    first_name, first = next(iter(sources.items()))
+    read = read_single(fused)
+    image = match_bit_depth(first, read, str(fused))
+    truth = read_single(reference) if reference else None
+    for name, picture in [*sources.items(), (str(fused), image), (str(reference), truth)]:
+        if picture is not None:
+            check_same_format(picture, name, first, first_name)
+            overshoot = RESULT_OVERSHOOT if picture is image else 0.0
+            check_value_range(picture, name, data_range, overshoot=overshoot)
+    scores = score_images(
+        list(sources.values()),
+        image,
+        truth,
+        keys=keys,
+        crop=crop,
+        data_range=data_range,
+        complete=keys is not None,
+    )
+    return FileScores(scores, tuple(sources), None if image is read else read.dtype.name)
+
+
+def _find_sources(
+    inputs: Sequence[str | Path], fused: Path, reference: Path | None, warn: Callable[[str], None] | None
+) -> list[Header]:
+    """Return the frames; raise if the fused image or the reference is among them, as in a common folder."""
+    paths = find_inputs(inputs, warn=warn)
+    for other, role in ((fused, "fused image"), (reference, "reference")):
+        if other and any(path.exists() and other.exists() and path.samefile(other) for path in paths):
+            raise InputError(
+                f"{other}: the {role} is among the sources. Name the frames one by one, or move it.",
+                file=str(other),
+            )
+    headers = read_headers(paths)
+    if len(headers) < 2:
+        raise InputError(
+            f"A score needs at least two sources, got only {headers[0].name}.",
+            got=len(headers),
+            file=str(paths[0]),
+        )
+    return headers
 
 
 def score_images(
@@ -58,6 +131,21 @@ def intensity_scale(image: NDArray[Any], data_range: float | None) -> IntensityS
     """Return the scale from black to white, by default of the data type."""
     scale = IntensityScale.of(image.dtype)
     return scale if data_range is None else replace(scale, white=data_range)
+
+
+def check_score_options(keys: Sequence[str], crop: int, data_range: float | None) -> None:
+    """Raise for an unknown or repeated metric, a negative crop, or an impossible value of white."""
+    for i, key in enumerate(keys):
+        get_metric(key)  # raises if there is no such metric
+        if key in keys[:i]:
+            raise InputError(f"`metrics` contains {key} twice.", setting="metrics", got=key)
+    whole_number("crop", crop, at_least=0)
+    if data_range is not None and not 0 < data_range < math.inf:
+        raise InputError(
+            f"`data_range` must be a number above 0, got {data_range:g}.",
+            setting="data_range",
+            got=data_range,
+        )
 
 
 def check_value_range(
