@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus._checks import frames_array, one_of, real_number, whole_number
+from panfocus._checks import check_choice, check_integer, check_number, frames_array
 from panfocus.errors import InputError
 
 GREY = np.zeros((13, 17), np.uint8)
@@ -21,12 +21,12 @@ def rejected(frames):
 @pytest.mark.parametrize(
     "check",
     [
-        lambda: whole_number("side", 2.5, at_least=1),
-        lambda: whole_number("side", True, at_least=1),
-        lambda: whole_number("side", 0, at_least=1),
-        lambda: whole_number("side", 9, at_least=1, at_most=8),
-        lambda: real_number("side", "wide"),
-        lambda: one_of("side", "middle", ("left", "right")),
+        lambda: check_integer("side", 2.5, at_least=1),
+        lambda: check_integer("side", True, at_least=1),
+        lambda: check_integer("side", 0, at_least=1),
+        lambda: check_integer("side", 9, at_least=1, at_most=8),
+        lambda: check_number("side", "wide"),
+        lambda: check_choice("side", "middle", ("left", "right")),
     ],
 )
 def test_invalid_setting_is_reported_with_its_name_and_value(check):
@@ -38,8 +38,8 @@ def test_invalid_setting_is_reported_with_its_name_and_value(check):
 
 def test_wording_of_settings(message):
     for name, check in {
-        "setting-range": lambda: whole_number("threads", 0, at_least=1),
-        "setting-choice": lambda: one_of("borders", "black", ("full", "crop")),
+        "setting-range": lambda: check_integer("threads", 0, at_least=1),
+        "setting-choice": lambda: check_choice("borders", "black", ("full", "crop")),
     }.items():
         with pytest.raises(InputError) as caught:
             check()

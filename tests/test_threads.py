@@ -5,10 +5,10 @@ import pytest
 
 from panfocus._threads import (
     available_cores,
-    ended_by,
+    cancellable,
+    check_cancelled,
     limit_threads,
     map_blocks,
-    may_end_here,
     thread_count,
 )
 from panfocus.errors import InputError
@@ -141,13 +141,13 @@ def test_check_ends_work_between_and_inside_blocks():
 
     def work(i):
         begun.append(i)
-        may_end_here()
+        check_cancelled()
         if i == 3:
             unwanted.set()
-            may_end_here()
+            check_cancelled()
             begun.append("on")
 
-    with limit_threads(2), ended_by(check), pytest.raises(InterruptedError):
+    with limit_threads(2), cancellable(check), pytest.raises(InterruptedError):
         list(map_blocks(lambda i: list(map_blocks(work, [i])), range(1000)))
     assert "on" not in begun
     assert len(begun) < 10

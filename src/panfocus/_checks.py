@@ -17,7 +17,7 @@ FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, fit into flo
 MOST_CHANNELS = 64  # more are not channels but an image axis in the wrong place
 
 
-def whole_number(name: str, value: object, *, at_least: int, at_most: int | None = None) -> None:
+def check_integer(name: str, value: object, *, at_least: int, at_most: int | None = None) -> None:
     """Raise unless the value is an integer in its range."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         problem = "be a whole number"
@@ -30,13 +30,13 @@ def whole_number(name: str, value: object, *, at_least: int, at_most: int | None
     raise InputError(f"{_label(name)} must {problem}, got {value!r}.", setting=name, got=value)
 
 
-def real_number(name: str, value: object) -> None:
+def check_number(name: str, value: object) -> None:
     """Raise unless the value is a number; callers check its range."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputError(f"{_label(name)} must be a number, got {value!r}.", setting=name, got=value)
 
 
-def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise unless the value is one of the choices."""
     if value not in choices:
         raise InputError(

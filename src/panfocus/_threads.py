@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
-from panfocus._checks import whole_number
+from panfocus._checks import check_integer
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -33,7 +33,7 @@ def thread_count() -> int:
 def limit_threads(n: int | None) -> Iterator[None]:
     """Use at most `n` threads inside the block; None keeps the current limit. Results do not depend on it."""
     if n is not None:
-        whole_number("threads", n, at_least=1)
+        check_integer("threads", n, at_least=1)
     token = _limit.set(n if n is not None else _limit.get())
     try:
         yield
@@ -42,7 +42,7 @@ def limit_threads(n: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def ended_by(check: Callable[[], None]) -> Iterator[None]:
+def cancellable(check: Callable[[], None]) -> Iterator[None]:
     """Call `check` repeatedly inside the block, in any working thread; an exception from it ends the work.
 
     This cancels work without ending the process. Progress alone is too rare: a tile may take seconds.
@@ -54,8 +54,8 @@ def ended_by(check: Callable[[], None]) -> Iterator[None]:
         _check.reset(token)
 
 
-def may_end_here() -> None:
-    """Call the check of `ended_by`; used between steps of well under a second."""
+def check_cancelled() -> None:
+    """Call the check of `cancellable`; used between steps of well under a second."""
     if check := _check.get():
         check()
 
@@ -71,7 +71,7 @@ def map_blocks(
     """
 
     def checked(block: Block) -> Result:
-        may_end_here()
+        check_cancelled()
         return work(block)
 
     threads = threads or thread_count()

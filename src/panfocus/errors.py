@@ -83,13 +83,13 @@ class Wording:
     setting: Callable[[str], str]
     hints: Mapping[str, str]
 
-    def text(self, said: "PanfocusError | Notice | str") -> str:
+    def text(self, statement: "PanfocusError | Notice | str") -> str:
         """Return the text of an error or a notice for users of this front end."""
-        if isinstance(said, str):
-            return self.name_settings(said)
-        hint = self.hints.get(said.hint or "", "")
-        facts = said.facts if isinstance(said, PanfocusError) else {}
-        return self.name_settings(f"{said.message} {hint.format_map(facts)}".rstrip())
+        if isinstance(statement, str):
+            return self.name_settings(statement)
+        hint = self.hints.get(statement.hint or "", "")
+        facts = statement.facts if isinstance(statement, PanfocusError) else {}
+        return self.name_settings(f"{statement.message} {hint.format_map(facts)}".rstrip())
 
     def name_settings(self, text: str) -> str:
         """Replace every setting in backticks by its name for users."""

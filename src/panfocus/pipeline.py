@@ -134,7 +134,7 @@ def fuse(
     """
     chosen = _make_method(method, settings)
     if max_memory is not None:
-        _checks.whole_number("max_memory", max_memory, at_least=1)
+        _checks.check_integer("max_memory", max_memory, at_least=1)
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
         from panfocus.tiling.dask_arrays import stacked
 
@@ -294,8 +294,8 @@ def prepare_stack(
         What was found in each step, as plain data.
     """
     times = {} if times is None else times
-    _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
-    _checks.one_of("exposure", exposure, EXPOSURE)
+    _checks.check_choice("hot_pixels", hot_pixels, HOT_PIXELS)
+    _checks.check_choice("exposure", exposure, EXPOSURE)
     alignment: Alignment | None = None
     corrections = tiling.Corrections()
     with timed(times, "repair"):  # before alignment, while pixels are still those of the sensor
@@ -431,8 +431,8 @@ def _fuse_lazily(
     """Measure lazy frames now and return a result of Dask arrays."""
     from panfocus.tiling.dask_arrays import BlockFrames, run_lazily
 
-    _checks.one_of("hot_pixels", hot_pixels, HOT_PIXELS)
-    _checks.one_of("exposure", exposure, EXPOSURE)
+    _checks.check_choice("hot_pixels", hot_pixels, HOT_PIXELS)
+    _checks.check_choice("exposure", exposure, EXPOSURE)
     _check_maps(maps, method)
     blocks = BlockFrames(frames)
     _checks.frames_array(blocks)

@@ -30,7 +30,7 @@ class Decide(Protocol):
 def slab_spans(n_frames: int, size: int, overlap: int) -> tuple[range, ...]:
     """Divide a stack into slabs; the last one has full size too and may overlap more."""
     for number in (size, overlap):
-        _checks.whole_number("slabs", number, at_least=0)
+        _checks.check_integer("slabs", number, at_least=0)
     if size < 2 or overlap >= size:
         raise InputError(
             f"`slabs` needs at least 2 frames and an overlap of fewer frames, got {size} and {overlap}.",

@@ -175,15 +175,15 @@ def colours(frame: NDArray[Any]) -> NDArray[Any]:
     return frame[..., :-1] if frame.shape[2] in WITH_ALPHA else frame
 
 
-def beside_each_other(planes: Sequence[NDArray[Any]], *, alpha: bool = False) -> NDArray[Any]:
-    """Return channels (h, w) as a frame (h, w, c); a blank channel is added where `n_beside` says so."""
-    frame = np.zeros((*planes[0].shape, n_beside(len(planes), alpha=alpha)), planes[0].dtype)
+def join_channels(planes: Sequence[NDArray[Any]], *, alpha: bool = False) -> NDArray[Any]:
+    """Return channels (h, w) as a frame (h, w, c), padded as `joined_channel_count` says."""
+    frame = np.zeros((*planes[0].shape, joined_channel_count(len(planes), alpha=alpha)), planes[0].dtype)
     for channel, plane in enumerate(planes):
         frame[..., channel] = plane
     return frame
 
 
-def n_beside(n_channels: int, *, alpha: bool = False) -> int:
+def joined_channel_count(n_channels: int, *, alpha: bool = False) -> int:
     """Return the number of channels of a frame: one more than 2 or 4, unless the last one is alpha."""
     return n_channels + (n_channels in WITH_ALPHA and not alpha)
 

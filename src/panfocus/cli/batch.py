@@ -208,12 +208,12 @@ def batch(
 
 
 def _parse_maps(typed: str | None) -> list[str]:
-    from panfocus._checks import one_of
+    from panfocus._checks import check_choice
     from panfocus.batch.stack_task import MAPS
 
     wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
     for name in wanted:
-        one_of("maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
+        check_choice("maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
     return wanted
 
 

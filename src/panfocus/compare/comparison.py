@@ -56,7 +56,7 @@ class Conditions:
     def __post_init__(self) -> None:
         check_score_options(self.metrics, self.crop, self.data_range)
         if self.jpeg is not None:
-            _checks.whole_number("jpeg", self.jpeg, at_least=1, at_most=100)
+            _checks.check_integer("jpeg", self.jpeg, at_least=1, at_most=100)
 
     def check_defined(self, groups: Sequence[Group]) -> None:
         """Raise if a metric is undefined for every scene."""

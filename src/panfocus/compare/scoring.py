@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import whole_number
+from panfocus._checks import check_integer
 from panfocus._intensity import IntensityScale
 from panfocus.errors import FileError, InputError
 from panfocus.io.headers import Header, read_headers
@@ -139,7 +139,7 @@ def check_score_options(keys: Sequence[str], crop: int, data_range: float | None
         get_metric(key)  # raises if there is no such metric
         if key in keys[:i]:
             raise InputError(f"`metrics` contains {key} twice.", setting="metrics", got=key)
-    whole_number("crop", crop, at_least=0)
+    check_integer("crop", crop, at_least=0)
     if data_range is not None and not 0 < data_range < math.inf:
         raise InputError(
             f"`data_range` must be a number above 0, got {data_range:g}.",

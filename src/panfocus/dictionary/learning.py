@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from panfocus._checks import one_of, whole_number
+from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
@@ -47,8 +47,8 @@ class Learning:
 
     def __post_init__(self) -> None:
         for name in ("n_atoms", "max_atoms", "rounds", "update_cycles"):
-            whole_number(name, getattr(self, name), at_least=1)
-        one_of("start", self.start, get_args(Start))
+            check_integer(name, getattr(self, name), at_least=1)
+        check_choice("start", self.start, get_args(Start))
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,8 @@ def overcomplete_dct(patch_size: int, n_atoms: int) -> FloatArray:
 
     The constant product is omitted: patches are coded without their means.
     """
-    whole_number("patch_size", patch_size, at_least=2)
-    whole_number("n_atoms", n_atoms, at_least=1)
+    check_integer("patch_size", patch_size, at_least=2)
+    check_integer("n_atoms", n_atoms, at_least=1)
     n_waves = int(np.ceil(np.sqrt(n_atoms + 1)))
     waves = np.cos(np.pi / n_waves * np.outer(np.arange(patch_size), np.arange(n_waves)))
     waves[:, 1:] -= waves[:, 1:].mean(axis=0)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from panfocus._checks import real_number, whole_number
+from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
 
@@ -48,9 +48,9 @@ def sample_patches(
     list over levels of arrays (patch_size**2, n)
         Mean-free patches, scaled to norm 1. Patches with too little contrast at any level are skipped.
     """
-    whole_number("patch_size", patch_size, at_least=2)
-    whole_number("n_samples", n_samples, at_least=1)
-    real_number("min_contrast", min_contrast)
+    check_integer("patch_size", patch_size, at_least=2)
+    check_integer("n_samples", n_samples, at_least=1)
+    check_number("min_contrast", min_contrast)
     if not min_contrast >= 0:
         raise InputError(
             f"`min_contrast` must be at least 0, got {min_contrast}.",

@@ -15,7 +15,7 @@ from PIL.ImageFile import ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
-from panfocus._checks import blank, one_of, whole_number
+from panfocus._checks import blank, check_choice, check_integer
 from panfocus.errors import FileError
 from panfocus.io._frame import Frame, check_pixel_count, turn_upright
 from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
@@ -34,8 +34,8 @@ class JpegSettings:
 
 def jpeg_settings(quality: int, subsampling: str) -> JpegSettings:
     """Return checked settings."""
-    whole_number("jpeg_quality", quality, at_least=1, at_most=100)
-    one_of("jpeg_subsampling", subsampling, get_args(Subsampling))
+    check_integer("jpeg_quality", quality, at_least=1, at_most=100)
+    check_choice("jpeg_subsampling", subsampling, get_args(Subsampling))
     return JpegSettings(quality, cast(Subsampling, subsampling))
 
 

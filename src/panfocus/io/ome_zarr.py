@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from panfocus.errors import FileError, missing_extra
 from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.ome_xml import make_acquisition, ome_colour, to_ome_unit
-from panfocus.stack import Acquisition, LazyFrames, last_is_alpha, n_beside
+from panfocus.stack import Acquisition, LazyFrames, joined_channel_count, last_is_alpha
 
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of chunk files in Zarr 2 and 3
@@ -124,7 +124,7 @@ class ZarrFrames(LazyFrames):
         self.image, self.time, self.channels = image, time, tuple(channels)
         n = len(self.channels)
         self.alpha = image.has_alpha and n == image.length("c")
-        planes = () if n == 1 else (n_beside(n, alpha=self.alpha),)
+        planes = () if n == 1 else (joined_channel_count(n, alpha=self.alpha),)
         shape = (*(image.length(axis) for axis in "zyx"), *planes)
         super().__init__(shape, image.dtype)
 

@@ -20,7 +20,7 @@ from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_u
 from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
 from panfocus.io.metadata import collect_metadata, describe_unknown_tags
 from panfocus.io.ome_xml import Layout, read_imagej, read_ome
-from panfocus.stack import Metadata, beside_each_other, n_beside
+from panfocus.stack import Metadata, join_channels, joined_channel_count
 
 MAX_PAGES = 10_000  # far above any stack, and quickly counted
 _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}  # samples per pixel, with alpha, by supported colour model
@@ -233,8 +233,8 @@ def _combine_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
     if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
         raise FileError("The channels differ in size or are in colour. Save them as separate files.")
     if not planes[0].strides[0]:  # blank planes of a header
-        return blank((*planes[0].shape, n_beside(len(planes))), planes[0].dtype)
-    return beside_each_other(planes)
+        return blank((*planes[0].shape, joined_channel_count(len(planes))), planes[0].dtype)
+    return join_channels(planes)
 
 
 def _list_losses(tags: Exif, carried: Exif | None) -> list[str]:

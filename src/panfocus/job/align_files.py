@@ -47,7 +47,7 @@ def align_files(
     `before_commit` is called before files appear in the folder. The other arguments are the options of
     `panfocus align`.
     """
-    from panfocus._checks import one_of
+    from panfocus._checks import check_choice
     from panfocus._threads import limit_threads
     from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
     from panfocus.io.encode import encode_json
@@ -62,8 +62,8 @@ def align_files(
     skipped: list[str] = []
     with warnings_as_notes(lambda: [*skipped, *bad.warnings]):
         with usage_errors():
-            one_of("model", model, CHOICES)
-            one_of("borders", borders, BORDERS)
+            check_choice("model", model, CHOICES)
+            check_choice("borders", borders, BORDERS)
             paths = find_inputs(inputs, warn=skipped.append)
             headers = select_matching(read_headers(paths, bad), bad)
             middle = find_reference(reference, headers)

@@ -114,7 +114,7 @@ def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
 
 def check_options(request: Request) -> "tuple[str, FusionMethod]":
     """Refuse options that are wrong for any frames; return the method and its name."""
-    from panfocus._checks import one_of, whole_number
+    from panfocus._checks import check_choice, check_integer
     from panfocus.io.jpeg_webp import jpeg_settings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
@@ -131,15 +131,15 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
             setting="refine_strength",
             got=strength,
         )
-    one_of("align", request.align, ("off", *CHOICES))
-    one_of("borders", request.borders, BORDERS)
-    one_of("hot_pixels", request.hot_pixels, HOT_PIXELS)
-    one_of("exposure", request.exposure, EXPOSURE)
+    check_choice("align", request.align, ("off", *CHOICES))
+    check_choice("borders", request.borders, BORDERS)
+    check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
+    check_choice("exposure", request.exposure, EXPOSURE)
     check_bits(request.bits)
     jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
     for setting, number in (("channel", request.channel), ("time", request.time)):
         if number is not None:
-            whole_number(setting, number, at_least=1)
+            check_integer(setting, number, at_least=1)
     if request.step is not None:
         DepthScale.parse(request.step)
     parse_slabs(request.slabs)

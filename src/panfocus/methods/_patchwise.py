@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import real_number, whole_number
+from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray, IntArray
-from panfocus._threads import may_end_here
+from panfocus._threads import check_cancelled
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.labels import majority, vote_shares
@@ -79,7 +79,7 @@ def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
     """Split rows of patches into blocks small enough for the cache."""
     step = max(1, PATCHES_PER_BLOCK // n_cols)
     for start in range(0, n_rows, step):
-        may_end_here()
+        check_cancelled()
         yield slice(start, min(start + step, n_rows))
 
 
@@ -105,12 +105,12 @@ class SparseMethod(FusionMethod):
     )
 
     def __post_init__(self) -> None:
-        real_number("eps", self.eps)
+        check_number("eps", self.eps)
         if not 0 < self.eps < 1:
             raise InputError(
                 f"`eps` must be between 0 and 1 (exclusive), got {self.eps}.", setting="eps", got=self.eps
             )
-        whole_number("stride", self.stride, at_least=1)
+        check_integer("stride", self.stride, at_least=1)
         check_stride(self.stride, self._size)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import one_of, real_number
+from panfocus._checks import check_choice, check_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
@@ -52,9 +52,9 @@ class Coupled(SparseMethod):
     def __post_init__(self) -> None:
         check_dictionary("coupled", self.dictionary, coupled=True)
         super().__post_init__()
-        real_number("w", self.w)
+        check_number("w", self.w)
         level_weights(self.w, 2)
-        one_of("contrast", self.contrast, get_args(Contrast))
+        check_choice("contrast", self.contrast, get_args(Contrast))
 
     @property
     def atoms(self) -> FloatArray:

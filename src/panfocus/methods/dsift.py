@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import one_of, whole_number
+from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.decide.compose import by_votes
@@ -78,10 +78,10 @@ class DSIFT(FusionMethod):
     )
 
     def __post_init__(self) -> None:
-        whole_number("cell", self.cell, at_least=1, at_most=MAX_CELL)
+        check_integer("cell", self.cell, at_least=1, at_most=MAX_CELL)
         for name in ("window", "min_region"):
-            whole_number(name, getattr(self, name), at_least=1)
-        one_of("refinement", self.refinement, get_args(Refinement))
+            check_integer(name, getattr(self, name), at_least=1)
+        check_choice("refinement", self.refinement, get_args(Refinement))
 
     @property
     def halo(self) -> int | None:

@@ -14,7 +14,7 @@ import pywt
 from numpy.typing import NDArray
 from scipy.ndimage import correlate, maximum_filter
 
-from panfocus._checks import one_of, whole_number
+from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray, IntensityScale
 from panfocus.decide.compose import sum_in_any_order
 from panfocus.decide.gray import to_gray
@@ -69,9 +69,9 @@ class DWT(FusionMethod):
                 setting="wavelet",
                 got=self.wavelet,
             )
-        whole_number("levels", self.levels, at_least=1, at_most=MAX_LEVELS)
+        check_integer("levels", self.levels, at_least=1, at_most=MAX_LEVELS)
         for name in ("details", "approximation"):
-            one_of(name, getattr(self, name), get_args(Rule))
+            check_choice(name, getattr(self, name), get_args(Rule))
 
     @property
     def halo(self) -> int:

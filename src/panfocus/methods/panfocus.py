@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import one_of, real_number
+from panfocus._checks import check_choice, check_number
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus._threads import for_all, map_blocks, thread_count
@@ -128,10 +128,10 @@ class PanFocus(FusionMethod):
     )
 
     def __post_init__(self) -> None:
-        one_of("composition", self.composition, get_args(Composition))
-        one_of("quality", self.quality, get_args(Quality))
-        one_of("front", self.front, get_args(Front))
-        real_number("noise", self.noise)
+        check_choice("composition", self.composition, get_args(Composition))
+        check_choice("quality", self.quality, get_args(Quality))
+        check_choice("front", self.front, get_args(Front))
+        check_number("noise", self.noise)
         if not 0 <= self.noise <= LARGEST_NOISE:
             raise InputError(
                 f"`noise` must be from 0 to {LARGEST_NOISE:g}, got {self.noise}.",

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import one_of, whole_number
+from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.decide.compose import by_votes, sum_in_any_order
 from panfocus.decide.labels import majority
@@ -43,7 +43,7 @@ class ChooseMax(SparseMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("reconstruct", self.reconstruct, get_args(Reconstruct))
+        check_choice("reconstruct", self.reconstruct, get_args(Reconstruct))
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class SrCm(ChooseMax):
     )
 
     def __post_init__(self) -> None:
-        whole_number("patch_size", self.patch_size, at_least=2, at_most=MAX_PATCH_SIZE)
+        check_integer("patch_size", self.patch_size, at_least=2, at_most=MAX_PATCH_SIZE)
         super().__post_init__()
 
     @property

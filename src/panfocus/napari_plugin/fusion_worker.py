@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import frames_array
 from panfocus._progress import Progress
-from panfocus._threads import ended_by
+from panfocus._threads import cancellable
 from panfocus.job.summary import fusion_lines
 from panfocus.napari_plugin.layer_frames import Source
 from panfocus.napari_plugin.settings_form import PLUGIN
@@ -66,7 +66,7 @@ def fuse_source(
     from panfocus.methods import get_method
     from panfocus.pipeline import process_stack
 
-    with ExitStack() as scratch, ended_by(check):
+    with ExitStack() as scratch, cancellable(check):
         frames: Frames = CheckedFrames(source.frames, check)
         if not source.in_memory:
             copy = scratch.enter_context(scratch_frames(frames.shape, frames.dtype))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_kind
 from panfocus.errors import FileError, InputError
-from panfocus.stack import Acquisition, LazyFrames, beside_each_other, last_is_alpha, n_beside
+from panfocus.stack import Acquisition, LazyFrames, join_channels, joined_channel_count, last_is_alpha
 
 if TYPE_CHECKING:
     from napari.layers import Image
@@ -175,12 +175,12 @@ class LayerFrames(LazyFrames):
         n_channels = len(planes[0])
         self._planes = planes
         self._alpha = alpha
-        channels = (n_beside(n_channels, alpha=alpha),) if n_channels > 1 else ()
+        channels = (joined_channel_count(n_channels, alpha=alpha),) if n_channels > 1 else ()
         super().__init__((len(planes), *first.shape, *channels), first.like.dtype)
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         read = [plane.read(place) for plane in self._planes[k]]
-        return read[0] if len(read) == 1 else beside_each_other(read, alpha=self._alpha)
+        return read[0] if len(read) == 1 else join_channels(read, alpha=self._alpha)
 
 
 def from_stacks(

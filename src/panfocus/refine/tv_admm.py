@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panfocus._checks import real_number, whole_number
+from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError
@@ -163,7 +163,7 @@ def refine_tv(
 
 def check_strength(strength: float) -> None:
     """Raise if a value is not a valid strength."""
-    real_number("refine_strength", strength)
+    check_number("refine_strength", strength)
     if not 0 <= strength <= MAX_STRENGTH:
         raise InputError(
             f"`refine_strength` must be from 0 to {MAX_STRENGTH:g}, got {strength}.",
@@ -217,6 +217,6 @@ def _check_numbers(
             setting="max_relative_gap",
             got=max_relative_gap,
         )
-    whole_number("max_iterations", max_iterations, at_least=1)
+    check_integer("max_iterations", max_iterations, at_least=1)
     if penalty is not None and not 0 < penalty < math.inf:
         raise InputError(f"`penalty` must be above 0, got {penalty}.", setting="penalty", got=penalty)

@@ -37,8 +37,8 @@ def find_stack_alignment(
     progress: Progress = silent,
 ) -> tuple[Stack, Alignment]:
     """Find the alignment of a stack; return it with the stack, without frames that `bad` drops."""
-    _checks.one_of("align", model, ("off", *CHOICES))
-    _checks.one_of("borders", borders, BORDERS)
+    _checks.check_choice("align", model, ("off", *CHOICES))
+    _checks.check_choice("borders", borders, BORDERS)
     searched = alignment_model(model, stack.metadata.acquisition, stack.frames.shape)
     found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
     while bad and bad.skip and (lost := lost_frames(found)) and found.reference not in lost:

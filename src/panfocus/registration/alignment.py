@@ -182,7 +182,7 @@ def align(
     progress : callable, optional
         Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
     """
-    _checks.one_of("borders", borders, BORDERS)
+    _checks.check_choice("borders", borders, BORDERS)
     stack = _checks.frames_array(frames)
     with limit_threads(threads):
         found = find_alignment(stack, model, reference=reference, progress=progress)
@@ -196,10 +196,10 @@ def find_alignment(
     frames: Frames, model: str = "auto", *, reference: int | None = None, progress: Progress = silent
 ) -> Alignment:
     """Find the alignment of frames without changing them. Check `unaligned`, or call `check_aligned`."""
-    _checks.one_of("model", model, CHOICES)
+    _checks.check_choice("model", model, CHOICES)
     n, height, width = frames.shape[:3]
     if reference is not None:
-        _checks.whole_number("reference", reference, at_least=0, at_most=n - 1)
+        _checks.check_integer("reference", reference, at_least=0, at_most=n - 1)
     if min(height, width) < SMALLEST:
         if model != "auto":
             raise InputError(

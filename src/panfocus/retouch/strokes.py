@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._checks import whole_number
+from panfocus._checks import check_integer
 from panfocus.errors import InputError
 
 FORMAT = 1
@@ -137,7 +137,7 @@ def parse_strokes(data: Any, *, matching: bool = False) -> Strokes:
         )
     _check_names("Strokes", data, {"panfocus_retouch", "width", "height", "frames", "strokes"})
     for name in ("width", "height", "frames"):
-        whole_number(name, data[name], at_least=1, at_most=int(FARTHEST))
+        check_integer(name, data[name], at_least=1, at_most=int(FARTHEST))
     listed = data["strokes"]
     if not isinstance(listed, list) or len(listed) > MOST_STROKES:
         raise InputError(f"Strokes must be a list of at most {MOST_STROKES:,}.", limit=MOST_STROKES)
@@ -153,7 +153,7 @@ def _parse_stroke(number: int, entry: Any, n_frames: int, matching: bool) -> Str
         raise InputError(f"{name} must be an object with frame, points and radius.", setting=name)
     needed = {"frame", "points", "radius", "hardness", "opacity"}
     _check_names(name, entry, needed, {"gain", "match"} if matching else {"gain"})
-    whole_number(f"{name}: frame", entry["frame"], at_least=0, at_most=n_frames - 1)
+    check_integer(f"{name}: frame", entry["frame"], at_least=0, at_most=n_frames - 1)
     match, gain = entry.get("match", False), entry.get("gain")
     if type(match) is not bool:
         raise InputError(f"{name}: match must be true or false, got {match!r}.", setting=name)

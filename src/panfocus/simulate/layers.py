@@ -142,7 +142,7 @@ def render_stack(
     ndarray of uint8 (n, h, w, c)
     """
     _check_scene(layers, n_frames, strength)
-    _checks.real_number("noise", noise)
+    _checks.check_number("noise", noise)
     if not 0 <= noise < WHITE:
         raise InputError(f"`noise` must be from 0 to {WHITE}, got {noise}.", setting="noise", got=noise)
     if noise > 0 and rng is None:
@@ -185,8 +185,8 @@ def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Tr
 
 
 def _check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> None:
-    _checks.whole_number("n_frames", n_frames, at_least=2)
-    _checks.real_number("strength", strength)
+    _checks.check_integer("n_frames", n_frames, at_least=2)
+    _checks.check_number("strength", strength)
     if not 0 < strength < np.inf:
         raise InputError(
             f"`strength` must be positive and finite, got {strength}.", setting="strength", got=strength

@@ -72,8 +72,8 @@ class SceneSetting:
             )
         if self.unfocused in ("front", "middle") and not self.objects:
             raise InputError(f"`unfocused` {self.unfocused} needs an object.", setting="unfocused")
-        _checks.whole_number("n_frames", self.n_frames, at_least=2)
-        _checks.real_number("largest_radius", self.largest_radius)
+        _checks.check_integer("n_frames", self.n_frames, at_least=2)
+        _checks.check_number("largest_radius", self.largest_radius)
         if not 0 < self.largest_radius < np.inf:
             raise InputError(
                 f"`largest_radius` must be positive, got {self.largest_radius}.",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus._checks import whole_number
+from panfocus._checks import check_integer
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import map_blocks
 from panfocus.errors import InputError
@@ -101,7 +101,7 @@ class Pursuit:
                 setting="dictionary",
                 got=float(norms[wrong[0]]),
             )
-        whole_number("max_atoms", max_atoms, at_least=1)
+        check_integer("max_atoms", max_atoms, at_least=1)
         if not 0.0 <= max_sq_error < 1.0:
             raise InputError(
                 f"`max_sq_error` must be at least 0 and below 1, got {max_sq_error}.",

@@ -226,7 +226,7 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
 
 def _check_settings(request: Request, decisions: str) -> None:
     """Raise if a setting is not supported for stores."""
-    from panfocus._checks import one_of
+    from panfocus._checks import check_choice
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
     if len(request.inputs) != 1:
@@ -257,9 +257,9 @@ def _check_settings(request: Request, decisions: str) -> None:
         raise InputError(
             f"`{name}` cannot be used for stores: {_REASONS.get(name, _NEEDS_WHOLE)}.", setting=name
         )
-    one_of("decisions", decisions, DECISIONS)
-    one_of("hot_pixels", request.hot_pixels, HOT_PIXELS)
-    one_of("exposure", request.exposure, EXPOSURE)
+    check_choice("decisions", decisions, DECISIONS)
+    check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
+    check_choice("exposure", request.exposure, EXPOSURE)
 
 
 def _method_settings(request: Request) -> dict[str, str]:
