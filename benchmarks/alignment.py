@@ -29,7 +29,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 import panfocus as pf
 from benchmarks._data import need_data
 from panfocus.io.read_stack import read_image
-from panfocus.registration import find_alignment
+from panfocus.registration.alignment import find_alignment
 from panfocus.registration.models import movement
 
 KEPT = 0.72  # share of the sides that the largest warp still fills

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from panfocus.methods import method_names
     from panfocus.metrics import metric_names
     from panfocus.pipeline import apply, fuse
-    from panfocus.registration.alignment import Aligned, align
+    from panfocus.registration.aligned_frames import Aligned, align
     from panfocus.result import FusionResult
     from panfocus.stack import Stack
 
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "Aligned": "panfocus.registration.alignment",
-    "align": "panfocus.registration.alignment",
+    "Aligned": "panfocus.registration.aligned_frames",
+    "align": "panfocus.registration.aligned_frames",
     "CoupledDictionary": "panfocus.dictionary",
     "FusionResult": "panfocus.result",
     "apply": "panfocus.pipeline",

@@ -29,7 +29,7 @@ from panfocus.stack import Allocate, Frames, Stack
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.registration import Alignment
+    from panfocus.registration.alignment import Alignment
 
 logger = logging.getLogger(__name__)
 
@@ -304,7 +304,7 @@ def prepare_stack(
             corrections = tiling.Corrections(hot_pixels=found)
             stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
     if align != "off":
-        from panfocus.registration import apply_stack_alignment, find_stack_alignment
+        from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
 
         with timed(times, "align"):
             if isinstance(align, str):
@@ -313,9 +313,10 @@ def prepare_stack(
                 )
             else:
                 alignment = align
-            stack = apply_stack_alignment(
-                stack, alignment, borders, allocate=allocate, overwrite=overwrite, progress=progress
+            aligned = apply_alignment(
+                alignment, stack.frames, borders, allocate=allocate, overwrite=overwrite, progress=progress
             )
+            stack = dataclasses.replace(stack, frames=aligned)
     frames = stack.frames
     if exposure == "auto":
         with timed(times, "equalise"):

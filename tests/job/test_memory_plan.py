@@ -13,8 +13,8 @@ from panfocus._threads import limit_threads
 from panfocus.errors import NotEnoughMemoryError
 from panfocus.job.memory_plan import PROGRAM, make_plan
 from panfocus.methods import get_method
-from panfocus.registration import alignment_bytes, apply_alignment, find_alignment
-from panfocus.registration.alignment import _registration_bytes
+from panfocus.registration.aligned_frames import apply_alignment
+from panfocus.registration.alignment import _registration_bytes, alignment_bytes, find_alignment
 from panfocus.slabs import slab_spans
 from panfocus.tiling import tile_side
 
@@ -155,11 +155,11 @@ def test_alignment_takes_no_more_memory_than_planned(rng, shape, dtype):
     with limit_threads(2):
         allowed = alignment_bytes(frames)
         small = frames[:, :200, :200].copy()  # compile before measuring
-        apply_alignment(find_alignment(small, "shift"), small, small, borders="full")
+        apply_alignment(find_alignment(small, "shift"), small, "full", overwrite=True)
         tracemalloc.start()
         try:
             found = find_alignment(frames, "shift")
-            apply_alignment(found, frames, frames, borders="full")
+            apply_alignment(found, frames, "full", overwrite=True)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 import panfocus as pf
-from panfocus.registration import alignment_errors, find_alignment
+from panfocus.registration.alignment import alignment_errors, find_alignment
 from panfocus.registration.models import apply, corners, movement
 
 SHAPE = (240, 320)

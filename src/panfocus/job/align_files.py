@@ -56,7 +56,8 @@ def align_files(
     from panfocus.job.inputs import find_reference, reference_among
     from panfocus.job.runner import allocator
     from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.registration import BORDERS, CHOICES, apply_stack_alignment, find_stack_alignment
+    from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
+    from panfocus.registration.alignment import BORDERS, CHOICES
 
     bad = BadFrames(skip=skip_bad)
     skipped: list[str] = []
@@ -77,9 +78,10 @@ def align_files(
             stack, found = find_stack_alignment(
                 stack, model, reference=middle, borders=borders, bad=bad, progress=progress
             )
-            stack = apply_stack_alignment(
-                stack, found, borders, allocate=allocator(scratch), overwrite=True, progress=progress
+            frames = apply_alignment(
+                found, stack.frames, borders, allocate=allocator(scratch), overwrite=True, progress=progress
             )
+            stack = replace(stack, frames=frames)
             # Frames that were not skipped, in their order.
             candidates = iter(zip(targets, headers, strict=True))
             used = [next(each for each in candidates if each[1].name == name) for name in stack.names]
@@ -97,8 +99,8 @@ def align_files(
             before_commit()
             with create_folder(folder):
                 write_files(contents, force=force)
-    frames = tuple(path for path, _ in used)
-    return AlignedFiles(frames, found.model, (*skipped, *bad.warnings), tuple(stack.notices))
+    written = tuple(path for path, _ in used)
+    return AlignedFiles(written, found.model, (*skipped, *bad.warnings), tuple(stack.notices))
 
 
 def _read(headers: "Sequence[Header]", scratch: ExitStack, progress: Progress, bad: "BadFrames") -> "Stack":

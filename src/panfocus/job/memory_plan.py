@@ -173,7 +173,7 @@ def _needs(
     reduced_from: int | None,
 ) -> _Needs:
     from panfocus.methods import Surveyor
-    from panfocus.registration import alignment_bytes
+    from panfocus.registration.alignment import alignment_bytes
 
     frame, pixels = frames[0].nbytes, frames.shape[1] * frames.shape[2]
     result = 2 * frame + pixels * sum(ENCODED[kept] for kept in maps)

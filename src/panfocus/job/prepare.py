@@ -118,7 +118,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     from panfocus.io.jpeg_webp import jpeg_settings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
-    from panfocus.registration import BORDERS, CHOICES
+    from panfocus.registration.alignment import BORDERS, CHOICES
 
     request.outputs.check_names()
     name = DEFAULT_METHOD if request.method is None else request.method

@@ -1,23 +1,23 @@
-"""`align`: find how the frames of a stack lie on each other, and bring them to the reference."""
+"""Positions of the frames of a stack relative to its reference: the simplest model that explains them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from panfocus import _checks
 from panfocus._progress import Progress, silent
-from panfocus._threads import limit_threads, map_blocks, thread_count
+from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import AlignmentError, InputError
 from panfocus.preprocess.frame_checks import find_blank, summarize_frame
 from panfocus.registration._kernel_resample import MARGIN
-from panfocus.registration.common_area import common_area, common_mask, common_share, is_worth_cropping
+from panfocus.registration.common_area import common_area, common_share
 from panfocus.registration.models import MODELS, movement
 from panfocus.registration.pair_alignment import SIDE, SMALL_SIDE, Registration
 from panfocus.registration.pyramid import READ_ROWS, finest_level
-from panfocus.registration.resample import TILE_COLS, TILE_ROWS, resample
+from panfocus.registration.resample import TILE_COLS, TILE_ROWS
 from panfocus.registration.stack_alignment import (
     LEAST_SCORE,
     REACH,
@@ -38,6 +38,7 @@ SMALLEST = 64  # pixels: frames with a shorter side have too few blocks; "auto" 
 # A richer model is chosen if it moves a corner by this many pixels more and lowers the cost by this share.
 # Smaller movements may be measurement errors and are not worth resampling.
 LEAST_MOVEMENT, LEAST_GAIN = 0.25, 0.03
+LEAST_SIDE = 16  # pixels: smallest side of an area that is worth fusing
 PARAMETER_COST = 3.0  # cost of each additional parameter of a pair; chance lowers the cost by less
 
 
@@ -93,6 +94,18 @@ class Alignment:
             return 1 - float(height * width) / (self.size[0] * self.size[1])
         return 1 - common_share(self.transforms, self.size)
 
+    def output_area(self, borders: str) -> tuple[slice, slice]:
+        """Return the rows and columns of the reference to keep; raise if hardly any are left."""
+        height, width = self.size
+        if borders == "full":
+            return slice(0, height), slice(0, width)
+        if any(span.stop - span.start < min(LEAST_SIDE, height, width) for span in self.area):
+            raise InputError(
+                "The aligned frames share hardly any area. Use fewer frames, or set `borders` to full.",
+                setting="borders",
+            )
+        return self.area
+
     def report(self) -> dict[str, Any]:
         """Return the alignment as plain data."""
         return {
@@ -103,93 +116,6 @@ class Alignment:
             "transforms": self.transforms.tolist(),
             "area": [[part.start, part.stop] for part in self.area],
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Aligned(Alignment):
-    """Aligned frames and their alignment.
-
-    Attributes
-    ----------
-    frames : ndarray
-        The aligned frames, in the dtype of the input.
-    valid : ndarray of bool (h, w) or None
-        With borders="full": the pixels that every frame shows.
-    borders : str
-        "full" or "crop", as given to `align`.
-    """
-
-    frames: NDArray[Any]
-    valid: NDArray[np.bool_] | None
-    borders: str
-
-    def apply(
-        self,
-        other_frames: ArrayLike | Sequence[ArrayLike] | Frames,
-        *,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> NDArray[Any]:
-        """Align other frames taken at the same positions, such as another channel, in the same way.
-
-        Parameters
-        ----------
-        other_frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-            As many frames as were aligned, and of their size, in any supported dtype.
-        threads : int, optional
-            Largest number of threads; by default every core. The result does not depend on it.
-        progress : callable, optional
-            Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
-        """
-        stack = _checks.frames_array(other_frames)
-        expected = (len(self.transforms), *self.size)
-        if stack.shape[:3] != expected:
-            raise InputError(
-                f"The alignment was found for {_describe(expected)}, got {_describe(stack.shape)}.",
-                setting="other_frames",
-                got=stack.shape[:3],
-                needed=expected,
-            )
-        with limit_threads(threads):
-            return _resampled(self, stack, self.borders, progress)
-
-
-def align(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames,
-    model: str = "auto",
-    *,
-    reference: int | None = None,
-    borders: str = "full",
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Aligned:
-    """Align the frames of one scene, given in the order of their focus.
-
-    Parameters
-    ----------
-    frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
-        As for `fuse`. Arrays on disk are read frame by frame.
-    model : str
-        "shift", "similarity" (shift, rotation, scale), "affine" or "homography". "auto" takes the simplest
-        model that explains the frames. Frames that are aligned already keep every bit.
-    reference : int, optional
-        Number of the frame that stays unchanged; by default the middle one.
-    borders : str
-        "full": the whole frame of the reference. Borders that a frame lacks are filled from the neighbouring
-        frame nearer the reference, and `valid` is false there. "crop": only the area that all frames show.
-    threads : int, optional
-        Largest number of threads; by default every core. The result does not depend on it.
-    progress : callable, optional
-        Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
-    """
-    _checks.check_choice("borders", borders, BORDERS)
-    stack = _checks.frames_array(frames)
-    with limit_threads(threads):
-        found = find_alignment(stack, model, reference=reference, progress=progress)
-        check_aligned(found, stack)
-        aligned = _resampled(found, stack, borders, progress)
-        valid = common_mask(found.transforms, found.size) if borders == "full" else None
-    return Aligned(**vars(found), frames=aligned, valid=valid, borders=borders)
 
 
 def find_alignment(
@@ -269,50 +195,6 @@ def _identity(n: int, shape: tuple[int, int], reference: int) -> Alignment:
     )
 
 
-def aligned_shape(found: Alignment, shape: tuple[int, ...], borders: str) -> tuple[int, ...]:
-    """Return the shape of frames (n, h, w, ...) after alignment; raise if too little would be left."""
-    if borders == "crop" and not is_worth_cropping(found.area, shape[1:3]):
-        raise InputError(
-            "The aligned frames share hardly any area. Use fewer frames, or set `borders` to full.",
-            setting="borders",
-        )
-    rows, cols = _output_area(found, borders)
-    return (shape[0], rows.stop - rows.start, cols.stop - cols.start, *shape[3:])
-
-
-def apply_alignment(
-    found: Alignment, frames: Frames, out: Any, *, borders: str, progress: Progress = silent
-) -> None:
-    """Resample frames into `out`, one by one. `out` may be the array of the frames itself."""
-    rows, cols = area = _output_area(found, borders)
-    middle = found.reference
-    # Work away from the reference, so that the neighbour from which borders are filled is complete. Write the
-    # reference last: `out` may share memory with the frames, and both directions start at the reference.
-    done = 0
-    for direction in (range(middle - 1, -1, -1), range(middle + 1, len(frames))):
-        nearer = np.array(frames[middle, rows, cols])
-        for k in direction:
-            nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
-            out[k] = nearer
-            done += 1
-            progress("resample", done / len(frames))
-    out[middle] = np.array(frames[middle, rows, cols])
-    progress("resample", 1.0)
-
-
-def _resampled(found: Alignment, frames: Frames, borders: str, progress: Progress) -> NDArray[Any]:
-    if found.model == "none":
-        return np.asarray(frames[:])
-    aligned = np.empty(aligned_shape(found, frames.shape, borders), frames.dtype)
-    apply_alignment(found, frames, aligned, borders=borders, progress=progress)
-    return aligned
-
-
-def _output_area(found: Alignment, borders: str) -> tuple[slice, slice]:
-    height, width = found.size
-    return found.area if borders == "crop" else (slice(0, height), slice(0, width))
-
-
 def lost_frames(found: Alignment) -> tuple[int, ...]:
     """Return the frames that prevent the alignment of a stack; empty if it is aligned.
 
@@ -328,10 +210,13 @@ def lost_frames(found: Alignment) -> tuple[int, ...]:
     return alone or found.unaligned
 
 
-def check_aligned(found: Alignment, frames: Frames, names: Sequence[str] | None = None) -> None:
-    """Raise an AlignmentError that names the frames that could not be aligned."""
+def check_aligned(
+    found: Alignment, frames: Frames, names: Sequence[str] | None = None, *, remark: str = ""
+) -> None:
+    """Raise an AlignmentError that names the frames that could not be aligned, and ends with a remark."""
     if lost := lost_frames(found):
-        raise _alignment_error(found, lost, _blank_among(frames, lost), names)
+        names = names or [f"frame {k}" for k in range(len(frames))]
+        raise _alignment_error(found, lost, _blank_among(frames, lost), names, remark)
 
 
 def alignment_errors(found: Alignment, frames: Frames, names: Sequence[str]) -> dict[int, AlignmentError]:
@@ -350,16 +235,17 @@ def _blank_among(frames: Frames, numbers: Iterable[int]) -> set[int]:
 
 
 def _alignment_error(
-    found: Alignment, lost: Sequence[int], blank: set[int], names: Sequence[str] | None
+    found: Alignment, lost: Sequence[int], blank: set[int], names: Sequence[str], remark: str = ""
 ) -> AlignmentError:
-    names = [_plain_name(name) for name in names or [f"frame {k}" for k in range(len(found.scores))]]
+    names = [_plain_name(name) for name in names]
     seen = {k: "blank" if k in blank else f"score {found.scores[k]:.2f}" for k in lost}
     partner = f"{names[found.reference]} through the frames between"
     if lost[0] == found.reference or found.scores[lost[0]] < LEAST_SCORE:
         partner = "its neighbours" if len(lost) == 1 else "their neighbours"
     reason = "another scene, or too blurred" if set(lost) - blank else "nothing is visible"
+    message = f"Cannot align {', '.join(f'{names[k]} ({seen[k]})' for k in lost)} with {partner}: {reason}."
     return AlignmentError(
-        f"Cannot align {', '.join(f'{names[k]} ({seen[k]})' for k in lost)} with {partner}: {reason}.",
+        f"{message} {remark}".rstrip(),
         hint="choose_reference" if found.reference in lost else "align_off",
         frames=tuple(lost),
         scores=tuple(found.scores[k] for k in lost),
@@ -369,10 +255,6 @@ def _alignment_error(
 
 def _plain_name(name: str) -> str:
     return name.rstrip(",")  # names of pages end with a comma, as in "stack.tif, page 2,"
-
-
-def _describe(shape: tuple[int, ...]) -> str:
-    return f"{shape[0]} frames of {shape[2]} x {shape[1]} pixels"
 
 
 ALL_LEVELS = 4 / 3  # size of a pyramid relative to its finest level

@@ -9,7 +9,6 @@ from panfocus.registration._kernel_resample import EDGE
 from panfocus.registration.models import Matrix, apply, corners, inverse
 
 CANDIDATES = 256  # rows tried as first or last row in the coarse search
-LEAST_SIDE = 16  # pixels: smallest side of an area that is worth fusing
 
 
 def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[slice, slice]:
@@ -33,11 +32,6 @@ def common_area(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> tuple[s
     if not pixels[i, j]:
         return slice(0, 0), slice(0, 0)
     return slice(int(tops[i]), int(bottoms[j]) + 1), slice(int(left[i, j]), int(right[i, j]) + 1)
-
-
-def is_worth_cropping(area: tuple[slice, slice], shape: tuple[int, ...]) -> bool:
-    """Return whether an area of frames (h, w) is large enough to fuse."""
-    return all(span.stop - span.start >= min(LEAST_SIDE, *shape[:2]) for span in area)
 
 
 def common_mask(transforms: Iterable[Matrix], shape: tuple[int, ...]) -> NDArray[np.bool_]:
