@@ -38,8 +38,8 @@ def run() -> dict[str, float]:
     blocks = [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
 
     def ours() -> list[float]:
-        coded = map_blocks(lambda block: pursuit.summaries(patches[:, block], segments=2), blocks)
-        return [summary.counts.sum() for summary in coded]
+        coded = map_blocks(lambda block: pursuit.l1_norms(patches[:, block], segments=2), blocks)
+        return [norms.sum() for norms in coded]
 
     # SPAMS stops at an absolute error, which is the same bound for patches of norm one.
     unit = np.asfortranarray(patches / np.sqrt(np.maximum(energies, 1e-12)), np.float32)
@@ -56,7 +56,7 @@ def run() -> dict[str, float]:
         rate_spams = max(rate_spams, n / spams_time)
         with threadpool_limits(threads):
             rate_blas = max(rate_blas, n / best_time(lambda: columns.T @ unit, repeats=2))
-    counts = pursuit.summaries(patches, segments=2).counts
+    counts = pursuit.codes(patches).counts
     operations = _operations(counts, *dictionary.shape) / n
     return {
         "omp_patches_per_second_rate": rate_ours,

@@ -88,7 +88,7 @@ def choose(
     activities = []
     for frame in frames:
         patches, energies = centred_patches(to_gray(frame), rows, cols, dictionary.patch_size)
-        l1 = pursuit.summaries(patches, segments=2).l1
+        l1 = pursuit.l1_norms(patches, segments=2)
         activity = weighted_activity(l1, level_weights(W, 2))
         if reading == "normalised":
             norms = np.sqrt(energies)
@@ -150,7 +150,7 @@ def codes_of(frames: NDArray[np.uint8], dictionary: pf.CoupledDictionary) -> Ima
     for k, frame in enumerate(frames):
         patches, _ = centred_patches(to_gray(frame), np.array([row]), np.array([col]), 8)
         codes = pursuit.codes(patches)
-        activity = float(weighted_activity(pursuit.summaries(patches, segments=2).l1, weights)[0])
+        activity = float(weighted_activity(pursuit.l1_norms(patches, segments=2), weights)[0])
         n = int(codes.counts[0])
         tiles = [titled(signed(patches[:, 0]), f"frame {k + 1}")]
         for atom, coefficient in zip(codes.atoms[:n, 0], codes.coefficients[:n, 0], strict=True):

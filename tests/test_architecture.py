@@ -148,7 +148,7 @@ def test_package_has_no_unused_exceptions():
         ("decide/compose.py", "if TYPE_CHECKING:\n    from panfocus import pipeline"),  # for types only
         ("refine/tv_admm.py", "from ..decide import patches"),  # relative
         ("sparse/omp.py", "import panfocus"),  # the public names
-        ("dictionary/ksvd.py", "from panfocus.sparse import _kernel_numpy"),  # private
+        ("dictionary/ksvd.py", "from panfocus.sparse import _kernel_numba"),  # private
         ("app/server.py", "class A:\n    def f(self):\n        import panfocus.cli"),
         ("novel/thing.py", "import math"),  # an unknown part
         ("refine/_operators.py", "from panfocus.errors import InputError"),  # a kernel

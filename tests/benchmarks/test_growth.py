@@ -36,18 +36,18 @@ def test_coding_time_covers_all_threads_inside_the_context(monkeypatch, rng):
         while time.thread_time() < until:
             pass
 
-    def summaries(self, signals, *, segments):
+    def l1_norms(self, signals, *, segments):
         busy(0.05)
         return self.codes(signals)  # a nested call
 
     def codes(self, signals):
         busy(0.05)
 
-    monkeypatch.setattr(Pursuit, "summaries", summaries)
+    monkeypatch.setattr(Pursuit, "l1_norms", l1_norms)
     monkeypatch.setattr(Pursuit, "codes", codes)
     pursuit = Pursuit(np.eye(4), max_atoms=1)
     with timed_pursuits() as spent:
-        list(map_blocks(lambda _: pursuit.summaries(None, segments=1), range(4)))
+        list(map_blocks(lambda _: pursuit.l1_norms(None, segments=1), range(4)))
         busy(0.2)  # not counted
     pursuit.codes(None)
     assert len(spent) == 4

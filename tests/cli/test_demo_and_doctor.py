@@ -39,7 +39,7 @@ def test_doctor_lists_versions_machine_dictionary_and_speed(run):
 
 def test_doctor_reports_a_missing_cache_folder(run, monkeypatch):
     nowhere = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
-    monkeypatch.setattr("panfocus.sparse._kernel_numba.summarise_block", nowhere)
+    monkeypatch.setattr("panfocus.sparse._kernel_numba.sum_norms", nowhere)
     ran = run("doctor")
     assert ran.code == 0
     assert "NUMBA_CACHE_DIR" in ran.out

@@ -6,7 +6,8 @@ import pytest
 from panfocus._threads import limit_threads
 from panfocus.dictionary import Learning, _update_numba, learn_coupled, learning
 from panfocus.errors import InputError
-from panfocus.sparse import batch_omp, omp
+from panfocus.sparse import omp
+from plain_omp import batch_omp
 
 SMALL = Learning(n_atoms=30, max_atoms=3, rounds=4)
 

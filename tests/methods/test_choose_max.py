@@ -10,7 +10,7 @@ from panfocus.io.dictionary_file import MAX_TOTAL_ATOMS
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_cm import MAX_PATCH_SIZE, SrCm
 from panfocus.methods.sr_ksvd import SrKsvd
-from panfocus.sparse import batch_omp_plain
+from plain_omp import batch_omp_plain
 
 SHAPE = (13, 17)
 FLOAT32 = 1e-5  # unit range: error of float32 codes with nearly parallel atoms

@@ -12,7 +12,7 @@ from panfocus.errors import InputError
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.coupled import Coupled, level_weights, weighted_activity
 from panfocus.simulate import apply_defocus
-from panfocus.sparse import batch_omp_plain
+from plain_omp import batch_omp_plain
 
 SHAPE = (13, 17)
 DTYPES = [np.uint8, np.uint16, np.float32, np.float64]

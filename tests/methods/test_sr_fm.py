@@ -10,8 +10,8 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import apply_defocus
-from panfocus.sparse import batch_omp_plain
 from panfocus.tiling import run
+from plain_omp import batch_omp_plain
 
 SHAPE = (13, 17)
 

@@ -13,7 +13,8 @@ from sklearn.linear_model import orthogonal_mp_gram
 from panfocus._threads import limit_threads
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.sparse import Pursuit, Stop, batch_omp, batch_omp_plain, omp
+from panfocus.sparse import Pursuit, Stop, omp
+from plain_omp import batch_omp, batch_omp_plain
 
 EPS = 0.1
 # Coefficients come back as float32: the error measured from them can differ from the kernel's by that much.
@@ -53,7 +54,7 @@ def assert_same_bits(a, b):
 
 def agreement(X):
     """Return the share of supports that must agree: noise in the drawing takes 40 atoms, many nearly tied."""
-    return 0.999 if X.shape[1] == 10_000 else 0.99
+    return 0.999 if X.shape[1] == 2000 else 0.99
 
 
 @pytest.fixture(scope="module", params=["lytro", "synthetic"])
@@ -65,12 +66,12 @@ def real_case(request):
         for name in [f"lytro-{i:02}-{'AB'[i % 2]}.jpg" for i in range(1, 20, 2)]:
             with Image.open(folder / name) as picture:
                 images.append(np.asarray(picture.convert("L")) / 255)
-        n = 1000
+        n = 200
     else:
         row, column = np.indices((60, 70))
         rings = np.sin(np.hypot(row - 20, column - 30) ** 1.5 / 8)
         images = [rings * (column > 25) + 0.05 * np.random.default_rng(3).standard_normal((60, 70))]
-        n = 500
+        n = 200
     rng = np.random.default_rng(4)
     patches = []
     for image in images:
@@ -366,34 +367,34 @@ def bits_case():
     X[:, ::17] = 0
     X[:, ::13] *= 1e-4
     with limit_threads(1):
-        return pursuit, X, pursuit.codes(X), pursuit.summaries(X, segments=2)
+        return pursuit, X, pursuit.codes(X), pursuit.l1_norms(X, segments=2)
+
+
+def assert_same_codes(bits_case, signals, order):
+    """Check the codes and norms of some signals, bit for bit."""
+    pursuit, _, codes, norms = bits_case
+    again = pursuit.codes(signals)
+    for name in codes.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(codes, name)[..., order], getattr(again, name))
+    np.testing.assert_array_equal(norms[:, order], pursuit.l1_norms(signals, segments=2))
 
 
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_splitting_a_batch_changes_no_bit(bits_case, data):
-    pursuit, X, codes, summaries = bits_case
+    X = bits_case[1]
     n = X.shape[1]
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=8))), n]
     for start, stop in pairwise(cuts):
-        part = X[:, start:stop]
-        for whole, cut in ((codes, pursuit.codes(part)), (summaries, pursuit.summaries(part, segments=2))):
-            for name in whole.__dataclass_fields__:
-                np.testing.assert_array_equal(getattr(whole, name)[..., start:stop], getattr(cut, name))
+        assert_same_codes(bits_case, X[:, start:stop], slice(start, stop))
 
 
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 150))
 def test_other_signals_change_no_bit(bits_case, seed, n):
-    pursuit, X, codes, summaries = bits_case
+    X = bits_case[1]
     order = np.random.default_rng(seed).choice(X.shape[1], n)  # reordered, some left out, some twice
-    shuffled = X[:, order]
-    for whole, part in (
-        (codes, pursuit.codes(shuffled)),
-        (summaries, pursuit.summaries(shuffled, segments=2)),
-    ):
-        for name in whole.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(whole, name)[..., order], getattr(part, name))
+    assert_same_codes(bits_case, X[:, order], order)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -414,13 +415,11 @@ def test_threads_change_no_bit_for_real_patches(real_case):
 
 
 @pytest.mark.parametrize("segments", [1, 2, 23, 46])
-def test_summaries_agree_with_the_codes(bits_case, segments):
+def test_norms_agree_with_the_codes(bits_case, segments):
     pursuit, X, codes, _ = bits_case
-    summaries = pursuit.summaries(X, segments=segments)
     A = np.abs(codes.dense(46).astype(np.float64))
-    np.testing.assert_allclose(summaries.l1, A.reshape(segments, -1, X.shape[1]).sum(axis=1), rtol=1e-6)
-    for name in ("counts", "sq_errors", "stops"):
-        np.testing.assert_array_equal(getattr(summaries, name), getattr(codes, name))
+    expected = A.reshape(segments, -1, X.shape[1]).sum(axis=1)
+    np.testing.assert_allclose(pursuit.l1_norms(X, segments=segments), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("n_cols", "reach"), [(15, 1), (10, 2), (1, 1), (150, 3), (15, 0)])
@@ -443,64 +442,53 @@ def test_approximations_agree_with_the_codes(bits_case):
     np.testing.assert_array_equal(approximations[:, 5:9], pursuit.approximations(X[:, 5:9]))
 
 
-def test_approximations_reject_signals_that_are_not_finite(bits_case):
-    pursuit, X, _, _ = bits_case
-    with pytest.raises(InputError):
-        pursuit.approximations(np.where(np.arange(X.shape[1]) == 3, np.nan, X))
-
-
-def test_summaries_of_no_signals_are_empty(bits_case):
-    assert bits_case[0].summaries(np.zeros((25, 0)), segments=2).l1.shape == (2, 0)
+def test_norms_of_no_signals_are_empty(bits_case):
+    assert bits_case[0].l1_norms(np.zeros((25, 0)), segments=2).shape == (2, 0)
 
 
 @pytest.mark.parametrize("segments", [0, 3, 92])
 def test_number_of_segments_must_divide_the_atoms(bits_case, segments):
     with pytest.raises(InputError) as caught:
-        bits_case[0].summaries(bits_case[1], segments=segments)
+        bits_case[0].l1_norms(bits_case[1], segments=segments)
     assert caught.value.facts == {"setting": "segments", "got": segments}
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_signals_of_wrong_shape_are_rejected(rng, kernel):
-    D = random_dictionary(rng, 25, 30)
-    for shape in ((24, 3), (25,), (3, 25), (1, 25, 3)):
-        with pytest.raises(InputError) as caught:
-            kernel(D, np.zeros(shape), max_atoms=5)
-        assert caught.value.facts == {"got": shape, "needed": 25}
+@pytest.mark.parametrize("shape", [(24, 3), (25,), (3, 25), (1, 25, 3)])
+def test_signals_of_wrong_shape_are_rejected(bits_case, shape):
+    with pytest.raises(InputError) as caught:
+        bits_case[0].codes(np.zeros(shape))
+    assert caught.value.facts == {"got": shape, "needed": 25}
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_invalid_dictionaries_are_rejected(rng, kernel):
-    D, X = random_dictionary(rng, 9, 23), np.zeros((9, 1))
+def test_invalid_dictionaries_are_rejected(rng):
+    D = random_dictionary(rng, 9, 23)
     longer, broken = D.copy(), D.copy()
     longer[:, 5] *= 2
     broken[2, 3] = np.nan
     for dictionary in (D[0], D[:, :0], longer, broken):
         with pytest.raises(InputError) as caught:
-            kernel(dictionary, X, max_atoms=5)
+            Pursuit(dictionary, max_atoms=5)
         assert caught.value.facts["setting"] == "dictionary"
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_limits_out_of_range_are_rejected(rng, kernel):
-    D, X = random_dictionary(rng, 9, 23), np.zeros((9, 1))
-    with pytest.raises(InputError):
-        kernel(D, X, max_atoms=0)
-    for bound in (-0.1, 1.0, np.nan):
+@pytest.mark.parametrize(
+    ("setting", "values"), [("max_atoms", [0, 2.5]), ("max_sq_error", [-0.1, 1.0, np.nan])]
+)
+def test_limits_out_of_range_are_rejected(setting, values):
+    for value in values:
         with pytest.raises(InputError) as caught:
-            kernel(D, X, max_atoms=5, max_sq_error=bound)
-        assert caught.value.facts["setting"] == "max_sq_error"
+            Pursuit(np.eye(9), **{"max_atoms": 5, setting: value})
+        assert caught.value.facts["setting"] == setting
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_signals_that_are_not_finite_are_rejected(value):
     signals = np.ones((9, 5))
     signals[3, 2] = value
-    dictionary = np.eye(9)
-    with pytest.raises(InputError):
-        batch_omp(dictionary, signals, max_atoms=3)
-    with pytest.raises(InputError):
-        Pursuit(dictionary, max_atoms=3).summaries(signals, segments=3)
+    pursuit = Pursuit(np.eye(9), max_atoms=3)
+    for code in (pursuit.codes, pursuit.approximations, lambda X: pursuit.l1_norms(X, segments=3)):
+        with pytest.raises(InputError):
+            code(signals)
 
 
 @pytest.mark.parametrize("norm", [0.9992, 1.0008])
@@ -519,5 +507,6 @@ def test_errors_are_never_negative(rng):
 
 
 def test_complex_signals_are_rejected():
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         batch_omp(np.eye(4), np.ones((4, 1), complex), max_atoms=1)
+    assert caught.value.facts == {"got": "complex128"}

@@ -8,16 +8,16 @@ import sys
 import numpy as np
 import pytest
 
-from panfocus.sparse import Pursuit, _kernel_numba, batch_omp, omp
+from panfocus.sparse import Pursuit, _kernel_numba
 
 GUARD = 4096
 
 PROGRAM = """
 import sys
 import numpy as np
-from panfocus.sparse import _kernel_numba, batch_omp
+from panfocus.sparse import Pursuit, _kernel_numba
 case = np.load(sys.argv[1])
-codes = batch_omp(case["D"], case["X"], max_atoms=30, max_sq_error=0.05)
+codes = Pursuit(case["D"], max_atoms=30, max_sq_error=0.05).codes(case["X"])
 np.savez(sys.argv[2], **vars(codes))
 (code,) = _kernel_numba.code_block.inspect_asm().values()
 print(*sorted(name for name in ("xmm", "ymm", "zmm") if "%" + name in code))
@@ -40,7 +40,7 @@ def test_narrower_vectors_give_the_same_codes(tmp_path, rng, processor, features
         env=os.environ | settings, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == registers.split()
-    theirs, ours = np.load(tmp_path / "codes.npz"), batch_omp(D, X, max_atoms=30, max_sq_error=0.05)
+    theirs, ours = np.load(tmp_path / "codes.npz"), Pursuit(D, max_atoms=30, max_sq_error=0.05).codes(X)
     if fused and _machine_fuses():
         for name in theirs.files:
             np.testing.assert_array_equal(theirs[name], getattr(ours, name), err_msg=name)
@@ -74,7 +74,9 @@ def test_kernel_writes_only_inside_its_arrays(rng, m, n_atoms, n):
     work = _kernel_numba.Workspace(*map(guarded, pursuit._workspace()))
     read = map(guarded, (X, pursuit._panels, pursuit._atoms, pursuit._gram))
     k = pursuit.max_atoms
-    written = [np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32), *omp._allocate_outcome(n)]
+    kinds = [((n, k), np.int32), ((n, k), np.float32), (n, np.int32), (n, np.float64), (n, np.uint8)]
+    written = [np.zeros(shape, dtype) for shape, dtype in kinds]
+    written[0][:] = -1
     outputs = [guarded(array) for array in written]
     _kernel_numba.code_block(*read, pursuit.max_sq_error, work, *outputs)
     assert all((end == 99).all() for ends in guards for end in ends)

@@ -91,7 +91,7 @@ def _report_machine(terminal: Console) -> None:
 def _report_compiled_code(terminal: Console) -> None:
     from panfocus.sparse import _kernel_numba
 
-    folder: str | None = _kernel_numba.summarise_block.stats.cache_path
+    folder: str | None = _kernel_numba.sum_norms.stats.cache_path
     if folder is None:
         terminal.say(
             "compiled code: not cached, every run compiles it again; set NUMBA_CACHE_DIR to a writable folder"

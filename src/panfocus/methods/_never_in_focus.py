@@ -168,7 +168,7 @@ def _share_of_sharpest(
         gray = ((to_gray(np.concatenate(blocks)) - dark) / span).astype(np.float32)
         patches, energies = centred_patches(_reduced(gray, scale), in_small[0], in_small[1], size)
         patches[:, ROUGH_BOUND * energies < energy_of_noise] = 0
-        l1 = pursuit.summaries(patches, segments=dictionary.n_levels).l1
+        l1 = pursuit.l1_norms(patches, segments=dictionary.n_levels)
         of_levels = l1.reshape(len(l1), len(activity), PATCHES, -1, PATCHES).mean(axis=(2, 4))
         total = of_levels.sum(axis=0)
         focused = np.where(total > activity, of_levels[0], focused)
@@ -198,7 +198,7 @@ def _blurred_patches(
         patches, energies = centred_patches(gray, rows, cols, size)
 
         def look_blurred(chosen: NDArray[np.bool_], pursuit: Pursuit) -> NDArray[np.bool_]:
-            l1 = pursuit.summaries(patches[:, chosen], segments=dictionary.n_levels).l1
+            l1 = pursuit.l1_norms(patches[:, chosen], segments=dictionary.n_levels)
             return np.asarray(l1[0] + DOUBT < FOCUSED_SHARE * (l1.sum(axis=0) + DOUBT))
 
         left = rough.max_sq_error * energies >= energy_of_noise

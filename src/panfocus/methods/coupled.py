@@ -68,7 +68,7 @@ class Coupled(SparseMethod):
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             def of_block(rows: IntArray) -> FloatArray:
                 patches, energies = centred_patches(gray, rows, cols, self._size)
-                l1 = pursuit.summaries(patches, segments=self.dictionary.n_levels).l1
+                l1 = pursuit.l1_norms(patches, segments=self.dictionary.n_levels)
                 return patch_activity(l1, energies, w=self.w, contrast=self.contrast)
 
             return in_blocks(of_block, rows, len(cols))

@@ -62,7 +62,7 @@ class ChooseMax(SparseMethod):
         def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
             def of_block(rows: IntArray) -> FloatArray:
                 patches, _ = centred_patches(gray, rows, cols, self._size)
-                return np.asarray(pursuit.summaries(patches, segments=1).l1[0])
+                return np.asarray(pursuit.l1_norms(patches, segments=1)[0])
 
             return in_blocks(of_block, rows, len(cols))
 

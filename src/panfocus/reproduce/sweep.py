@@ -52,7 +52,7 @@ class CodedScene:
 
         def code(block: tuple[FloatArray, IntArray]) -> tuple[FloatArray, FloatArray]:
             patches, energies = centred_patches(*block, cols, size)
-            return pursuit.summaries(patches, segments=dictionary.n_levels).l1, energies
+            return pursuit.l1_norms(patches, segments=dictionary.n_levels), energies
 
         blocks = [
             (plane, rows[start : start + _ROWS]) for plane in planes for start in range(0, len(rows), _ROWS)

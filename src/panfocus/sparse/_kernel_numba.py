@@ -1,6 +1,7 @@
 """Batch OMP compiled, in float32, for millions of signals; and max pooling of the codes.
 
-The greedy choice is the one of `_kernel_numpy`; the arithmetic is arranged for speed:
+After Rubinstein, Zibulevsky and Elad, "Efficient implementation of the K-SVD algorithm using batch
+orthogonal matching pursuit" (2008), with the arithmetic arranged for speed:
 
 * Chosen atoms are orthogonalised in terms of the dictionary: row k of Q holds the inner products of all atoms
   with the k-th orthogonal direction q_k. For the atom i chosen in step k,
@@ -262,19 +263,19 @@ def approximate_block(
 
 
 @_compile
-def summarise_block(
+def sum_norms(
     signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
-    segment: int, l1: Array, counts: Array, sq_errors: Array, stops: Array,
+    segment: int, norms: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
-    """Code signals (n, m) and sum the l1 norm of every segment of atoms (n, segments)."""
+    """Code signals (n, m) and add the l1 norm of every segment of atoms to norms (n, segments)."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, stop = pursue(s, atoms, gram, max_sq_error, work)
+            k, sq_error, _ = pursue(s, atoms, gram, max_sq_error, work)
             i = start + s
-            counts[i], sq_errors[i], stops[i] = k, sq_error, stop
+            sq_errors[i] = sq_error
             for p in range(k):
-                l1[i, work.chosen[p] // segment] += abs(work.coefficients[p])
+                norms[i, work.chosen[p] // segment] += abs(work.coefficients[p])
 
 
 @compiled()

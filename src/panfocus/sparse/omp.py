@@ -1,6 +1,5 @@
 """Orthogonal matching pursuit for many signals over one dictionary: a greedy solution of Eq. (6)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus._checks import check_integer
 from panfocus._intensity import FloatArray, IntArray
-from panfocus._threads import map_blocks
+from panfocus._threads import for_all
 from panfocus.errors import InputError
 from panfocus.sparse import _kernel_numba
 from panfocus.sparse._kernel_vectors import PANEL
@@ -57,16 +56,6 @@ class SparseCodes:
             reach, n_atoms, pooled,
         )  # fmt: skip
         return pooled
-
-
-@dataclass(frozen=True)
-class CodeSummaries:
-    """Summaries of the codes of n signals, enough for choosing among frames."""
-
-    l1: FloatArray  # (segments, n) l1 norm of the code on each segment of the dictionary
-    counts: IntArray  # (n,)
-    sq_errors: FloatArray  # (n,)
-    stops: IntArray  # (n,)
 
 
 class Pursuit:
@@ -124,7 +113,7 @@ class Pursuit:
         X = self._columns(signals)
         n, k = len(X), self.max_atoms
         atoms, coefficients = np.full((n, k), -1, np.int32), np.zeros((n, k), np.float32)
-        counts, sq_errors, stops = _allocate_outcome(n)
+        counts, sq_errors, stops = np.zeros(n, np.int32), np.zeros(n), np.zeros(n, np.uint8)
 
         def code(block: slice) -> None:
             _kernel_numba.code_block(
@@ -132,13 +121,12 @@ class Pursuit:
                 atoms[block], coefficients[block], counts[block], sq_errors[block], stops[block],
             )  # fmt: skip
 
-        for _ in map_blocks(code, _blocks(n)):
-            pass
+        for_all(code, (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)))
         _check_finite(sq_errors)
         return SparseCodes(atoms.T, coefficients.T, counts, sq_errors, stops)
 
-    def summaries(self, signals: ArrayLike, *, segments: int) -> CodeSummaries:
-        """Code signals (m, n) and return summaries; the codes are not stored.
+    def l1_norms(self, signals: ArrayLike, *, segments: int) -> FloatArray:
+        """Code signals (m, n) and return the l1 norms (segments, n) of their codes, which are not stored.
 
         `segments` is the number of equal parts of the dictionary, such as 2 for [D_F, D_B].
         """
@@ -150,14 +138,13 @@ class Pursuit:
                 got=segments,
             )
         X = self._columns(signals)
-        l1 = np.zeros((len(X), segments), np.float32)
-        counts, sq_errors, stops = _allocate_outcome(len(X))
-        _kernel_numba.summarise_block(
+        norms, sq_errors = np.zeros((len(X), segments), np.float32), np.empty(len(X))
+        _kernel_numba.sum_norms(
             X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
-            n_atoms // segments, l1, counts, sq_errors, stops,
+            n_atoms // segments, norms, sq_errors,
         )  # fmt: skip
         _check_finite(sq_errors)
-        return CodeSummaries(l1.T, counts, sq_errors, stops)
+        return norms.T
 
     def approximations(self, signals: ArrayLike) -> FloatArray:
         """Code signals (m, n) and return their approximations D a (m, n), in float64."""
@@ -176,9 +163,6 @@ class Pursuit:
 
     def _columns(self, signals: ArrayLike) -> NDArray[Any]:
         """Return the signals in the layout of the kernel: float32, one per row, contiguous."""
-        return np.ascontiguousarray(self._checked(signals).T, np.float32)
-
-    def _checked(self, signals: ArrayLike) -> NDArray[Any]:
         X = np.asarray(signals)
         if X.dtype.kind not in "fiub":
             raise InputError(f"Signals must be real numbers, got {X.dtype.name}.", got=X.dtype.name)
@@ -188,38 +172,7 @@ class Pursuit:
                 got=X.shape,
                 needed=len(self.dictionary),
             )
-        return X
-
-
-def batch_omp(
-    dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
-) -> SparseCodes:
-    """Code signals (m, n) over a dictionary (m, n_atoms); see `Pursuit` for the parameters."""
-    return Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error).codes(signals)
-
-
-def batch_omp_plain(
-    dictionary: ArrayLike, signals: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0
-) -> SparseCodes:
-    """Code signals like `batch_omp`, with the plain NumPy kernel in float64: slow, for comparison."""
-    from panfocus.sparse import _kernel_numpy  # lazy: it imports scipy.linalg
-
-    pursuit = Pursuit(dictionary, max_atoms=max_atoms, max_sq_error=max_sq_error)
-    D = pursuit.dictionary.astype(np.float64)
-    G = D.T @ D
-    X = pursuit._checked(signals).astype(np.float64)
-    n, k = X.shape[1], pursuit.max_atoms
-    atoms, coefficients = np.full((k, n), -1, np.int32), np.zeros((k, n))
-    counts, sq_errors, stops = _allocate_outcome(n)
-    for i in range(n):
-        x = X[:, i]
-        chosen, values, sq_errors[i], stops[i] = _kernel_numpy.code_signal(
-            D, G, x, k, max_sq_error * float(x @ x)
-        )
-        counts[i] = len(chosen)
-        atoms[: len(chosen), i] = chosen
-        coefficients[: len(chosen), i] = values
-    return SparseCodes(atoms, coefficients, counts, sq_errors, stops)
+        return np.ascontiguousarray(X.T, np.float32)
 
 
 def _padded(atoms: FloatArray) -> FloatArray:
@@ -232,15 +185,7 @@ def _padded(atoms: FloatArray) -> FloatArray:
     return out
 
 
-def _allocate_outcome(n: int) -> tuple[IntArray, FloatArray, IntArray]:
-    return np.zeros(n, np.int32), np.zeros(n), np.zeros(n, np.uint8)
-
-
 def _check_finite(sq_errors: FloatArray) -> None:
     """Raise if signals were not finite: their errors are not, which is faster to check than all values."""
     if not np.isfinite(sq_errors).all():
         raise InputError("Signals contain NaN, infinite or very large values. Rescale them.")
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
