@@ -48,9 +48,16 @@ def plan_stacks(
 ) -> list[StackTask]:
     """Return a task for each stack, with the settings of a template request and absolute paths.
 
-    `folder` holds all stacks. `skipped` has a notice for each stack with unsupported pictures.
+    `folder` holds all stacks. `skipped` has a notice for each stack with unsupported pictures. Raise for
+    settings that are wrong for any stack.
     """
     from panfocus import __version__
+    from panfocus._checks import check_choice
+    from panfocus.job.prepare import check_options
+
+    for kind in maps:
+        check_choice("maps", kind, list(MAPS))
+    check_options(dataclasses.replace(template, outputs=name_outputs(Path(), file_format, maps)))
 
     output = output.absolute()
     dictionary = template.dictionary

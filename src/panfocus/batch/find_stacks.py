@@ -30,6 +30,32 @@ class FoundStacks:
     duplicates: tuple[Path, ...] = ()  # symbolic links to folders that are searched anyway
 
 
+def find_stacks(
+    folder: Path,
+    *,
+    without: Path,
+    pattern: str | None = None,
+    table: Path | None = None,
+    files: bool = False,
+) -> FoundStacks:
+    """Find the stacks in a folder by a pattern, a table or multi-page files; by default by its folders.
+
+    The output folder `without` is not searched.
+    """
+    if sum((pattern is not None, table is not None, files)) > 1:
+        raise InputError("Choose one of `pattern`, `table` and `files`.")
+    if without.exists() and folder.exists() and without.samefile(folder):
+        raise InputError(
+            f"{without}: this folder holds the stacks. Choose another `output` folder.", file=str(without)
+        )
+    folder = folder.absolute()
+    if pattern is not None:
+        return by_pattern(folder, pattern, without=without)
+    if table is not None:
+        return by_table(folder, table)
+    return (by_files if files else by_folders)(folder, without=without)
+
+
 def by_folders(folder: Path, *, without: Path) -> FoundStacks:
     """Take every folder below `folder` with two or more images as a stack; leave out `without`."""
     from panfocus.io.input_files import describe_skipped

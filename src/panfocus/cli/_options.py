@@ -1,7 +1,9 @@
 """Options that several commands have, each declared once."""
 
+import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -11,6 +13,8 @@ from panfocus.job.memory_plan import parse_size
 from panfocus.job.request import HELP
 
 INPUT_HELP = "Files, folders, patterns such as 'z*.tif', or multi-page TIFFs."
+
+Filled = TypeVar("Filled")
 
 
 def _folder_name(typed: str) -> Path:
@@ -25,6 +29,17 @@ def parse_memory(typed: str | int) -> int:
         return parse_size(str(typed))
     except InputError as error:
         raise typer.BadParameter(COMMAND.text(error)) from error
+
+
+def file_option(help_text: str) -> Any:
+    """Declare an option that names a file."""
+    return typer.Option(metavar="FILE", help=help_text)
+
+
+def fill(kind: type[Filled], parameters: Mapping[str, Any], **others: Any) -> Filled:
+    """Return a dataclass whose fields have the values of a command's parameters of the same name."""
+    names = {field.name for field in dataclasses.fields(kind)} & set(parameters)  # type: ignore[arg-type]
+    return kind(**{name: parameters[name] for name in names} | others)
 
 
 # Files
@@ -117,6 +132,6 @@ DataRange = Annotated[
 ]
 
 
-def parse_list(typed: str | None) -> list[str] | None:
-    """Return the parts of an option such as NMI,QABF; None if it is not given."""
-    return None if typed is None else [part.strip() for part in typed.split(",")]
+def parse_list(typed: str) -> list[str]:
+    """Return the parts of an option such as NMI,QABF."""
+    return [part.strip() for part in typed.split(",")]

@@ -4,24 +4,14 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import console, count, elapsed
-from panfocus.cli._options import (
-    INPUT_HELP,
-    Borders,
-    Debug,
-    Force,
-    OutputFolder,
-    Quiet,
-    Reference,
-    SkipBad,
-    Threads,
-)
 
 
 def align(
     *,
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help=INPUT_HELP)],
-    output: OutputFolder,
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help=options.INPUT_HELP)],
+    output: options.OutputFolder,
     model: Annotated[
         str,
         typer.Option(
@@ -29,13 +19,13 @@ def align(
             help="Transform: auto (the simplest that fits), shift, similarity, affine or homography.",
         ),
     ] = "auto",
-    reference: Reference = None,
-    borders: Borders = "full",
-    skip_bad: SkipBad = False,
-    threads: Threads = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    reference: options.Reference = None,
+    borders: options.Borders = "full",
+    skip_bad: options.SkipBad = False,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Align the frames of a stack.
 

@@ -1,33 +1,13 @@
 """`panfocus batch`: fuse all stacks in a folder with the same settings."""
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import Console, console, count, resumable
-from panfocus.cli._options import (
-    Align,
-    Bits,
-    Borders,
-    Channel,
-    Debug,
-    Dictionary,
-    Exposure,
-    HotPixels,
-    Method,
-    OutputFolder,
-    Quiet,
-    Refine,
-    Scheduler,
-    Settings,
-    SkipBad,
-    Step,
-    Time,
-    parse_memory,
-)
 from panfocus.errors import InputError, PanfocusError, usage_errors
 from panfocus.job.request import Outputs, Request
 
@@ -43,7 +23,7 @@ def batch(
         Path,
         typer.Argument(metavar="DIR", help="Each folder in it with two or more images is a stack."),
     ],
-    output: OutputFolder,
+    output: options.OutputFolder,
     pattern: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +48,7 @@ def batch(
         int | None,
         typer.Option(min=1, help="Number of processes; default: one per core, fewer if memory is short."),
     ] = None,
-    scheduler: Scheduler = None,
+    scheduler: options.Scheduler = None,
     file_format: Annotated[
         str, typer.Option("--format", help="Format of the fused images: png, tif, jpg or webp.")
     ] = "png",
@@ -79,23 +59,25 @@ def batch(
             help="Maps to write for each stack: labels, confidence, depth, depth-colour, never-in-focus.",
         ),
     ] = None,
-    method: Method = None,
-    settings: Settings = None,
-    dictionary: Dictionary = None,
-    hot_pixels: HotPixels = "auto",
-    align: Align = "auto",
-    borders: Borders = "full",
-    exposure: Exposure = "auto",
-    refine: Refine = False,
-    step: Step = None,
-    channel: Channel = None,
-    time: Time = None,
-    bits: Bits = None,
+    method: options.Method = None,
+    settings: options.Settings = None,
+    dictionary: options.Dictionary = None,
+    hot_pixels: options.HotPixels = "auto",
+    align: options.Align = "auto",
+    borders: options.Borders = "full",
+    exposure: options.Exposure = "auto",
+    refine: options.Refine = False,
+    step: options.Step = None,
+    channel: options.Channel = None,
+    time: options.Time = None,
+    bits: options.Bits = None,
     max_memory: Annotated[
         int | None,
-        typer.Option(metavar="SIZE", help="Maximum memory of each worker, such as 2GB.", parser=parse_memory),
+        typer.Option(
+            metavar="SIZE", help="Maximum memory of each worker, such as 2GB.", parser=options.parse_memory
+        ),
     ] = None,
-    skip_bad: SkipBad = False,
+    skip_bad: options.SkipBad = False,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of each worker; default: an equal share of the cores.")
     ] = None,
@@ -103,49 +85,30 @@ def batch(
     force: Annotated[
         bool, typer.Option("--force", help="Fuse stacks again whose files or settings have changed.")
     ] = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fuse all stacks in a folder.
 
     Writes a folder for each stack, and index.html, summary.csv and summary.json. Run the same command again
     to resume. If a stack fails, the others continue.
     """
+    given = locals()  # most parameters have the names of fields of `Request`
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.batch.batch_run import (
             batch_folder,
             check_folder,
             find_finished,
             find_unknown_results,
-            name_outputs,
             plan_stacks,
             run_batch,
         )
+        from panfocus.batch.find_stacks import find_stacks
         from panfocus.batch.stack_task import StackOutcome
-        from panfocus.job.prepare import check_options
         from panfocus.parallel import check_dask, open_cluster
 
-        like = Request(
-            inputs=(),
-            outputs=Outputs(),
-            method=method,
-            settings=tuple(settings or ()),
-            dictionary=dictionary,
-            hot_pixels=hot_pixels,
-            align=align,
-            borders=borders,
-            exposure=exposure,
-            refine=refine,
-            step=step,
-            skip_bad=skip_bad,
-            channel=channel,
-            time=time,
-            bits=bits,
-            max_memory=max_memory,
-            threads=threads,
-        )
+        like = options.fill(Request, given, inputs=(), outputs=Outputs(), settings=tuple(settings or ()))
         with usage_errors():
-            wanted = _parse_maps(maps)
             if scheduler and workers:
                 raise InputError(
                     "`workers` cannot be combined with `scheduler`: a cluster has its own workers.",
@@ -154,17 +117,16 @@ def batch(
                 )
             if scheduler:
                 check_dask()  # before the search for stacks, which may take long
-            found = _find_stacks(folder, output, pattern, table, files=files)
-            check_options(dataclasses.replace(like, outputs=name_outputs(Path(), file_format, wanted)))
-        tasks = plan_stacks(
-            found.stacks,
-            output,
-            like,
-            folder=folder,
-            file_format=file_format,
-            maps=wanted,
-            skipped=found.skipped,
-        )
+            found = find_stacks(folder, without=output, pattern=pattern, table=table, files=files)
+            tasks = plan_stacks(
+                found.stacks,
+                output,
+                like,
+                folder=folder,
+                file_format=file_format,
+                maps=options.parse_list(maps.replace("-", "_")) if maps else [],
+                skipped=found.skipped,
+            )
         n_stacks = len(found.stacks) + len(found.failed)
         _report_stacks(terminal, found)
         if dry_run:
@@ -205,35 +167,6 @@ def batch(
                 file=str(output / "index.html"),
                 failed=[outcome.name for outcome in failed],
             )
-
-
-def _parse_maps(typed: str | None) -> list[str]:
-    from panfocus._checks import check_choice
-    from panfocus.batch.stack_task import MAPS
-
-    wanted = [name.strip().replace("-", "_") for name in typed.split(",")] if typed else []
-    for name in wanted:
-        check_choice("maps", name.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
-    return wanted
-
-
-def _find_stacks(
-    folder: Path, output: Path, pattern: str | None, table: Path | None, *, files: bool
-) -> "FoundStacks":
-    from panfocus.batch import find_stacks
-
-    if sum((pattern is not None, table is not None, files)) > 1:
-        raise InputError("Choose one of `pattern`, `table` and `files`.")
-    if output.exists() and folder.exists() and output.samefile(folder):
-        raise InputError(
-            f"{output}: this folder holds the stacks. Choose another `output` folder.", file=str(output)
-        )
-    folder = folder.absolute()
-    if pattern is not None:
-        return find_stacks.by_pattern(folder, pattern, without=output)
-    if table is not None:
-        return find_stacks.by_table(folder, table)
-    return (find_stacks.by_files if files else find_stacks.by_folders)(folder, without=output)
 
 
 def _report_stacks(terminal: Console, found: "FoundStacks") -> None:

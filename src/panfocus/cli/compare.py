@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import Console, console, count, resumable
-from panfocus.cli._options import (
-    Crop,
-    DataRange,
-    Debug,
-    Force,
-    Metrics,
-    OutputFolder,
-    Quiet,
-    parse_list,
-)
 from panfocus.errors import usage_errors
 
 if TYPE_CHECKING:
@@ -33,7 +24,7 @@ def compare(
             help="Folders of scenes: frames NAME-A, NAME-B, ...; reference NAME-GT or NAME-ref.",
         ),
     ],
-    output: OutputFolder,
+    output: options.OutputFolder,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -48,9 +39,9 @@ def compare(
             help="Results of another program, in files named after the scenes. Can be repeated.",
         ),
     ] = None,
-    metrics: Metrics = None,
-    crop: Crop = 0,
-    data_range: DataRange = None,
+    metrics: options.Metrics = None,
+    crop: options.Crop = 0,
+    data_range: options.DataRange = None,
     jpeg: Annotated[
         int | None,
         typer.Option(
@@ -61,9 +52,9 @@ def compare(
         int | None,
         typer.Option(min=1, help="Number of processes; default: one per core."),
     ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Compare methods on folders of scenes.
 
@@ -85,7 +76,7 @@ def compare(
 
         with usage_errors():
             conditions = Conditions(
-                metrics=tuple(parse_list(metrics) or metric_names()),
+                metrics=tuple(metric_names() if metrics is None else options.parse_list(metrics)),
                 crop=crop,
                 jpeg=jpeg,
                 data_range=data_range,

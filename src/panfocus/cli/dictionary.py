@@ -1,21 +1,27 @@
 """`panfocus learn` and `panfocus dictionary`: learn a dictionary, and show its atoms."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import console
-from panfocus.cli._options import Debug, Force, Output, Quiet, Threads
-from panfocus.errors import InputError, usage_errors
-from panfocus.job.training_data import HELP, cut_regions, describe_learning, read_pairs, simulate_levels
+from panfocus.errors import usage_errors
+from panfocus.job.training_data import (
+    HELP,
+    check_sources,
+    cut_regions,
+    describe_learning,
+    read_pairs,
+    simulate_levels,
+)
 
 
 def learn(
     *,
-    output: Output,
+    output: options.Output,
     focused: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Sharp image. Repeat it, with one --blurred each."),
@@ -59,10 +65,10 @@ def learn(
         bool, typer.Option("--separate", help="Learn each level on its own with K-SVD, for comparison.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help=HELP["seed"])] = 0,
-    threads: Threads = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    threads: options.Threads = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Learn a coupled dictionary from images.
 
@@ -75,16 +81,16 @@ def learn(
         from panfocus.io.dictionary_file import check_total_atoms
 
         with usage_errors():
-            _check_sources(focused or [], blurred or [], regions, images or [], levels)
             check_suffix(output, (".npz",))
             check_total_atoms(levels, atoms)
+            check_sources(focused or (), blurred or (), regions, images or (), levels)
         check_destination(output, force=force)
         if images:
             pictures, origin = simulate_levels(images, levels, seed, patch_size, terminal.warn)
         elif regions:
             pictures, origin = cut_regions(regions, patch_size)
         else:
-            pictures, origin = read_pairs(focused or [], blurred or [], patch_size)
+            pictures, origin = read_pairs(focused or (), blurred or (), patch_size)
         with limit_threads(threads):
             learned = CoupledDictionary.learn(
                 *pictures,
@@ -115,10 +121,10 @@ def learn(
 def dictionary(
     *,
     path: Annotated[Path, typer.Argument(metavar="DICT.npz", help="Dictionary file.")],
-    output: Output,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: options.Output,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show the atoms of a dictionary as an image, and print its settings."""
     with console(quiet=quiet, debug=debug) as terminal:
@@ -144,21 +150,3 @@ def dictionary(
         for name, value in header.items():
             terminal.say(f"{name}: {json.dumps(value)}")  # JSON escapes control characters
         terminal.say(f"Wrote {output}")
-
-
-def _check_sources(
-    focused: Sequence[Path], blurred: Sequence[Path], regions: Path | None, images: Sequence[str], levels: int
-) -> None:
-    if sum(map(bool, (focused or blurred, regions, images))) != 1:
-        raise InputError("Give exactly one source: `focused` with `blurred`, `regions`, or `images`.")
-    if len(focused) != len(blurred):
-        raise InputError(
-            f"`focused` and `blurred` must be given equally often, got {len(focused)} and {len(blurred)}.",
-            setting="blurred",
-            got=len(blurred),
-            needed=len(focused),
-        )
-    if levels != 2 and not images:
-        raise InputError(
-            f"Pairs have two levels of focus; `levels` {levels} needs `images`.", setting="levels", got=levels
-        )

@@ -8,30 +8,8 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import console, count
-from panfocus.cli._options import (
-    INPUT_HELP,
-    Align,
-    Bits,
-    Borders,
-    Channel,
-    Debug,
-    Dictionary,
-    Exposure,
-    Force,
-    HotPixels,
-    MaxMemory,
-    Method,
-    Quiet,
-    Reference,
-    Refine,
-    Scheduler,
-    Settings,
-    SkipBad,
-    Step,
-    Threads,
-    Time,
-)
 from panfocus.errors import InputError, Notice, UsageError, usage_errors
 from panfocus.job.request import HELP, Outputs, Request
 
@@ -40,7 +18,7 @@ def fuse(
     *,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="INPUT", help=INPUT_HELP, show_default=False),
+        typer.Argument(metavar="INPUT", help=options.INPUT_HELP, show_default=False),
     ] = None,
     output: Annotated[
         Path | None,
@@ -51,45 +29,37 @@ def fuse(
             help="Fused image; default: NAME-fused.EXT in the current folder, named after the input.",
         ),
     ] = None,
-    method: Method = None,
-    settings: Settings = None,
-    dictionary: Dictionary = None,
-    hot_pixels: HotPixels = "auto",
-    align: Align = "auto",
-    reference: Reference = None,
-    borders: Borders = "full",
-    exposure: Exposure = "auto",
-    refine: Refine = False,
+    method: options.Method = None,
+    settings: options.Settings = None,
+    dictionary: options.Dictionary = None,
+    hot_pixels: options.HotPixels = "auto",
+    align: options.Align = "auto",
+    reference: options.Reference = None,
+    borders: options.Borders = "full",
+    exposure: options.Exposure = "auto",
+    refine: options.Refine = False,
     refine_strength: Annotated[float | None, typer.Option(metavar="X", help=HELP["refine_strength"])] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the label map: the sharpest frame at each pixel, from 0 (PNG)."
-        ),
+        options.file_option("Write the label map: the sharpest frame at each pixel, from 0 (PNG)."),
     ] = None,
     confidence: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the confidence map, 0 to 1 (16-bit PNG or float TIFF)."),
+        Path | None, options.file_option("Write the confidence map, 0 to 1 (16-bit PNG or float TIFF).")
     ] = None,
     depth: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the depth map, in frames or --step (float TIFF or 16-bit PNG)."
-        ),
+        options.file_option("Write the depth map, in frames or --step (float TIFF or 16-bit PNG)."),
     ] = None,
     depth_colour: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the depth map in colours, with a legend (PNG).")
+        Path | None, options.file_option("Write the depth map in colours, with a legend (PNG).")
     ] = None,
-    step: Step = None,
+    step: options.Step = None,
     sweep: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write an animation that moves through the depths (WebP, GIF or PNG)."
-        ),
+        options.file_option("Write an animation that moves through the depths (WebP, GIF or PNG)."),
     ] = None,
     never_in_focus: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a mask of places that no frame shows in focus: 255 (PNG)."),
+        Path | None, options.file_option("Write a mask of places that no frame shows in focus: 255 (PNG).")
     ] = None,
     apply_to: Annotated[
         list[str] | None,
@@ -99,36 +69,31 @@ def fuse(
             "the same decision. Repeat it, with one --apply-output each.",
         ),
     ] = None,
-    apply_output: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="File to write for --apply-to.")
-    ] = None,
+    apply_output: Annotated[list[Path] | None, options.file_option("File to write for --apply-to.")] = None,
     slabs: Annotated[str | None, typer.Option(metavar="SIZE:OVERLAP", help=HELP["slabs"])] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels per side.")
     ] = False,
     retouch: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Apply retouching strokes, as exported by the page (JSON)."),
+        Path | None, options.file_option("Apply retouching strokes, as exported by the page (JSON).")
     ] = None,
     save_steps: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a small image of each stage (PNG).")
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write inputs, settings, outputs and times (JSON)."),
+        Path | None, options.file_option("Write inputs, settings, outputs and times (JSON).")
     ] = None,
     from_report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Repeat the run of a report; -o changes the output."),
+        Path | None, options.file_option("Repeat the run of a report; -o changes the output.")
     ] = None,
-    channel: Channel = None,
-    time: Time = None,
+    channel: options.Channel = None,
+    time: options.Time = None,
     jpeg_quality: Annotated[int, typer.Option(min=1, max=100, help="Quality of JPEG output.")] = 95,
     jpeg_subsampling: Annotated[
         str, typer.Option(help="Chroma subsampling of JPEG output: 444 (none), 422 or 420.")
     ] = "444",
-    bits: Bits = None,
-    max_memory: MaxMemory = None,
+    bits: options.Bits = None,
+    max_memory: options.MaxMemory = None,
     decisions: Annotated[
         str | None,
         typer.Option(
@@ -137,20 +102,21 @@ def fuse(
             "to a TIFF tile by tile.",
         ),
     ] = None,
-    scheduler: Scheduler = None,
-    skip_bad: SkipBad = False,
-    threads: Threads = None,
+    scheduler: options.Scheduler = None,
+    skip_bad: options.SkipBad = False,
+    threads: options.Threads = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and print the plan; write nothing.")
     ] = False,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fuse frames that are focused at different depths into one sharp image.
 
     Frames are aligned first.
     """
+    given = locals()  # most parameters have the names of fields of `Request` or `Outputs`
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._memory import keep_freed_memory
         from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
@@ -159,44 +125,16 @@ def fuse(
         from panfocus.job.runner import run
 
         keep_freed_memory()
-        outputs = Outputs(
-            image=output,
-            labels=labels,
-            confidence=confidence,
-            depth=depth,
-            depth_colour=depth_colour,
-            never_in_focus=never_in_focus,
-            sweep=sweep,
-            applied=tuple(apply_output or ()),
-            steps=save_steps,
-            report=report,
+        outputs = options.fill(
+            Outputs, given, image=output, applied=tuple(apply_output or ()), steps=save_steps
         )
-        request = Request(
+        request = options.fill(
+            Request,
+            given,
             inputs=tuple(inputs or ()),
             outputs=outputs,
-            method=method,
             settings=tuple(settings or ()),
-            dictionary=dictionary,
-            hot_pixels=hot_pixels,
-            align=align,
-            reference=reference,
-            borders=borders,
-            exposure=exposure,
-            refine=refine,
-            refine_strength=refine_strength,
-            slabs=slabs,
-            preview=preview,
-            retouch=retouch,
-            step=step,
-            skip_bad=skip_bad,
             apply_to=tuple((each,) for each in apply_to or ()),
-            channel=channel,
-            time=time,
-            jpeg_quality=jpeg_quality,
-            jpeg_subsampling=jpeg_subsampling,
-            bits=bits,
-            max_memory=max_memory,
-            threads=threads,
         )
         with usage_errors():
             notices: Sequence[str | Notice]
@@ -286,8 +224,8 @@ def demo(
     folder: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")] = Path(
         "panfocus-demo"
     ),
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fuse the sample that comes with panfocus."""
     with console(quiet=quiet, debug=debug) as terminal:

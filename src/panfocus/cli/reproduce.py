@@ -5,8 +5,8 @@ from typing import Annotated, get_args
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import console
-from panfocus.cli._options import Debug, Force, OutputFolder, Quiet
 
 
 def reproduce(
@@ -15,10 +15,10 @@ def reproduce(
         Path,
         typer.Option(metavar="DIR", help="Folder of the image sets; see docs/reproduction.md."),
     ],
-    output: OutputFolder,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: options.OutputFolder,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Reproduce the tables and figures of the paper.
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import Console, console
-from panfocus.cli._options import Crop, DataRange, Debug, Metrics, parse_list
 from panfocus.errors import usage_errors
 
 
@@ -26,13 +26,13 @@ def score(
     reference: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ground truth, for SSIM, MSE and PSNR.")
     ] = None,
-    metrics: Metrics = None,
-    crop: Crop = 0,
-    data_range: DataRange = None,
+    metrics: options.Metrics = None,
+    crop: options.Crop = 0,
+    data_range: options.DataRange = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object of scores; null means infinite.")
     ] = False,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """Score a fused image against its frames, and against a reference if there is one."""
     with console(debug=debug) as terminal:
@@ -43,7 +43,7 @@ def score(
                 fused,
                 inputs,
                 reference,
-                keys=parse_list(metrics),
+                keys=None if metrics is None else options.parse_list(metrics),
                 crop=crop,
                 data_range=data_range,
                 warn=terminal.warn,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from panfocus._intensity import FloatArray
@@ -21,6 +21,25 @@ HELP = {
     "samples": "Number of patches drawn at random from all images.",
     "seed": "The same seed gives the same dictionary.",
 }
+
+
+def check_sources(
+    focused: Sequence[Path], blurred: Sequence[Path], regions: Path | None, images: Sequence[str], levels: int
+) -> None:
+    """Raise unless there is exactly one source of training data, which has this number of focus levels."""
+    if sum(map(bool, (focused or blurred, regions, images))) != 1:
+        raise InputError("Give exactly one source: `focused` with `blurred`, `regions`, or `images`.")
+    if len(focused) != len(blurred):
+        raise InputError(
+            f"`focused` and `blurred` must be given equally often, got {len(focused)} and {len(blurred)}.",
+            setting="blurred",
+            got=len(blurred),
+            needed=len(focused),
+        )
+    if levels != 2 and not images:
+        raise InputError(
+            f"Pairs have two levels of focus; `levels` {levels} needs `images`.", setting="levels", got=levels
+        )
 
 
 def cut_regions(regions: Path, patch_size: int) -> "tuple[Levels, str]":
