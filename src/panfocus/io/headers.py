@@ -92,15 +92,12 @@ def read_file_headers(path: Path, *, channel: int | None = None, time: int | Non
                 from panfocus.io.tiff import read_tiff_headers  # tifffile takes 0.1 s to import
 
                 slices = read_tiff_headers(file, channel=channel, time=time)
-                for each in slices:
-                    check_plausible(each.frame.image, size)
-                names = [
-                    f"{path} (page {n + 1})" if len(slices) > 1 else str(path) for n in range(len(slices))
-                ]
-                return [
-                    Header(name, path, kind, each.pages, each.frame, channel, time)
-                    for name, each in zip(names, slices, strict=True)
-                ]
+                headers = []
+                for number, (pages, frame) in enumerate(slices, start=1):
+                    check_plausible(frame.image, size)
+                    name = f"{path} (page {number})" if len(slices) > 1 else str(path)
+                    headers.append(Header(name, path, kind, pages, frame, channel, time))
+                return headers
             frame = _read_frame_header(file, path, kind)
             if kind in ("PNG", "JPEG"):  # WebP and RAW can store a plain image in a few bytes
                 check_plausible(frame.image, size)

@@ -5,8 +5,9 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, BinaryIO
 
 import imagecodecs
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from panfocus._checks import blank
 from panfocus.errors import FileError
 from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
+from panfocus.io._tiff_ifd import read_file_start
 from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
 from panfocus.io.metadata import collect_metadata, describe_unknown_tags
 from panfocus.io.ome_xml import Layout, read_imagej, read_ome
@@ -33,27 +35,24 @@ _REVERSED_BITS = 2  # TIFF's FillOrder
 _TRUNCATED = "The file is truncated: pixels are missing."
 
 
-@dataclass(frozen=True, eq=False)
-class Slice:
-    """A blank frame of a TIFF, and its page; several pages if each channel has one."""
+def read_tiff_headers(
+    file: BinaryIO, *, channel: int | None = None, time: int | None = None
+) -> list[tuple[tuple[int, ...], Frame]]:
+    """Return the pages and the blank frame of every full-size page or slice.
 
-    pages: tuple[int, ...]
-    frame: Frame
-
-
-def read_tiff_headers(file: BinaryIO, *, channel: int | None = None, time: int | None = None) -> list[Slice]:
-    """Return the frames that `decode_pages` returns, with blank pixels: one per full-size page or slice."""
+    A slice has several pages if each channel has one.
+    """
     with open_tiff(file) as (tiff, pages):
         layout = read_layout(tiff, pages)
         if layout is None:
             taken = read_exif(file, pages[0].offset).taken
-            return [Slice((page.index,), replace(read_page_header(page), taken=taken)) for page in pages]
+            return [((page.index,), replace(read_page_header(page), taken=taken)) for page in pages]
         slices = []
         for numbers in layout.select(channel, time).frame_pages():
             headers = [read_page_header(pages[number]) for number in numbers]
             image = _combine_channels([header.image for header in headers])
             indices = tuple(pages[number].index for number in numbers)
-            slices.append(Slice(indices, replace(headers[0], image=image)))
+            slices.append((indices, replace(headers[0], image=image)))
         return slices
 
 
@@ -63,7 +62,8 @@ def decode_pages(file: BinaryIO, indices: tuple[int, ...]) -> Frame:
         pages = [get_page(tiff, index) for index in indices]
         header = read_page_header(pages[0])
         for page in pages:
-            check_lzw(page)
+            for number in range(len(page.dataoffsets)):
+                check_lzw(page, number)
         planes = [_upright(page.asarray(), page, header.orientation) for page in pages]
         return replace(header, image=_combine_channels(planes))
 
@@ -97,14 +97,17 @@ def read_bands(file: BinaryIO, index: int) -> Iterator[tuple[int, NDArray[Any]]]
     A band is the number of its first row and its rows (k, w) or (k, w, c). Returns None for pages that must
     be read whole: their colours are in separate planes, or they must be turned.
     """
-    tiff = tifffile.TiffFile(file)
-    page = get_page(tiff, index)
-    if is_turned_or_planar(page):
-        return None
-    if page.is_contiguous:
-        return _read_plain_bands(tiff, page)
-    check_lzw(page)
-    return _decode_bands(page)
+    page = get_page(tifffile.TiffFile(file), index)
+    return None if is_turned_or_planar(page) else _read_bands(page)
+
+
+def _read_bands(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
+    height, width, *channels = page.shape
+    step, _ = part_shape(page)
+    n_rows = max(1, _BAND_BYTES * height // page.nbytes // step) * step
+    for top in range(0, height, n_rows):
+        rows = range(top, min(top + n_rows, height))
+        yield top, read_rectangle(page, rows, range(width)).reshape(len(rows), width, *channels)
 
 
 def is_turned_or_planar(page: tifffile.TiffPage) -> bool:
@@ -113,38 +116,50 @@ def is_turned_or_planar(page: tifffile.TiffPage) -> bool:
     return page.axes not in ("YX", "YXS") or bool(tag and tag.value in range(2, 9))
 
 
-def _read_plain_bands(tiff: tifffile.TiffFile, page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield bands of uncompressed pixels."""
+def part_shape(page: tifffile.TiffPage) -> tuple[int, int]:
+    """Return rows and columns that are decoded together: a tile or a strip, or a row of plain pixels."""
+    if page.is_tiled:
+        return page.tilelength, page.tilewidth
+    return 1 if page.is_contiguous else page.rowsperstrip, page.imagewidth
+
+
+def read_rectangle(
+    page: tifffile.TiffPage, rows: range, cols: range, samples: slice = slice(None)
+) -> NDArray[Any]:
+    """Return a rectangle (h, w, samples) of a page; only its strips or tiles are decoded."""
     assert page.dtype is not None  # the header was checked
-    stored = page.dtype.newbyteorder(tiff.byteorder)
-    height, *row_shape = page.shape
-    row_bytes = page.nbytes // height
-    rows = max(1, _BAND_BYTES // row_bytes)
-    tiff.filehandle.seek(page.dataoffsets[0])
-    for top in range(0, height, rows):
-        n = min(rows, height - top)
-        data = tiff.filehandle.read(n * row_bytes)
-        if len(data) < n * row_bytes:
-            raise FileError(_TRUNCATED)
-        yield top, np.frombuffer(data, stored).reshape(n, *row_shape).astype(page.dtype, copy=False)
-
-
-def _decode_bands(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield decoded strips, or rows of tiles."""
-    height, width, *channels = page.shape
-    rows = page.tilelength if page.is_tiled else page.rowsperstrip
-    band, top = np.empty((0, width, *channels), page.dtype), -1
-    for pixels, (_, _, y, x, _), (_, _, across, _) in page.segments(maxworkers=1, buffersize=_BAND_BYTES):
-        if pixels is None:
-            raise FileError(_TRUNCATED)
-        if y != top:
-            if top >= 0:
-                yield top, band
-            band, top = np.empty((min(rows, height - y), width, *channels), page.dtype), y
-        place = band[:, x : x + across]
-        inside = pixels[0, : len(place), : place.shape[1]]  # tiles extend beyond the edges
-        place[...] = inside if channels else inside[..., 0]
-    yield top, band
+    file = page.parent.filehandle
+    decode = page.decode  # created on first access, which may read the file
+    n_samples = len(range(page.samplesperpixel)[samples])
+    rectangle = np.full((len(rows), len(cols), n_samples), page.nodata, page.dtype)
+    if page.is_contiguous:
+        stored = page.dtype.newbyteorder(page.parent.byteorder)
+        pixel = stored.itemsize * page.samplesperpixel
+        for y, row in enumerate(rows if page.databytecounts[0] else ()):
+            file.seek(page.dataoffsets[0] + (row * page.imagewidth + cols.start) * pixel)
+            line = np.frombuffer(file.read(len(cols) * pixel), stored)
+            rectangle[y] = line.reshape(len(cols), -1)[:, samples]
+        return rectangle
+    height, width = part_shape(page)
+    across = -(-page.imagewidth // width)
+    for j, i in product(
+        range(rows.start // height, -(-rows.stop // height)),
+        range(cols.start // width, -(-cols.stop // width)),
+    ):
+        index = j * across + i
+        if not (page.dataoffsets[index] and page.databytecounts[index]):
+            continue
+        check_lzw(page, index)
+        file.seek(page.dataoffsets[index])
+        pixels, _, _ = decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
+        top, left = j * height, i * width
+        down = range(max(rows.start, top), min(rows.stop, top + pixels.shape[1]))
+        right = range(max(cols.start, left), min(cols.stop, left + pixels.shape[2]))
+        rectangle[
+            down.start - rows.start : down.stop - rows.start,
+            right.start - cols.start : right.stop - cols.start,
+        ] = pixels[0, down.start - top : down.stop - top, right.start - left : right.stop - left, samples]
+    return rectangle
 
 
 def get_page(tiff: tifffile.TiffFile, index: int) -> tifffile.TiffPage:
@@ -169,32 +184,28 @@ def open_tiff(file: BinaryIO) -> Iterator[tuple[tifffile.TiffFile, list[tifffile
 
 def check_page_chain(file: BinaryIO) -> None:
     """Raise if the chain of pages is truncated, too long or circular; tifffile would follow it."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    order = "<" if file.read(2) == b"II" else ">"
-    is_big = _read_number(file, f"{order}H") == 43  # BigTIFF; 42 is TIFF
+    order, is_big, page = read_file_start(file)
     # Formats of the number of tags and of an offset, and the size of a tag.
-    count, offset, tag_size = (f"{order}Q", f"{order}Q", 20) if is_big else (f"{order}H", f"{order}I", 12)
-    file.seek(8 if is_big else 4)
+    count, offset, tag_size = ("Q", "Q", 20) if is_big else ("H", "I", 12)
     seen: set[int] = set()
-    while page := _read_number(file, offset):
+    while page:
         if page in seen:
             raise FileError("The file is damaged: its pages form a circle.")
         if len(seen) == MAX_PAGES:
             raise FileError(f"The file has more than {MAX_PAGES:,} pages.", limit=MAX_PAGES)
         seen.add(page)
-        file.seek(min(page, size))
-        file.seek(min(_read_number(file, count) * tag_size, size), os.SEEK_CUR)
+        n_tags = _read_number(file, page, order + count)
+        page = _read_number(file, page + struct.calcsize(count) + n_tags * tag_size, order + offset)
     if not seen:
         raise FileError("The file has no page.")
 
 
-def _read_number(file: BinaryIO, kind: str) -> int:
+def _read_number(file: BinaryIO, position: int, kind: str) -> int:
+    file.seek(min(position, file.seek(0, os.SEEK_END)))
     data = file.read(struct.calcsize(kind))
     if len(data) < struct.calcsize(kind):
         raise FileError("The file is truncated: pages are missing.")
-    (number,) = struct.unpack(kind, data)
-    return int(number)
+    return int(struct.unpack(kind, data)[0])
 
 
 def describe_other_images(layout: Layout) -> str:
@@ -302,8 +313,8 @@ def _check_samples(page: tifffile.TiffPage) -> None:
         )
 
 
-def check_lzw(page: tifffile.TiffPage, only: int | None = None) -> None:
-    """Raise if LZW codes of a page, or of `only` one part, do not produce its strips or tiles.
+def check_lzw(page: tifffile.TiffPage, index: int) -> None:
+    """Raise if the LZW codes of a strip or tile do not produce its pixels.
 
     LZW has no checksum. The decoder of imagecodecs (2026.3.6) trusts a first code that refers to nothing: it
     then reads outside its tables and may crash the process.
@@ -316,14 +327,13 @@ def check_lzw(page: tifffile.TiffPage, only: int | None = None) -> None:
     problems = {BAD_CODE: "invalid code", TOO_SHORT: "too few pixels", TOO_LONG: "too many pixels"}
     assert page.dtype is not None  # the header was checked
     file = page.parent.filehandle
-    for index in range(len(page.dataoffsets)) if only is None else [only]:
-        file.seek(page.dataoffsets[index])
-        data = file.read(page.databytecounts[index])
-        codes = imagecodecs.bitorder_decode(data) if page.fillorder == _REVERSED_BITS else data
-        _, _, (depth, rows, *row_shape) = page.decode(None, index)
-        row_bytes = math.prod(row_shape) * page.dtype.itemsize
-        # The last strip may be as long as the others, although the image ends within it.
-        most = rows if page.is_tiled else max(rows, int(page.rowsperstrip))
-        result = walk_lzw(np.frombuffer(codes, np.uint8), depth * rows * row_bytes, depth * most * row_bytes)
-        if result in problems:
-            raise FileError(f"The LZW data is damaged ({problems[result]}).")
+    file.seek(page.dataoffsets[index])
+    data = file.read(page.databytecounts[index])
+    codes = imagecodecs.bitorder_decode(data) if page.fillorder == _REVERSED_BITS else data
+    _, _, (depth, rows, *row_shape) = page.decode(None, index)
+    row_bytes = math.prod(row_shape) * page.dtype.itemsize
+    # The last strip may be as long as the others, although the image ends within it.
+    most = rows if page.is_tiled else max(rows, int(page.rowsperstrip))
+    result = walk_lzw(np.frombuffer(codes, np.uint8), depth * rows * row_bytes, depth * most * row_bytes)
+    if result in problems:
+        raise FileError(f"The LZW data is damaged ({problems[result]}).")

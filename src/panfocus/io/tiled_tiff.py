@@ -1,10 +1,10 @@
 """TIFFs of slices that are larger than memory: rectangles are read from their tiles or strips."""
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +73,13 @@ class TiffFrames(ZarrFrames):
 
     def _part(self, slices: range, channels: range, rows: slice, cols: slice) -> NDArray[Any]:
         """Read a rectangle (1, h, w, c) of channels that are samples of one page."""
-        from panfocus.io.tiff import get_page
+        from panfocus.io.tiff import get_page, read_rectangle
 
         sources = [self.image.pages[self.time * len(self) + slices[0]][channel] for channel in channels]
         samples = slice(sources[0][1], sources[-1][1] + 1)
-        spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
+        down, across = (range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True))
         with self._lock:
-            return _read_rectangle(get_page(self._tiff, sources[0][0]), spans, samples)[np.newaxis]
+            return read_rectangle(get_page(self._tiff, sources[0][0]), down, across, samples)[np.newaxis]
 
 
 def read_tiled_tiff(path: Path) -> TiffImage:
@@ -113,7 +113,7 @@ def read_tiled_tiff(path: Path) -> TiffImage:
             "x": width,
         }
         axes = _axes(layout, [name for name in lengths if name in "zyx" or lengths[name] > 1])
-        parts = [_part_size(page) for page in used]
+        parts = [_chunk_shape(page) for page in used]
         chunk = {"c": samples, "y": max(rows for rows, _ in parts), "x": max(cols for _, cols in parts)}
         return TiffImage(
             path=path,
@@ -133,25 +133,23 @@ def read_tiled_tiff(path: Path) -> TiffImage:
 
 def _check_page(page: Any, first: Any) -> None:
     """Raise for a page that cannot be read by rectangles."""
-    from panfocus.io.tiff import is_turned_or_planar
+    from panfocus.io.tiff import is_turned_or_planar, part_shape
 
     if is_turned_or_planar(page):
         raise FileError("Rotated or planar TIFF pages are not supported.")
     if page.shape != first.shape or page.dtype != first.dtype:
         raise FileError("The pages differ in size or type.")
-    if page.is_tiled and page.tilewidth * page.tilelength > _MAX_PART:
-        raise FileError("The tiles are too large. Save the file with smaller tiles.", limit=_MAX_PART)
-    is_strip = not (page.is_tiled or page.is_contiguous)
-    if is_strip and page.rowsperstrip * page.imagewidth > _MAX_PART:
-        raise FileError("The strips are too large. Save the file with tiles.", limit=_MAX_PART)
+    if math.prod(part_shape(page)) > _MAX_PART:
+        message = "The tiles or strips are too large. Save the file with smaller tiles."
+        raise FileError(message, limit=_MAX_PART)
 
 
-def _part_size(page: Any) -> tuple[int, int]:
-    """Return rows and columns that are decoded together: a tile, or whole strips."""
-    if page.is_tiled:
-        return page.tilelength, page.tilewidth
-    strip = 1 if page.is_contiguous else page.rowsperstrip  # any row of uncompressed pixels can be read
-    return -(-_MIN_ROWS // strip) * strip, page.imagewidth
+def _chunk_shape(page: Any) -> tuple[int, int]:
+    """Return rows and columns that are read together: a tile, or several strips."""
+    from panfocus.io.tiff import part_shape
+
+    rows, cols = part_shape(page)
+    return rows if page.is_tiled else -(-_MIN_ROWS // rows) * rows, cols
 
 
 def open_large_image(path: Path) -> ZarrImage:
@@ -193,42 +191,3 @@ def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
         interval, time_unit = layout.interval
         known["t"] = Axis("t", to_ngff_unit(time_unit), interval)
     return tuple(known.get(name, Axis(name)) for name in names)
-
-
-def _read_rectangle(page: Any, spans: list[range], samples: slice) -> NDArray[Any]:
-    """Return a rectangle (h, w, samples) of a page."""
-    from panfocus.io.tiff import check_lzw
-
-    rows, cols = spans
-    file = page.parent.filehandle
-    decode = page.decode  # created on first access, which may read the file
-    part = np.full((len(rows), len(cols), samples.stop - samples.start), page.nodata, page.dtype)
-    if page.is_contiguous and page.databytecounts[0]:
-        stored = page.dtype.newbyteorder(page.parent.byteorder)
-        pixel = stored.itemsize * page.samplesperpixel
-        for y, row in enumerate(rows):
-            file.seek(page.dataoffsets[0] + (row * page.imagewidth + cols.start) * pixel)
-            line = np.frombuffer(file.read(len(cols) * pixel), stored)
-            part[y] = line.reshape(len(cols), -1)[:, samples]
-        return part
-    height = page.tilelength if page.is_tiled else page.rowsperstrip
-    width = page.tilewidth if page.is_tiled else page.imagewidth
-    across = -(-page.imagewidth // width)
-    for j, i in product(
-        range(rows.start // height, -(-rows.stop // height)),
-        range(cols.start // width, -(-cols.stop // width)),
-    ):
-        index = j * across + i
-        if not (page.dataoffsets[index] and page.databytecounts[index]):
-            continue
-        check_lzw(page, index)
-        file.seek(page.dataoffsets[index])
-        pixels, _, _ = decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
-        top, left = j * height, i * width
-        down = range(max(rows.start, top), min(rows.stop, top + pixels.shape[1]))
-        right = range(max(cols.start, left), min(cols.stop, left + pixels.shape[2]))
-        part[
-            down.start - rows.start : down.stop - rows.start,
-            right.start - cols.start : right.stop - cols.start,
-        ] = pixels[0, down.start - top : down.stop - top, right.start - left : right.stop - left, samples]
-    return part
