@@ -26,7 +26,8 @@ def test_a_layer_is_saved_with_its_pyramid(rng, tmp_path, threads):
         save_layer(arrays, "frames", frames)
         save_layer(arrays, "fused", frames[0])
         save_layer(arrays, "votes", frames[..., 0])
-    assert arrays.names() == ["frames", "frames.1", "frames.2", "fused", "fused.1", "fused.2", "votes"]
+    saved = sorted(path.stem for path in tmp_path.iterdir())
+    assert saved == ["frames", "frames.1", "frames.2", "fused", "fused.1", "fused.2", "votes"]
     for k in range(2):
         image = frames[k]
         for e in range(3):
@@ -61,7 +62,7 @@ def test_the_space_that_is_checked_is_what_the_layers_need(rng, tmp_path):
         save_layer(arrays, name, small[0, ..., 0].astype(dtype))
     save_layer(arrays, "votes", small[..., 0].astype(np.uint16))
     taken = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert 0.95 * asked[0] < taken <= asked[0] + 128 * len(arrays.names())
+    assert 0.95 * asked[0] < taken <= asked[0] + 128 * len(list(tmp_path.iterdir()))
 
 
 def test_a_changed_rectangle_changes_every_level(rng, tmp_path):

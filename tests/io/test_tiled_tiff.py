@@ -8,7 +8,7 @@ import tifffile
 
 from panfocus._threads import limit_threads
 from panfocus.errors import FileError
-from panfocus.io.ome_zarr import Axis, StoreState, count_missing_chunks, store_state
+from panfocus.io.ome_zarr import Axis
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
 from panfocus.io.tiff_writer import write_store_as_tiff
 from panfocus.io.tiled_tiff import open_large_image, read_tiled_tiff
@@ -228,7 +228,7 @@ def test_time_interval_is_read(tmp_path):
 def test_tiles_without_data_are_read_as_tifffile_reads_them_and_counted(tmp_path, rng, compression, no_data):
     write_sparse(tmp_path / "a.tif", rng, {1, 7, 11}, no_data, tile=(16, 32), compression=compression)
     image = open_large_image(tmp_path / "a.tif")
-    assert count_missing_chunks(image, store_state(image)) == 3
+    assert image.count_missing(1) == 3
     assert f" {no_data}." in image.describe_missing(3)
     with tifffile.TiffFile(tmp_path / "a.tif") as tiff:
         expected = np.stack([page.asarray() for page in tiff.pages])
@@ -245,7 +245,7 @@ def test_empty_page_is_zero_and_truncated_page_is_rejected(tmp_path, rng):
     tifffile.imwrite(tmp_path / "b.tif", np.ones((2, 40, 50), np.uint8), compression="zlib", metadata=None)
     whole = (tmp_path / "b.tif").read_bytes()
     (tmp_path / "b.tif").write_bytes(whole[:-20])
-    assert count_missing_chunks(open_large_image(tmp_path / "b.tif"), StoreState(1, "")) == 0
+    assert open_large_image(tmp_path / "b.tif").count_missing(1) == 0
     with pytest.raises(FileError, match=r"b\.tif"):
         open_large_image(tmp_path / "b.tif").frames(0, [0])[:]
 

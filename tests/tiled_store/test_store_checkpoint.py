@@ -9,7 +9,7 @@ import pytest
 from store_runs import Terminal, fuse_store, levels, request_for
 
 import panfocus as pf
-from panfocus.io.ome_zarr import count_missing_chunks, read_ome_zarr, store_state
+from panfocus.io.ome_zarr import read_ome_zarr, store_state
 from panfocus.tiled_store import store_run
 from panfocus.tiled_store.checkpoint import StoreCheckpoint
 from panfocus.tiled_store.prepare import prepare
@@ -217,4 +217,4 @@ def test_other_files_do_not_count_as_chunks(small):
     (path / "c" / "1" / "0" / ".DS_Store").touch()
     (path / "notes.txt").touch()
     image = read_ome_zarr(path)
-    assert count_missing_chunks(image, store_state(image)) == 1
+    assert image.count_missing(store_state(image).n_files) == 1

@@ -101,7 +101,7 @@ def test_other_description_is_another_input(tmp_path, store):
     plans = [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
     (copy / ".zattrs").write_text((copy / ".zattrs").read_text().replace("0.25", "0.125"))
     plans += [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
-    assert {name for name in plans[0] if plans[0][name] != plans[1][name]} == {"description"}
+    assert {name for name in plans[0] if plans[0][name] != plans[1][name]} == {"state"}
 
 
 def test_ctrl_c_while_a_tiff_is_written_leaves_only_the_checkpoint(tmp_path, channels, monkeypatch):

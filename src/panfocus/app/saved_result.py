@@ -55,13 +55,13 @@ class SavedResult:
     def check(self, request: Request) -> None:
         """Raise UsageError if a requested file cannot be written from this result."""
         from panfocus.errors import usage_errors
-        from panfocus.io.jpeg_webp import jpeg_settings
+        from panfocus.io.jpeg_webp import JpegSettings
 
         with usage_errors():
             request.outputs.check_names(self.n_slabs)
             request.outputs.check_maps(self.method, self.maps)
             check_bits(request.bits)
-            jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+            JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
 
 
 FileStamp = list[int] | None  # a list, as JSON returns it

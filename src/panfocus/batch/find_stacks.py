@@ -206,12 +206,12 @@ def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
 
     Broken symbolic links count as images; reading them raises an error. A store is one unsupported picture.
     """
-    from panfocus.io.input_files import INPUT_SUFFIXES, find_unsupported, sort_naturally
+    from panfocus.io.input_files import INPUT_SUFFIXES, is_unsupported, sort_naturally
 
     for path in sort_naturally(tree.files):
         visible = sort_naturally(path / name for name in tree.files[path])
         images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]
-        unsupported = find_unsupported(visible)
+        unsupported = [file for file in visible if is_unsupported(file)]
         if images or unsupported:
             yield path, images, unsupported
     for store in sort_naturally(tree.stores):

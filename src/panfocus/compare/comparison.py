@@ -34,7 +34,7 @@ from panfocus.compare.scoring import (
 from panfocus.errors import FileError, InputError, PanfocusError, UsageError
 from panfocus.io.atomic_files import Content, digest, make_folder, write_files
 from panfocus.io.checkpoint import Fingerprint, encode_record, read_record
-from panfocus.io.encode import check_format, encode_image, encode_labels, find_jpeg_problem
+from panfocus.io.encode import check_format, encode_image, encode_labels, find_format_problem
 from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
 from panfocus.io.read_stack import read_single, read_stack
 from panfocus.metrics import explain_undefined
@@ -208,7 +208,7 @@ def _check_conditions(frame: NDArray[Any], name: str, conditions: Conditions) ->
         check_crop(conditions.crop, frame)
     except InputError as error:
         raise UsageError(f"{name}: {error.message}", **error.facts, file=name) from error
-    if conditions.jpeg is not None and (reason := find_jpeg_problem(frame)):
+    if conditions.jpeg is not None and (reason := find_format_problem(".jpg", frame)):
         raise UsageError(f"{name}: `jpeg` cannot be used: {reason}.", setting="jpeg", file=name)
 
 

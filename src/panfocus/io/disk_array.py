@@ -62,9 +62,6 @@ class DiskArray(LazyFrames):
         self._start = file.tell() if start is None else start
         self._lock = threading.Lock()  # the file has one position
 
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return (self[k] for k in range(len(self)))
-
     def __getitem__(self, key: Any, /) -> NDArray[Any]:
         spans, shape = self._locate(key)
         axis = self._run_axis(spans)
@@ -209,12 +206,6 @@ class ArrayFolder:
                 file.close()
                 raise
         return DiskArray(path, file, shape, dtype)
-
-    def names(self) -> list[str]:
-        """Return the names of all arrays in the folder."""
-        return sorted(
-            path.stem for path in self.folder.glob("*.npy") if _NAME.fullmatch(path.stem) and path.is_file()
-        )
 
     def __contains__(self, name: str) -> bool:
         return _NAME.fullmatch(name) is not None and self._path(name).is_file()

@@ -13,7 +13,7 @@ from PIL import Image
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.errors import InputError
 from panfocus.io.atomic_files import Content, check_suffix, write_files
-from panfocus.io.jpeg_webp import MAX_JPEG_SIDE, MAX_WEBP_SIDE, JpegSettings, encode_jpeg, encode_webp
+from panfocus.io.jpeg_webp import JpegSettings, encode_jpeg, encode_webp
 from panfocus.io.metadata import list_losses
 from panfocus.io.png import add_texts, encode_png
 from panfocus.stack import NO_METADATA, Acquisition, Metadata, Stack
@@ -36,6 +36,10 @@ _ENCODERS: dict[str, Callable[[NDArray[Any], bytes | None, Metadata], Content]] 
     ".webp": encode_webp,
 }
 IMAGE_SUFFIXES = tuple(_ENCODERS)
+_LARGEST_SIDE = {  # of formats of 8 bits
+    **dict.fromkeys((".jpg", ".jpeg"), ("JPEG", 65_500)),
+    ".webp": ("WebP", 16_383),
+}
 LABEL_SUFFIXES = (".png",)
 CONFIDENCE_SUFFIXES = (".png", ".tif", ".tiff")
 MASK_SUFFIXES = (".png",)
@@ -59,38 +63,26 @@ def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADA
             file=str(path),
             got=len(acquisition.channels),
         )
-    if suffix in (".jpg", ".jpeg") and (reason := find_jpeg_problem(image)):
-        raise _format_error(path, reason, image)
-    if suffix == ".webp" and (reason := _find_webp_problem(image)):
-        raise _format_error(path, reason, image)
+    if problem := find_format_problem(suffix, image):
+        remedy = "Use .tif." if image.dtype.kind == "f" else "Use .png or .tif."
+        raise InputError(f"{path}: {problem}. {remedy}", file=str(path), got=image.dtype.name)
+
+
+def find_format_problem(suffix: str, image: NDArray[Any]) -> str | None:
+    """Return why the format of a suffix cannot hold an image like this one, or None."""
     if suffix == ".png" and image.dtype.kind == "f":
-        raise _format_error(path, f"PNG cannot hold {image.dtype.name}", image)
-
-
-def _format_error(path: Path, reason: str, image: NDArray[Any]) -> InputError:
-    remedy = "Use .tif." if image.dtype.kind == "f" else "Use .png or .tif."
-    return InputError(f"{path}: {reason}. {remedy}", file=str(path), got=image.dtype.name)
-
-
-def find_jpeg_problem(image: NDArray[Any]) -> str | None:
-    """Return why an image cannot be a JPEG, or None."""
+        return f"PNG cannot hold {image.dtype.name}"
+    if suffix not in _LARGEST_SIDE:
+        return None
+    name, largest = _LARGEST_SIDE[suffix]
+    channels = image.shape[2] if image.ndim == 3 else 1
     if image.dtype != np.uint8:
-        return f"JPEG holds 8 bits; the frames are {image.dtype.name}"
-    if image.ndim == 3 and image.shape[2] in (2, 4):
+        return f"{name} holds 8 bits; the frames are {image.dtype.name}"
+    if name == "JPEG" and channels in (2, 4):
         return "JPEG cannot hold the alpha channel of the frames"
-    if max(image.shape[:2]) > MAX_JPEG_SIDE:
-        return f"JPEG is limited to {MAX_JPEG_SIDE} pixels per side"
-    return None
-
-
-def _find_webp_problem(image: NDArray[Any]) -> str | None:
-    if image.dtype != np.uint8:
-        return f"WebP holds 8 bits; the frames are {image.dtype.name}"
-    if image.ndim == 2 or image.shape[2] not in (3, 4):
+    if name == "WebP" and channels not in (3, 4):
         return "WebP holds RGB; the frames are grey"
-    if max(image.shape[:2]) > MAX_WEBP_SIDE:
-        return f"WebP is limited to {MAX_WEBP_SIDE} pixels per side"
-    return None
+    return f"{name} is limited to {largest} pixels per side" if max(image.shape[:2]) > largest else None
 
 
 def encode_image(

@@ -5,44 +5,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from panfocus import _checks
-from panfocus.errors import FileError, InputError, Notice, PanfocusError
+from panfocus.errors import FileError, InputError
 from panfocus.io._frame import Frame, check_plausible
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.input_files import detect_format
 from panfocus.io.jpeg_webp import read_jpeg_header, read_webp_header
 from panfocus.io.png import read_png_header
 from panfocus.io.raw import RAW_SUFFIXES, read_raw_header
-from panfocus.stack import NO_METADATA, Frames, Metadata
+from panfocus.stack import NO_METADATA, Metadata
+
+if TYPE_CHECKING:
+    from panfocus.preprocess.frame_checks import BadFrames
 
 _READERS = {"PNG": read_png_header, "JPEG": read_jpeg_header, "WebP": read_webp_header}
-
-
-class FrameFilter(Protocol):
-    """Decides about frames that do not belong in a stack; `preprocess.frame_checks.BadFrames` is one."""
-
-    @property
-    def skip(self) -> bool:
-        """Whether bad frames are dropped; otherwise they raise."""
-
-    def drop(self, name: str, reason: PanfocusError, /) -> None:
-        """Drop a frame, or raise `reason`."""
-
-    def check_enough_left(self, n_frames: int, /) -> None:
-        """Raise if fewer than two frames remain."""
-
-    def inspect(self, frames: Frames, k: int, /) -> object:
-        """Return a summary of frame k for `select`; several threads may call this at once."""
-
-    def select(
-        self, inspected: Sequence[object], names: Sequence[str], frames: Frames, /
-    ) -> tuple[list[int], list[Notice | str]]:
-        """Return the numbers of the frames to keep, and notices.
-
-        `inspected` has the result of `inspect` for each frame, or the error of a frame that cannot be read.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +38,7 @@ class Header:
 
 def read_headers(
     paths: Iterable[Path],
-    bad: FrameFilter | None = None,
+    bad: "BadFrames | None" = None,
     *,
     channel: int | None = None,
     time: int | None = None,
@@ -139,7 +117,7 @@ def check_headers(headers: Sequence[Header]) -> None:
         _checks.check_kind(header.frame.image, header.name, first.frame.image, first.name)
 
 
-def select_matching(headers: Sequence[Header], bad: FrameFilter) -> list[Header]:
+def select_matching(headers: Sequence[Header], bad: "BadFrames") -> list[Header]:
     """Return the two or more frames whose size and type are the most frequent; others are `bad`.
 
     If `bad` does not skip frames, the first frame that differs from the first of all raises.

@@ -75,17 +75,12 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
         files = [each for each in visible if each.suffix.lower() in INPUT_SUFFIXES and not each.is_dir()]
         if files and not warn:
             return files
-        unsupported = find_unsupported(visible)
+        unsupported = [each for each in visible if is_unsupported(each)]
         if not files:
             raise FileError(f"{empty} Unsupported: {_names(unsupported)}." if unsupported else empty)
         if unsupported and warn:
             warn(describe_skipped(unsupported, path))
         return files
-
-
-def find_unsupported(paths: Iterable[Path]) -> list[Path]:
-    """Return the images among files whose names do not count in folders."""
-    return [path for path in paths if _is_unsupported(path)]
 
 
 def describe_skipped(files: Sequence[Path], folder: Path) -> str:
@@ -94,7 +89,7 @@ def describe_skipped(files: Sequence[Path], folder: Path) -> str:
     return f"Skipped {count} in {folder}: unsupported format ({_names(files)})."
 
 
-def _is_unsupported(path: Path) -> bool:
+def is_unsupported(path: Path) -> bool:
     """Return whether a file is an image by its name or content, but its name does not count in folders."""
     suffix = path.suffix.lower()
     if suffix in INPUT_SUFFIXES or not path.is_file():

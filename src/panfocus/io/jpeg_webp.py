@@ -5,7 +5,7 @@ import re
 import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, BinaryIO, Literal, cast, get_args
+from typing import Any, BinaryIO
 
 import numpy as np
 import simplejpeg
@@ -21,7 +21,7 @@ from panfocus.io._frame import Frame, check_pixel_count, turn_upright
 from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
-Subsampling = Literal["444", "422", "420"]
+SUBSAMPLING = ("444", "422", "420")
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,14 @@ class JpegSettings:
     """How a JPEG is encoded."""
 
     quality: int = 95  # of libjpeg, 1 to 100; 95 is hard to tell from the original
-    subsampling: Subsampling = "444"  # 422: colour at half the width; 420: also at half the height
+    subsampling: str = "444"  # 422: colour at half the width; 420: also at half the height
 
-
-def jpeg_settings(quality: int, subsampling: str) -> JpegSettings:
-    """Return checked settings."""
-    check_integer("jpeg_quality", quality, at_least=1, at_most=100)
-    check_choice("jpeg_subsampling", subsampling, get_args(Subsampling))
-    return JpegSettings(quality, cast(Subsampling, subsampling))
+    def __post_init__(self) -> None:
+        check_integer("jpeg_quality", self.quality, at_least=1, at_most=100)
+        check_choice("jpeg_subsampling", self.subsampling, SUBSAMPLING)
 
 
 JPEG_SIGNATURE = b"\xff\xd8\xff"
-MAX_JPEG_SIDE = 65_500
-MAX_WEBP_SIDE = 16_383
 
 _LOSSLESS_EFFORT = 80  # of 100: time spent to make a lossless WebP smaller
 _DENSITY = slice(13, 18)  # bytes of a JFIF file that hold unit, pixels across, pixels down
@@ -95,7 +90,7 @@ def encode_jpeg(
     metadata: Metadata = NO_METADATA,
     *,
     quality: int = JpegSettings.quality,
-    subsampling: Subsampling = JpegSettings.subsampling,
+    subsampling: str = JpegSettings.subsampling,
 ) -> bytes:
     """Encode 8-bit grey or RGB; for the settings see `JpegSettings`."""
     buffer = io.BytesIO()
@@ -154,7 +149,7 @@ def _read_header(picture: ImageFile) -> Frame:
         raise FileError(f"The colour mode is {picture.mode}. Convert the image to grey or RGB.")
     info = picture.info
     lost = {"photoshop": "IPTC and Photoshop data", "comment": "a comment", "mp": "further images"}
-    source = collect_metadata(
+    metadata, orientation, taken = collect_metadata(
         info.get("exif"),
         info.get("xmp"),
         _jfif_resolution(info),
@@ -163,11 +158,11 @@ def _read_header(picture: ImageFile) -> Frame:
     channels = len(picture.mode)  # one letter each
     shape = picture.size[::-1] if channels == 1 else (*picture.size[::-1], channels)
     return Frame(
-        image=turn_upright(blank(shape, np.dtype(np.uint8)), source.orientation),
-        orientation=source.orientation,
+        image=turn_upright(blank(shape, np.dtype(np.uint8)), orientation),
+        orientation=orientation,
         icc_profile=info.get("icc_profile"),
-        taken=source.exif.taken if source.exif else None,
-        metadata=source.metadata,
+        taken=taken,
+        metadata=metadata,
     )
 
 

@@ -6,7 +6,8 @@ becomes 1. Sizes and software are set for the new image, and thumbnails are drop
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 
 from panfocus.io._frame import SIDEWAYS
@@ -25,23 +26,17 @@ _EXTENDED_XMP = b"xmpNote:HasExtendedXMP"  # the key of further XMP data in othe
 _EXTENDED_ATTRIBUTE = re.compile(rb"""\s%s\s?=\s?["'][^"']{0,99}["']""" % _EXTENDED_XMP)
 
 
-@dataclass(frozen=True)
-class Source:
-    """Metadata that a decoder found in a file."""
-
-    exif: Exif | None
-    orientation: int
-    metadata: Metadata
-
-
 def collect_metadata(
     exif: bytes | Exif | None,
     xmp: bytes | None,
     resolution: Resolution | None = None,
     *,
     left_behind: Sequence[str] = (),
-) -> Source:
-    """Combine the metadata of a file; a resolution of the format itself precedes EXIF's."""
+) -> tuple[Metadata, int, datetime | None]:
+    """Return the metadata of a file, its orientation, and the time when the image was taken.
+
+    A resolution of the format itself precedes EXIF's.
+    """
     lost = list(left_behind)
     parsed = parse_exif(exif) if isinstance(exif, bytes) else exif
     if exif and not (parsed and parsed.complete):
@@ -62,7 +57,7 @@ def collect_metadata(
     metadata = Metadata(
         exif=data if parsed else None, xmp=xmp or None, resolution=resolution, left_behind=tuple(lost)
     )
-    return Source(parsed, orientation, metadata)
+    return metadata, orientation, parsed.taken if parsed else None
 
 
 def scale_metadata(metadata: Metadata, factor: int) -> Metadata:

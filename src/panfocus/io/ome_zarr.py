@@ -23,7 +23,7 @@ from panfocus.stack import Acquisition, LazyFrames, joined_channel_count, last_i
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*")  # names of chunk files in Zarr 2 and 3
 _TRANSFORMS = "coordinateTransformations"
-_DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")  # metadata files
+_METADATA_FILES = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 
 
 @dataclass(frozen=True)
@@ -238,28 +238,20 @@ def use_one_thread() -> None:
     import_zarr().config.set({"async.concurrency": 1, "threading.max_workers": 1})
 
 
-def description_digest(image: ZarrImage) -> str:
-    """Return a digest of a store's metadata: axes, channels, type and fill value; constant for a TIFF."""
-    digest = hashlib.sha256()
-    for folder in (image.path, image.path / image.array):
-        for name in _DESCRIPTIONS:
-            if (folder / name).is_file():
-                digest.update((folder / name).read_bytes())
-    return digest.hexdigest()
-
-
 @dataclass(frozen=True)
 class StoreState:
-    """Number of files with pixels, and a digest of their names, sizes and times."""
+    """Number of files with pixels, and a digest of these files and of the metadata."""
 
     n_files: int
     digest: str
 
 
 def store_state(image: ZarrImage) -> StoreState:
-    """Return the state of the files with an image's pixels, without reading them."""
-    n, combined = 0, 0
+    """Return the state of an image's files: content of the metadata; names, sizes and times of the rest."""
+    n, combined, metadata = 0, 0, hashlib.sha256()
     with add_path_to_errors(image.path):
+        for path in (image.path / part / name for part in ("", image.array) for name in _METADATA_FILES):
+            metadata.update(path.read_bytes() if path.is_file() else b"")
         folder = image.path / image.array if image.path.is_dir() else image.path.parent
         files = folder.rglob("*") if image.path.is_dir() else [image.path]
         for path in files:  # possibly millions, in any order
@@ -270,12 +262,7 @@ def store_state(image: ZarrImage) -> StoreState:
                     f"{name} {stat.st_size} {stat.st_mtime_ns}".encode(), digest_size=16
                 )
                 n, combined = n + 1, combined ^ int.from_bytes(file_digest.digest())
-    return StoreState(n, f"{combined:032x}")
-
-
-def count_missing_chunks(image: ZarrImage, state: StoreState) -> int:
-    """Return the number of missing parts: chunks or shards of a store, tiles or strips of a TIFF."""
-    return image.count_missing(state.n_files)
+    return StoreState(n, f"{metadata.hexdigest()}{combined:032x}")
 
 
 def is_zipped(path: Path) -> bool:

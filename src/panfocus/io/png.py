@@ -47,7 +47,7 @@ def read_png_header(file: BinaryIO) -> Frame:
     check_pixel_count(width, height)
     if b"acTL" in chunks:
         raise FileError("Animated images are not supported. Save the frames as separate files.")
-    source = collect_metadata(
+    metadata, orientation, taken = collect_metadata(
         chunks.get(b"eXIf"),
         _unpack_text(chunks[_XMP_KEY]) if _XMP_KEY in chunks else None,
         _resolution(chunks.get(b"pHYs")),
@@ -57,11 +57,11 @@ def read_png_header(file: BinaryIO) -> Frame:
     shape = (height, width) if channels == 1 else (height, width, channels)
     colour = [(name, chunks[name]) for name in _COLOUR if name in chunks]
     return Frame(
-        image=turn_upright(blank(shape, np.dtype(np.uint16 if bits == 16 else np.uint8)), source.orientation),
-        orientation=source.orientation,
+        image=turn_upright(blank(shape, np.dtype(np.uint16 if bits == 16 else np.uint8)), orientation),
+        orientation=orientation,
         icc_profile=_profile(chunks.get(b"iCCP")),
-        taken=source.exif.taken if source.exif else None,
-        metadata=replace(source.metadata, png_colour=_extend_significant_bits(colour, channels)),
+        taken=taken,
+        metadata=replace(metadata, png_colour=_extend_significant_bits(colour, channels)),
     )
 
 

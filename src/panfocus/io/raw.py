@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,13 +47,9 @@ def read_raw_header(path: Path) -> Frame:
             exif = exif_of_tiff(read_exif(file))
         except FileError:  # a format that is not based on TIFF
             exif = None
-    source = collect_metadata(exif, None, left_behind=[] if exif else ["EXIF data of this RAW format"])
-    return Frame(
-        image=blank(shape, np.dtype(np.uint16)),
-        orientation=source.orientation,
-        taken=exif.taken if exif else None,
-        metadata=source.metadata,
-    )
+    lost = [] if exif else ["EXIF data of this RAW format"]
+    metadata, orientation, taken = collect_metadata(exif, None, left_behind=lost)
+    return Frame(blank(shape, np.dtype(np.uint16)), orientation, taken=taken, metadata=metadata)
 
 
 def decode_raw(path: Path, *, like: Path) -> Frame:
@@ -74,7 +71,7 @@ def decode_raw(path: Path, *, like: Path) -> Frame:
             gamma=_SRGB_GAMMA,
             output_bps=16,
         )
-    return Frame(image, header.orientation, taken=header.taken, metadata=header.metadata)
+    return replace(header, image=image)
 
 
 def _unpack(raw: "rawpy.RawPy", path: Path) -> None:

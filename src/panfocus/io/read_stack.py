@@ -16,7 +16,6 @@ from panfocus.errors import FileError, InputError, Notice, PanfocusError
 from panfocus.io._frame import Frame
 from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.headers import (
-    FrameFilter,
     Header,
     check_headers,
     check_time_order,
@@ -34,6 +33,7 @@ from panfocus.stack import Metadata, Stack
 
 if TYPE_CHECKING:
     from panfocus.io.disk_array import DiskArray
+    from panfocus.preprocess.frame_checks import BadFrames
 
 _DECODERS = {"PNG": decode_png, "JPEG": decode_jpeg, "WebP": decode_webp}
 
@@ -62,7 +62,7 @@ def read_stack(
     *,
     channel: int | None = None,
     time: int | None = None,
-    bad: FrameFilter | None = None,
+    bad: "BadFrames | None" = None,
 ) -> Stack:
     """Read a stack of two or more frames of one size and type, with its metadata.
 
@@ -72,7 +72,7 @@ def read_stack(
         Files, folders and patterns of photographs, multi-page TIFFs and z-stacks, or one OME-Zarr store.
     channel, time : int, optional
         Channel and time point of a microscopy file, counted from 1. Default: all channels, the only time.
-    bad : FrameFilter, optional
+    bad : BadFrames, optional
         Decides about frames of another scene, copies and damaged files. Default: damaged files raise.
 
     Returns
@@ -125,7 +125,7 @@ def read_into(
     reduce: int = 1,
     reference: int = 0,
     progress: Progress = silent,
-    bad: FrameFilter | None = None,
+    bad: "BadFrames | None" = None,
 ) -> Stack:
     """Decode frames that `check_headers` accepted into an array.
 
@@ -143,7 +143,7 @@ def read_into(
         Frame whose colour profile and metadata the stack gets.
     progress : callable
         Called after each frame.
-    bad : FrameFilter, optional
+    bad : BadFrames, optional
         Decides about frames of another scene, copies and damaged files. Default: damaged files raise.
     """
 

@@ -83,9 +83,10 @@ def read_tiff_metadata(
         lost = _list_losses(tags, exif)
         if layout and layout.other_images:
             lost.append(describe_other_images(layout))
-        source = collect_metadata(exif, bytes(xmp) if isinstance(xmp, bytes) else None, left_behind=lost)
+        xmp = xmp if isinstance(xmp, bytes) else None
+        metadata, _, _ = collect_metadata(exif, xmp, left_behind=lost)
         return replace(
-            source.metadata,
+            metadata,
             premultiplied=tifffile.EXTRASAMPLE.ASSOCALPHA in page.extrasamples,
             acquisition=layout.select(channel, time).acquisition if layout else None,
         )
@@ -152,6 +153,7 @@ def read_rectangle(
         check_lzw(page, index)
         file.seek(page.dataoffsets[index])
         pixels, _, _ = decode(file.read(page.databytecounts[index]), index, jpegtables=page.jpegtables)
+        assert pixels is not None  # the part has data
         top, left = j * height, i * width
         down = range(max(rows.start, top), min(rows.stop, top + pixels.shape[1]))
         right = range(max(cols.start, left), min(cols.stop, left + pixels.shape[2]))

@@ -115,7 +115,7 @@ def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
 def check_options(request: Request) -> "tuple[str, FusionMethod]":
     """Refuse options that are wrong for any frames; return the method and its name."""
     from panfocus._checks import check_choice, check_integer
-    from panfocus.io.jpeg_webp import jpeg_settings
+    from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
     from panfocus.registration.alignment import BORDERS, CHOICES
@@ -136,7 +136,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
     check_choice("exposure", request.exposure, EXPOSURE)
     check_bits(request.bits)
-    jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+    JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
     for setting, number in (("channel", request.channel), ("time", request.time)):
         if number is not None:
             check_integer(setting, number, at_least=1)

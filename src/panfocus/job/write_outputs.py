@@ -106,10 +106,10 @@ def output_notices(path: Path, stack: "Stack", bits: int | None) -> "list[Notice
 def image_content(path: Path, image: "NDArray[Any]", stack: "Stack", request: Request) -> "Content":
     """Return the content of the file of a fused image."""
     from panfocus.io.encode import encode_image
-    from panfocus.io.jpeg_webp import jpeg_settings
+    from panfocus.io.jpeg_webp import JpegSettings
 
     image, stack = convert_bits(image, stack, request.bits)
-    jpeg = jpeg_settings(request.jpeg_quality, request.jpeg_subsampling)
+    jpeg = JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
     return encode_image(path, image, like=stack, jpeg=jpeg)
 
 

@@ -86,7 +86,7 @@ def _target_paths(request: Request, outputs: Mapping[str, Path]) -> dict[str, Pa
 
 def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
     """Check everything but the pixels, and plan the fusion for the memory of the workers."""
-    from panfocus.io.ome_zarr import count_missing_chunks, description_digest, store_state
+    from panfocus.io.ome_zarr import store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
@@ -105,7 +105,6 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
     state = store_state(image)
     plan = {
         **_origin(request, image, settings),
-        "description": description_digest(image),
         "state": state.digest,
         "decisions": decisions,
         "units": [[unit.time, list(unit.channels)] for unit in units],
@@ -120,7 +119,7 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
         plan = earlier.plan  # the present workers can resume it
     if earlier and earlier.plan != plan:
         _check_destinations(request, outputs, (), force=force)
-    return StoreJob(request, image, outputs, plan, plan["max_memory"], count_missing_chunks(image, state))
+    return StoreJob(request, image, outputs, plan, plan["max_memory"], image.count_missing(state.n_files))
 
 
 def _memory_limit(request: Request, cluster: "Cluster | None") -> tuple[int, str]:

@@ -148,10 +148,9 @@ def _make_outputs(job: StoreJob, stages: StageRunner, *, force: bool) -> None:
 
 def _check_unchanged(checkpoint: StoreCheckpoint, job: StoreJob) -> None:
     """Raise if the input was changed during the run."""
-    from panfocus.io.ome_zarr import description_digest, store_state
+    from panfocus.io.ome_zarr import store_state
 
-    now = (store_state(job.image).digest, description_digest(job.image))
-    if now != (job.plan["state"], job.plan["description"]):
+    if store_state(job.image).digest != job.plan["state"]:
         checkpoint.remove()
         raise FileError(
             f"{job.image.path}: The input was changed during the run. Run the command again.",
