@@ -1,6 +1,9 @@
 """Callbacks for progress and for finished parts; the library never prints."""
 
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -11,6 +14,15 @@ class Progress(Protocol):
 
 def silent(stage: str, done: float) -> None:
     """Report nothing."""
+
+
+def track(items: Iterable[T], stage: str, progress: Progress) -> Iterator[T]:
+    """Yield the items of a loop, and report the share that is done before and after each."""
+    items = list(items)
+    progress(stage, 0.0)
+    for done, item in enumerate(items, start=1):
+        yield item
+        progress(stage, done / len(items))
 
 
 class Watch(Protocol):

@@ -6,9 +6,8 @@ import pytest
 
 from panfocus.reproduce.claims import judge
 from panfocus.reproduce.draws import SEPARATE
-from panfocus.reproduce.equations import AtomShares, CodeSizes, CodeSummary
-from panfocus.reproduce.parameters import Curve, Curves
-from panfocus.reproduce.sweep import READINGS
+from panfocus.reproduce.equations import SHARES, CodeSizes, CodeSummary
+from panfocus.reproduce.parameters import READINGS, Curve
 
 
 @pytest.fixture
@@ -32,14 +31,18 @@ def curve(x, nmi, qabf):
     return Curve(x, {(reading, key): y for reading in READINGS for key, y in (("NMI", nmi), ("QABF", qabf))})
 
 
-def curves(**changes):
+def shares(*values):
+    return dict(zip(SHARES, values, strict=True))
+
+
+def curves(changes=None):
     rising = (0.1, 0.2, 0.3)
     usual = {
         "w": curve((0.5, 0.55, 0.6), (0.1, 0.3, 0.2), (0.1, 0.3, 0.2)),
         "eps": curve((0.05, 0.1, 0.2), rising, (0.1, 0.3, 0.2)),
-        "patch_size": curve((4, 8, 12), rising, rising),
+        "patch size": curve((4, 8, 12), rising, rising),
     }
-    return Curves(**(usual | changes))
+    return usual | (changes or {})
 
 
 @pytest.mark.parametrize(
@@ -67,32 +70,30 @@ def curves(**changes):
         ),
         (
             "Larger patches give slightly better NMI",
-            {"patch_size": curve((4, 8, 12), (1, 3, 2), (1, 2, 3))},
-            {"patch_size": curve((4, 8, 12), (0.10, 0.13, 0.09), (1, 2, 3))},
+            {"patch size": curve((4, 8, 12), (1, 3, 2), (1, 2, 3))},
+            {"patch size": curve((4, 8, 12), (0.10, 0.13, 0.09), (1, 2, 3))},
         ),
         (
             "Larger patches give slightly better Q",
-            {"patch_size": curve((4, 8, 12), (1, 2, 3), (3, 2, 3))},
-            {"patch_size": curve((4, 8, 12), (1, 2, 3), (0.10, 0.06, 0.13))},
+            {"patch size": curve((4, 8, 12), (1, 2, 3), (3, 2, 3))},
+            {"patch size": curve((4, 8, 12), (1, 2, 3), (0.10, 0.06, 0.13))},
         ),
     ],
 )
 def test_claims_about_parameters_follow_from_the_curves(verdict_of, drawn, beginning, refuting, too_close):
     """Differences below the range of the draws, 0.05 here, are inconclusive."""
     assert verdict_of(beginning, curves=curves(), draws=drawn) == "confirmed"
-    assert verdict_of(beginning, curves=curves(**refuting), draws=drawn) == "refuted"
-    assert verdict_of(beginning, curves=curves(**too_close), draws=drawn) == "inconclusive"
+    assert verdict_of(beginning, curves=curves(refuting), draws=drawn) == "refuted"
+    assert verdict_of(beginning, curves=curves(too_close), draws=drawn) == "inconclusive"
 
 
 def test_a_small_fall_does_not_refute_a_rise(verdict_of, drawn):
-    shaky = {"patch_size": curve((4, 8, 12), (0.1, 0.5, 0.46), (0.1, 0.5, 0.44))}
+    shaky = {"patch size": curve((4, 8, 12), (0.1, 0.5, 0.46), (0.1, 0.5, 0.44))}
     assert (
-        verdict_of("Larger patches give slightly better NMI", curves=curves(**shaky), draws=drawn)
+        verdict_of("Larger patches give slightly better NMI", curves=curves(shaky), draws=drawn)
         == "confirmed"
     )
-    assert (
-        verdict_of("Larger patches give slightly better Q", curves=curves(**shaky), draws=drawn) == "refuted"
-    )
+    assert verdict_of("Larger patches give slightly better Q", curves=curves(shaky), draws=drawn) == "refuted"
 
 
 @pytest.mark.parametrize("other", ["SR-KSVD", SEPARATE])
@@ -179,14 +180,12 @@ def test_masks_are_judged_by_their_accuracy(reproduction, verdict_of):
 def test_equations_must_hold_for_95_percent(reproduction, verdict_of):
     findings = reproduction.evidence.findings
 
-    def coupled(*shares):
-        return replace(
-            findings,
-            shares={(seed, "coupled"): share for seed, share in enumerate(shares)}
-            | {(seed, "separate"): AtomShares(0.5, 0.5, 0.2) for seed in range(len(shares))},
-        )
+    def coupled(*draws):
+        measured = {(seed, "coupled"): draw for seed, draw in enumerate(draws)}
+        measured |= {(seed, "separate"): shares(0.5, 0.5, 0.2) for seed in range(len(draws))}
+        return replace(findings, shares=measured)
 
-    nearly, often = AtomShares(0.96, 0.97, 0.93), AtomShares(0.94, 0.99, 0.9)
+    nearly, often = shares(0.96, 0.97, 0.93), shares(0.94, 0.99, 0.9)
     assert verdict_of("Over a coupled", findings=coupled(nearly, nearly)) == "confirmed"
     assert verdict_of("Over a coupled", findings=coupled(nearly, often)) == "depends on the draw"
     assert verdict_of("Over a coupled", findings=coupled(often, often)) == "refuted"
@@ -194,20 +193,18 @@ def test_equations_must_hold_for_95_percent(reproduction, verdict_of):
 
 def test_shares_are_compared_by_kind_of_patch_in_every_draw(reproduction, verdict_of):
     findings = reproduction.evidence.findings
-    shares = {
-        (0, "coupled"): AtomShares(0.64, 0.68, 0.35),
-        (0, "separate"): AtomShares(0.55, 0.72, 0.34),
-        (1, "coupled"): AtomShares(0.62, 0.69, 0.32),
-        (1, "separate"): AtomShares(0.56, 0.71, 0.33),
+    measured = {
+        (0, "coupled"): shares(0.64, 0.68, 0.35),
+        (0, "separate"): shares(0.55, 0.72, 0.34),
+        (1, "coupled"): shares(0.62, 0.69, 0.32),
+        (1, "separate"): shares(0.56, 0.71, 0.33),
     }
-    given = replace(findings, shares=shares)
+    given = replace(findings, shares=measured)
     begin = "Coupled learning raises this share over separate learning:"
     assert verdict_of(f"{begin} focused patches", findings=given) == "confirmed"
     assert verdict_of(f"{begin} blurred patches", findings=given) == "refuted"
     assert verdict_of(f"{begin} both patches", findings=given) == "depends on the draw"
-    ahead = {
-        key: AtomShares(0.9, 0.9, 0.9) if key[1] == "coupled" else value for key, value in shares.items()
-    }
+    ahead = {key: shares(0.9, 0.9, 0.9) if key[1] == "coupled" else value for key, value in measured.items()}
     for label in ("focused", "blurred", "both"):
         assert verdict_of(f"{begin} {label}", findings=replace(findings, shares=ahead)) == "confirmed"
 
@@ -245,9 +242,9 @@ def test_a_reconstruction_without_changes_is_no_improvement(reproduction, verdic
     steps = reproduction.evidence.reconstructions
     sharper = {
         key: replace(step, changed_share=0.5, scores=step.scores | {"AG": step.scores["AG"] + (key[1] > 0)})
-        for key, step in steps.steps.items()
+        for key, step in steps.items()
     }
-    assert verdict_of("After global", reconstructions=replace(steps, steps=sharper)) == "confirmed"
+    assert verdict_of("After global", reconstructions=sharper) == "confirmed"
 
 
 def test_sets_without_a_public_source_are_not_testable(verdict_of):

@@ -6,14 +6,13 @@ from panfocus.pipeline import fuse
 from panfocus.reproduce.dictionaries import build_methods, learn_dictionaries
 from panfocus.reproduce.draws import SEPARATE, build_draw_methods
 from panfocus.reproduce.image_sets import read_inputs
-from panfocus.reproduce.parameters import coupling_gains
 
 
 def test_the_first_draw_is_used_in_tables_and_figures(reproduction):
     evidence = reproduction.evidence
     first = replace(evidence.draws, seeds=evidence.draws.seeds[:1])
     for measure in ("NMI", "QABF"):
-        separate = coupling_gains(evidence.sweep, evidence.experiment, "restored", measure)
+        separate = evidence.sweep.coupling_gains("restored", measure)
         for name in ("Clocks", "Lab", "Pepsi", "Disk"):
             values = evidence.grey.by_method(measure, name)
             assert first.leads("SR-KSVD", measure, name) == [values["Proposed"] - values["SR-KSVD"]]

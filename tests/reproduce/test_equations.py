@@ -19,7 +19,7 @@ def test_best_atoms_are_counted_by_half(axes_dictionary):
     focused = np.array([[0.9, 0.1, 0.3, 0.2], [0.2, -0.8, 0.1, 0.0], [0.1, 0.2, 0.7, 0.6]]).T
     blurred = np.array([[0.1, 0.0, 0.2, 0.9], [0.3, 0.1, -0.5, 0.2], [0.0, 0.1, 0.2, 0.4]]).T
     shares = measure_atom_shares(LabelledPatches(focused, blurred, (focused, blurred), 1), axes_dictionary)
-    assert (shares.focused, shares.blurred, shares.both) == pytest.approx((2 / 3, 1, 2 / 3))
+    assert shares == pytest.approx({"focused": 2 / 3, "blurred": 1, "both": 2 / 3})
 
 
 def test_codes_over_orthogonal_atoms_are_coordinates():

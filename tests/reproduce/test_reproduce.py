@@ -42,8 +42,8 @@ def test_private_jug_and_doll_images_fill_their_columns(small_data, reproduction
         section.identity for section in reproduction.sections if bodies[section.identity] == section.body
     }
     assert list(stages) == [
-        "learn dictionaries", "table 1", "table 2", "variants", "masks", "global reconstruction",
-        "settings of the proposed method", "draws", "equations 2 to 4", "figures",
+        "learn dictionaries", "table 1", "table 2", "settings of the proposed method", "variants", "masks",
+        "global reconstruction", "draws", "equations 2 to 4", "figures",
     ]  # fmt: skip
     for shares in stages.values():
         assert shares[0] == 0

@@ -13,7 +13,7 @@ import pytest
 from panfocus.reproduce import write_report
 from panfocus.reproduce.image_sets import GREY_SETS
 from panfocus.reproduce.paper import TABLE_1, TABLE_2, table_axes
-from panfocus.reproduce.tables import section_1
+from panfocus.reproduce.tables import section
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_the_note_on_pca_follows_from_the_run(reproduction, message):
 
     def note(nmi, mse):
         changed = {lab_nmi: nmi, lab_mse: mse, worse: TABLE_1[worse].value - 0.001}
-        body = section_1(replace(grey, scores=grey.scores | papers | changed)).body
+        body = section(replace(grey, scores=grey.scores | papers | changed)).body
         (note,) = re.findall(r"<li>(PCA: .*?)</li>", body)
         return html.unescape(note)
 
@@ -174,7 +174,7 @@ def test_shares_of_both_kinds_are_shown_for_every_draw(page, reproduction):
     for i, label in enumerate(("focused", "blurred", "both")):
         rows = [[words for _, _, words in row[1:]] for row in table[1 + 3 * i : 4 + 3 * i]]
         for k in (0, 1):
-            coupled, separate = (getattr(findings.shares[k, kind], label) for kind in ("coupled", "separate"))
+            coupled, separate = (findings.shares[k, kind][label] for kind in ("coupled", "separate"))
             assert [rows[0][k], rows[1][k]] == [f"{coupled:.1%}", f"{separate:.1%}"]
             assert rows[2][k] == f"{100 * (coupled - separate):+.1f}".replace("-", "−")
 
@@ -207,7 +207,7 @@ def test_csv_and_json_contain_every_number(folder, reproduction):
 
 
 def test_all_parts_have_numbers(reproduction):
-    parts = {number.part for section in reproduction.sections for number in section.numbers}
+    parts = {section.identity for section in reproduction.sections if section.numbers}
     assert parts == {
         "table 1", "table 2", "variants", "training data", "dictionaries", "coupled or separate", "draws",
         "masks", "global reconstruction", "parameters", "equations 2 to 4",

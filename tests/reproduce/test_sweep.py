@@ -3,7 +3,7 @@ import pytest
 
 from panfocus.dictionary import CoupledDictionary
 from panfocus.pipeline import fuse
-from panfocus.reproduce.sweep import READINGS, CodedScene
+from panfocus.reproduce.parameters import READINGS, CodedScene
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,10 @@ def test_crops_are_found_in_their_scenes(small_data):
     inputs = read_inputs(small_data)
     pairs = find_training_pairs(inputs.training, inputs.lytro)
     for pair, (scene, sharp_frame, box) in zip(pairs, map(cut_box, TRAINING_SCENES), strict=True):
-        assert pair.focused == Origin(scene, sharp_frame, box)
-        assert pair.blurred == Origin(scene, 1 - sharp_frame, box)
+        assert pair.origins == {
+            "focused": Origin(scene, sharp_frame, box),
+            "blurred": Origin(scene, 1 - sharp_frame, box),
+        }
         assert len(pair.frames) == 2
 
 
@@ -43,15 +45,16 @@ def test_a_crop_of_a_grey_set_is_found(small_data):
     lab = next(scene for scene in read_inputs(small_data).grey if scene.name == "Lab")
     crop = SceneImages("p1", lab.frames[:, 3:23, 5:30])
     pairs = find_training_pairs([crop], [lab])
-    assert pairs[0].focused == Origin("Lab", 0, Box(3, 5, 20, 25))
+    assert pairs[0].origins["focused"] == Origin("Lab", 0, Box(3, 5, 20, 25))
     assert training_scenes(pairs) == ["Lab"]
 
 
 def test_the_authors_crops_are_cut_outs_of_five_lytro_pairs(data_dir):
     inputs = read_inputs(data_dir)
     pairs = find_training_pairs(inputs.training, inputs.lytro)
-    scenes = [pair.focused.scene for pair in pairs]
+    scenes = [pair.origins["focused"].scene for pair in pairs]
     assert scenes == ["lytro-07", "lytro-09", "lytro-12", "lytro-13", "lytro-17"]
     assert not set(MASK_SCENES) & set(scenes)  # masks use other scenes
     for pair in pairs:
-        assert pair.blurred == Origin(pair.focused.scene, 1 - pair.focused.frame, pair.focused.box)
+        focused = pair.origins["focused"]
+        assert pair.origins["blurred"] == Origin(focused.scene, 1 - focused.frame, focused.box)

@@ -1,3 +1,4 @@
+import re
 from itertools import product
 from typing import get_args
 
@@ -5,7 +6,7 @@ import pytest
 
 from panfocus.methods.dwt import Rule
 from panfocus.reproduce.paper import TABLE_1
-from panfocus.reproduce.variants import Variant, find_closest
+from panfocus.reproduce.variants import Variant, section
 
 
 def test_the_first_choice_of_a_row_is_used_in_table_1(reproduction):
@@ -21,20 +22,21 @@ def test_the_first_choice_of_a_row_is_used_in_table_1(reproduction):
 
 
 def table_1_value(reproduction, method, measure, name):
+    (table,) = (section for section in reproduction.sections if section.identity == "table 1")
     (number,) = (
         number
-        for section in reproduction.sections
-        for number in section.numbers
-        if (number.part, number.variant, number.measure, number.subject) == ("table 1", method, measure, name)
+        for number in table.numbers
+        if (number.variant, number.measure, number.subject) == (method, measure, name)
     )
     return number.paper
 
 
-def test_closest_uses_the_mean_absolute_difference():
+def test_closest_choice_of_a_row_is_marked_by_its_mean_absolute_difference():
     far = Variant("DWT", "a", {("NMI", "Lab"): 0.1, ("NMI", "Disk"): -0.1})
     near = Variant("DWT", "b", {("NMI", "Lab"): -0.05, ("NMI", "Disk"): -0.06})
     other = Variant("PCA", "c", {("NMI", "Lab"): 3.0, ("NMI", "Disk"): 3.0})
-    assert find_closest([far, near, other]) == {"DWT": near, "PCA": other}
+    marked = re.findall(r'<td class="nearest">([\d.]+)</td>', section([far, near, other]).body)
+    assert marked == ["0.0550", "3.0000"]
     assert far.distance == pytest.approx(0.1)
 
 

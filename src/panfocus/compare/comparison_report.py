@@ -1,8 +1,5 @@
 """The report of a comparison: `scores.csv` and `scores.json` for programs, `index.html` for people."""
 
-import base64
-import csv
-import io
 import json
 import math
 from collections import defaultdict
@@ -25,7 +22,7 @@ from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import GREY
 from panfocus.compare.statistics import SIGNIFICANT, Scores, summarise
 from panfocus.io.atomic_files import check_destination, make_folder, remove_temporaries, write_files
-from panfocus.io.encode import encode_json
+from panfocus.io.encode import encode_csv, encode_json
 from panfocus.io.lock import lock_folder
 from panfocus.io.read_stack import read_image
 from panfocus.metrics import get_metric
@@ -139,24 +136,19 @@ def write_report(
 ) -> None:
     """Write table, data and page into a folder, all or none."""
     data = _plain_data(comparison)
+    rows = [
+        (*key, metric, value)
+        for key, result in comparison.results.items()
+        for metric, value in result.scores.items()
+    ]
     write_files(
         {
-            folder / TABLE: _table(comparison),
+            folder / TABLE: encode_csv(("group", "scene", "method", "metric", "value"), rows),
             folder / DATA: encode_json(data),
             folder / PAGE: _page(comparison, data, progress),
         },
         force=force,
     )
-
-
-def _table(comparison: Comparison) -> bytes:
-    """Return a CSV table with one row per score."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("group", "scene", "method", "metric", "value"))
-    for (group, scene, entry), result in comparison.results.items():
-        writer.writerows((group, scene, entry, metric, value) for metric, value in result.scores.items())
-    return text.getvalue().encode()
 
 
 def _plain_data(comparison: Comparison) -> dict[str, Any]:
@@ -293,14 +285,13 @@ def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Itera
 
 
 def _embed(kind: str, title: str, picture: Picture) -> dict[str, Any]:
-    address = f"data:image/webp;base64,{base64.b64encode(picture.webp).decode()}"
     return {
         "kind": kind,
         "method": kind in ("result", "labels", "error"),
         "title": title,
         "width": picture.width,
         "height": picture.height,
-        "address": address,
+        "address": picture.address,
     }
 
 

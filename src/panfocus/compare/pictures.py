@@ -1,12 +1,13 @@
 """Images for the page: results, label maps and error maps as 8-bit WebP, small enough to embed."""
 
-import math
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._downscale import reduced, reduction
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.compare.scoring import intensity_scale
 from panfocus.io.jpeg_webp import encode_webp
@@ -36,6 +37,16 @@ class Picture:
     width: int
     height: int
 
+    @property
+    def address(self) -> str:
+        """Data URL that embeds the image in a page."""
+        return data_url(self.webp, "image/webp")
+
+
+def data_url(data: bytes, kind: str) -> str:
+    """Return a URL that contains data of a media type."""
+    return f"data:{kind};base64,{b64encode(data).decode()}"
+
 
 def encode_photo(image: NDArray[Any], data_range: float | None = None) -> Picture:
     """Encode a source, result or reference with 8 bits and without alpha.
@@ -43,14 +54,15 @@ def encode_photo(image: NDArray[Any], data_range: float | None = None) -> Pictur
     `data_range` is the value of white, by default the maximum of the type.
     """
     colours = image if image.ndim == 2 or image.shape[2] in (1, 3) else image[..., :-1]
-    return _encode(_to_8_bit(_reduce(intensity_scale(image, data_range).to_unit(colours))), quality=_QUALITY)
+    unit = intensity_scale(image, data_range).to_unit(colours)
+    return encode_picture(_to_8_bit(_reduce(unit)), quality=_QUALITY)
 
 
 def encode_label_map(labels: IntArray, n_frames: int) -> Picture:
     """Encode a label map in the colours of `label_colours`."""
     palette = np.array([_rgb(colour) for colour in label_colours(n_frames)], np.uint8)
-    step = _reduction_factor(labels)
-    return _encode(palette[labels[::step, ::step]])
+    step = reduction(labels.shape, MAX_SIDE)
+    return encode_picture(palette[labels[::step, ::step]])
 
 
 def encode_error_map(
@@ -60,7 +72,7 @@ def encode_error_map(
     unit = intensity_scale(image, data_range).to_unit
     error = np.abs(unit(matlab_gray(image)) - unit(matlab_gray(reference)))
     level = _to_8_bit(_reduce(error) / ERROR_LIMIT)
-    return _encode(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])
+    return encode_picture(np.array([_rgb(colour) for colour in ramp(256)], np.uint8)[level])
 
 
 def label_colours(n_frames: int) -> list[str]:
@@ -76,21 +88,14 @@ def ramp(n: int) -> list[str]:
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in np.rint(np.stack(channels, axis=1)).astype(int)]
 
 
-def _encode(image: Pixels, *, quality: int | None = None) -> Picture:
+def encode_picture(image: Pixels, *, quality: int | None = None) -> Picture:
+    """Encode an 8-bit image as WebP, without loss unless a quality is given."""
     plane = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     return Picture(encode_webp(plane, quality=quality), width=image.shape[1], height=image.shape[0])
 
 
 def _reduce(unit: FloatArray) -> FloatArray:
-    """Average blocks of an image that is too large."""
-    step = _reduction_factor(unit)
-    height, width = (side // step for side in unit.shape[:2])
-    blocks = unit[: height * step, : width * step].reshape(height, step, width, step, *unit.shape[2:])
-    return np.asarray(blocks.mean(axis=(1, 3)))
-
-
-def _reduction_factor(image: NDArray[Any]) -> int:
-    return math.ceil(max(len(image), len(image[0])) / MAX_SIDE)
+    return reduced(unit, reduction(unit.shape, MAX_SIDE))
 
 
 def _to_8_bit(unit: FloatArray) -> Pixels:

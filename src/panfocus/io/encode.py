@@ -1,5 +1,7 @@
 """Encode images, maps, animations and JSON, and check what each format can hold."""
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -171,6 +173,15 @@ def encode_json(content: Mapping[str, Any], *, indent: int | None = 2) -> bytes:
     text = json.dumps(content, indent=indent, ensure_ascii=False) + "\n"
     # A lone surrogate, which file names may contain, is not UTF-8. This escape is also valid JSON.
     return text.encode(errors="backslashreplace")
+
+
+def encode_csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
+    """Encode a table as CSV; None gives an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def write_image(

@@ -1,27 +1,26 @@
 """The paper's claims and their verdicts, which are computed from the measurements of this run."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 from panfocus.refine import PAPER_STRENGTH
 from panfocus.reproduce.dictionaries import KINDS
-from panfocus.reproduce.draws import SEPARATE, Draws
-from panfocus.reproduce.elements import Section, escape, paragraph, table, tag
-from panfocus.reproduce.equations import SHARES, Findings
+from panfocus.reproduce.draws import SEPARATE, Draws, format_range
+from panfocus.reproduce.elements import Section, escape, head_row, paragraph, table, tag
+from panfocus.reproduce.equations import SHARES, CodeSizes, Findings
 from panfocus.reproduce.fused_images import Reconstructions
 from panfocus.reproduce.image_sets import GREY_SETS
 from panfocus.reproduce.masks import Masks
 from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL, Experiment, rank_best_three
-from panfocus.reproduce.parameters import BEST_EPS, BEST_W, Curve, Curves, coupling_gains
-from panfocus.reproduce.sweep import READINGS, Sweep
+from panfocus.reproduce.parameters import BEST_EPS, BEST_W, READINGS, Curve, Sweep
 from panfocus.reproduce.tables import DIGITS, SYMBOLS, TableResults, format_signed
 from panfocus.reproduce.variants import Variant
 
 Verdict = Literal["confirmed", "refuted", "depends on the draw", "inconclusive", "not testable here"]
 
-TABLES_READING = READINGS[0]  # the reading of the tables, which the claims are about
+TABLES_READING, OTHER_READING = READINGS  # the claims are about the reading of the tables
 AS_A_RULE = 0.95  # share of patches for which a claim must hold
 
 
@@ -35,7 +34,7 @@ class Evidence:
     variants: list[Variant]
     draws: Draws
     sweep: Sweep
-    curves: Curves
+    curves: dict[str, Curve]
     masks: Masks
     reconstructions: Reconstructions
     findings: Findings
@@ -56,7 +55,7 @@ def judge(evidence: Evidence) -> list[Claim]:
     return [
         *_judge_tables(evidence),
         *_judge_dictionaries(evidence),
-        *_judge_parameters(evidence.curves, evidence.experiment, evidence.draws),
+        *_judge_parameters(evidence),
         *_judge_equations(evidence.findings),
         _judge_reconstruction(evidence.reconstructions),
         *_list_untestable(evidence.grey),
@@ -65,18 +64,18 @@ def judge(evidence: Evidence) -> list[Claim]:
 
 def section(claims: list[Claim]) -> Section:
     """Show the claims with their verdicts."""
-    head = tag(
-        "tr", *(tag("th", name, scope="col") for name in ("The paper says", "Here", "Figures of this run"))
-    )
-    rows = [
-        tag(
-            "tr",
-            tag("th", escape(claim.statement), _tested(claim), scope="row"),
-            tag("td", claim.verdict, class_=claim.verdict.split()[0]),
-            tag("td", escape(claim.figures)),
+    headings = ("The paper says", "Here", "Figures of this run")
+    rows = []
+    for claim in claims:
+        tested = tag("small", escape(f"Tested: {claim.tested}.")) if claim.tested else ""
+        rows.append(
+            tag(
+                "tr",
+                tag("th", escape(claim.statement), tested, scope="row"),
+                tag("td", claim.verdict, class_=claim.verdict.split()[0]),
+                tag("td", escape(claim.figures)),
+            )
         )
-        for claim in claims
-    ]
     return Section(
         "claims",
         "The paper's claims",
@@ -89,12 +88,8 @@ def section(claims: list[Claim]) -> Section:
             f"patches is confirmed if it holds for {AS_A_RULE:.0%} of them. The paper does not define "
             "“significantly”, “slightly” and “to a high degree”: only the direction is tested."
         )
-        + tag("div", table([head], rows), class_="claims"),
+        + tag("div", table([head_row(headings)], rows), class_="claims"),
     )
-
-
-def _tested(claim: Claim) -> str:
-    return tag("small", escape(f"Tested: {claim.tested}.")) if claim.tested else ""
 
 
 def _judge_tables(evidence: Evidence) -> Iterator[Claim]:
@@ -141,13 +136,9 @@ def _judge_dictionaries(evidence: Evidence) -> Iterator[Claim]:
             SEPARATE,
             measure,
         )
-        others = "; ".join(
-            f"contrast {reading}, first draw: "
-            + _format_leads(coupling_gains(evidence.sweep, evidence.experiment, reading, measure))
-            for reading in READINGS
-            if reading != TABLES_READING
-        )
-        yield replace(claim, figures=f"{claim.figures}; {others}")
+        gains = evidence.sweep.coupling_gains(OTHER_READING, measure)
+        leads = ", ".join(f"{name} {format_signed(gain)}" for name, gain in gains.items())
+        yield replace(claim, figures=f"{claim.figures}; contrast {OTHER_READING}, first draw: {leads}")
     masks = evidence.masks
     ours, theirs = masks.by_draw(PROPOSED), masks.by_draw(RIVAL)
     regions = ", ".join(
@@ -164,18 +155,17 @@ def _judge_dictionaries(evidence: Evidence) -> Iterator[Claim]:
     )
 
 
-def _judge_parameters(curves: Curves, experiment: Experiment, draws: Draws) -> Iterator[Claim]:
+def _judge_parameters(evidence: Evidence) -> Iterator[Claim]:
     for measure in MEASURES:
-        yield _best_within(curves.w, "w", BEST_W, measure, experiment.w, draws)
-    yield _best_within(curves.eps, "eps", (BEST_EPS, BEST_EPS), "QABF", experiment.eps, draws)
-    claim = _grows(curves.eps, "NMI grows with eps", "NMI", draws)
-    yield replace(claim, figures=f"{claim.figures}; {_best_points(curves.eps, 'eps', 'NMI', experiment.eps)}")
+        yield _best_within(evidence, "w", BEST_W, measure)
+    yield _best_within(evidence, "eps", (BEST_EPS, BEST_EPS), "QABF")
+    claim = _grows(evidence, "eps", "NMI", "NMI grows with eps")
+    yield replace(claim, figures=f"{claim.figures}; {_best_points(evidence, 'eps', 'NMI')}")
     for measure in MEASURES:
-        claim = _grows(
-            curves.patch_size, f"Larger patches give slightly better {SYMBOLS[measure]}", measure, draws
-        )
-        means = curves.patch_size.means[TABLES_READING, measure]
-        sizes = zip(curves.patch_size.x, means, strict=True)
+        statement = f"Larger patches give slightly better {SYMBOLS[measure]}"
+        claim = _grows(evidence, "patch size", measure, statement)
+        curve = evidence.curves["patch size"]
+        sizes = zip(curve.x, curve.means[TABLES_READING, measure], strict=True)
         yield replace(
             claim,
             tested=f"{claim.tested}; the size of the gain is not tested",
@@ -183,39 +173,40 @@ def _judge_parameters(curves: Curves, experiment: Experiment, draws: Draws) -> I
         )
 
 
-def _best_within(
-    curve: Curve, name: str, band: tuple[float, float], measure: str, usual: float, draws: Draws
-) -> Claim:
+def _best_within(evidence: Evidence, name: str, band: tuple[float, float], measure: str) -> Claim:
     """Judge whether the best point of a curve lies in a range of its parameter."""
+    curve = evidence.curves[name]
     low, high = band
     points = list(zip(curve.x, curve.means[TABLES_READING, measure], strict=True))
     within = [mean for x, mean in points if low <= x <= high]
     beyond = [mean for x, mean in points if not low <= x <= high]
     lead = max(within) - max(beyond)
+    chance = evidence.draws.range_of_means(measure)
     where = f"{name} = {low:g}" if low == high else f"{name} between {low:g} and {high:g}"
     return Claim(
         f"{SYMBOLS[measure]} is best at {where}",
         f"the largest mean over the grey sets is there, among {_values(curve)}, by more than the range of "
         "this mean over the draws",
-        _judge_lead(lead, draws.range_of_means(measure)),
-        f"there {format_signed(lead)} against the best elsewhere, {_draw_range(draws, measure)}; "
-        f"{_best_points(curve, name, measure, usual)}",
+        _judge_lead(lead, chance),
+        f"there {format_signed(lead)} against the best elsewhere, range over the draws {chance:.4f}; "
+        f"{_best_points(evidence, name, measure)}",
     )
 
 
-def _grows(curve: Curve, statement: str, measure: str, draws: Draws) -> Claim:
+def _grows(evidence: Evidence, name: str, measure: str, statement: str) -> Claim:
     """Judge whether a curve rises and never falls."""
+    curve = evidence.curves[name]
     means = curve.means[TABLES_READING, measure]
     rise = means[-1] - means[0]
     fall = max((before - after for before, after in combinations(means, 2)), default=0.0)
-    difference = draws.range_of_means(measure)
+    chance = evidence.draws.range_of_means(measure)
     return Claim(
         statement,
         f"over {_values(curve)}, the mean over the grey sets is larger at the end than at the start and "
         "never decreases, by more than its range over the draws",
-        "refuted" if fall > difference else _judge_lead(rise, difference),
-        f"{format_signed(rise)} from first to last, largest fall {max(fall, 0):.4f}, "
-        f"{_draw_range(draws, measure)}",
+        "refuted" if fall > chance else _judge_lead(rise, chance),
+        f"{format_signed(rise)} from first to last, largest fall {max(fall, 0):.4f}, range over the draws "
+        f"{chance:.4f}",
     )
 
 
@@ -242,49 +233,50 @@ def _judge_equations(findings: Findings) -> Iterator[Claim]:
             ),
             f"{_percent(coupled[label])} against {_percent(separate[label])}",
         )
-    by_both = f"by the mean and by the median over all patches, in {draws}"
     pairs = [
-        [(soft.mean, sharp.mean), (soft.median, sharp.median)]
+        [(blurred.mean, focused.mean), (blurred.median, focused.median)]
         for seed in findings.seeds
-        for sharp, soft in [[findings.codes[seed, "separate", label] for label in ("focused", "blurred")]]
+        for focused, blurred in [
+            [findings.codes[seed, "separate", label] for label in ("focused", "blurred")]
+        ]
     ]
-    yield Claim(
-        "With separate learning, codes of blurred patches are sparser than those of focused ones, with "
-        "larger entries",
-        f"fewer atoms and larger non-zero entries, {by_both}",
-        _judge_draws(
-            all(
-                _is_larger(b.atoms, a.atoms, digits=2) and _is_larger(a.entry, b.entry, digits=3)
-                for a, b in pair
-            )
-            for pair in pairs
-        ),
-        "first draw: "
-        + "; ".join(
-            f"{name}: blurred {a.atoms:.2f} atoms of magnitude {a.entry:.3f}, focused {b.atoms:.2f} of "
+
+    def claim(
+        statement: str,
+        tested: str,
+        holds: Callable[[CodeSizes, CodeSizes], bool],
+        describe: Callable[[CodeSizes, CodeSizes], str],
+    ) -> Claim:
+        first = zip(("mean", "median"), pairs[0], strict=True)
+        return Claim(
+            f"With separate learning, {statement}",
+            f"{tested}, by the mean and by the median over all patches, in {draws}",
+            _judge_draws(all(holds(a, b) for a, b in pair) for pair in pairs),
+            "first draw: " + "; ".join(f"{name}: {describe(a, b)}" for name, (a, b) in first),
+        )
+
+    yield claim(
+        "codes of blurred patches are sparser than those of focused ones, with larger entries",
+        "fewer atoms and larger non-zero entries",
+        lambda a, b: _is_larger(b.atoms, a.atoms, digits=2) and _is_larger(a.entry, b.entry, digits=3),
+        lambda a, b: (
+            f"blurred {a.atoms:.2f} atoms of magnitude {a.entry:.3f}, focused {b.atoms:.2f} of "
             f"{b.entry:.3f}; l1 norms {a.l1:.3f} and {b.l1:.3f}"
-            for name, (a, b) in zip(("mean", "median"), pairs[0], strict=True)
         ),
     )
-    yield Claim(
-        "With separate learning, blurred patches correlate more with atoms of D_B than focused ones with "
-        "atoms of D_F",
-        f"a larger correlation with the best atom, {by_both}",
-        _judge_draws(
-            all(_is_larger(a.correlation, b.correlation, digits=3) for a, b in pair) for pair in pairs
-        ),
-        "first draw: "
-        + "; ".join(
-            f"{name}: blurred {a.correlation:.3f}, focused {b.correlation:.3f}"
-            for name, (a, b) in zip(("mean", "median"), pairs[0], strict=True)
-        ),
+    yield claim(
+        "blurred patches correlate more with atoms of D_B than focused ones with atoms of D_F",
+        "a larger correlation with the best atom",
+        lambda a, b: _is_larger(a.correlation, b.correlation, digits=3),
+        lambda a, b: f"blurred {a.correlation:.3f}, focused {b.correlation:.3f}",
     )
 
 
 def _judge_reconstruction(reconstructions: Reconstructions) -> Claim:
     steps = [
-        (reconstructions.steps[name, 0.0], reconstructions.steps[name, PAPER_STRENGTH])
-        for name in reconstructions.sets
+        (before, reconstructions[name, PAPER_STRENGTH])
+        for (name, strength), before in reconstructions.items()
+        if not strength
     ]
     return Claim(
         "After global reconstruction contrast and details are significantly better",
@@ -322,10 +314,7 @@ def _list_untestable(grey: TableResults) -> Iterator[Claim]:
 def _ahead_everywhere(statement: str, draws: Draws, other: str, measure: str) -> Claim:
     leads = {name: draws.leads(other, measure, name) for name in draws.sets_against(other)}
     ahead = {name: [_is_larger(lead, 0) for lead in several] for name, several in leads.items()}
-    ranges = (
-        f"{name} {format_signed(min(several))} to {format_signed(max(several))}"
-        for name, several in leads.items()
-    )
+    ranges = (f"{name} {format_range(several)}" for name, several in leads.items())
     return Claim(
         statement,
         f"a larger value on every set, by any amount, in {_count_draws(draws.seeds)}",
@@ -345,14 +334,6 @@ def _count_draws(seeds: Sequence[int]) -> str:
     return f"each of {len(seeds)} draws of the training patches"
 
 
-def _draw_range(draws: Draws, measure: str) -> str:
-    return f"range over the draws {draws.range_of_means(measure):.4f}"
-
-
-def _format_leads(differences: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {format_signed(difference)}" for name, difference in differences.items())
-
-
 def _percent(shares: Iterable[float], digits: int = 1) -> str:
     return ", ".join(f"{100 * share:.{digits}f}" for share in shares) + " %"
 
@@ -361,7 +342,8 @@ def _values(curve: Curve) -> str:
     return f"{len(curve.x)} values from {curve.x[0]:g} to {curve.x[-1]:g}"
 
 
-def _best_points(curve: Curve, name: str, measure: str, usual: float) -> str:
+def _best_points(evidence: Evidence, name: str, measure: str) -> str:
+    curve, usual = evidence.curves[name], getattr(evidence.experiment, name)
     points = []
     for reading in READINGS:
         best = curve.best(reading, measure)
@@ -377,11 +359,11 @@ def _is_larger(a: float, b: float, digits: int = DIGITS) -> bool:
     return round(a - b, digits) > 0
 
 
-def _judge_lead(lead: float, difference: float) -> Verdict:
+def _judge_lead(lead: float, chance: float) -> Verdict:
     """Judge a lead by the difference that chance alone explains."""
-    if lead > difference:
+    if lead > chance:
         return "confirmed"
-    return "refuted" if lead < -difference else "inconclusive"
+    return "refuted" if lead < -chance else "inconclusive"
 
 
 def _judge_draws(held: Iterable[bool]) -> Verdict:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.decide.gray import to_gray
 from panfocus.dictionary import CoupledDictionary, atoms_picture
 from panfocus.methods import FusionMethod, get_method
@@ -33,16 +34,6 @@ class Dictionaries:
         """Both kinds from the draw of the tables."""
         return next(iter(self.draws.values()))
 
-    @property
-    def coupled(self) -> CoupledDictionary:
-        """The coupled dictionary of the tables."""
-        return self.kinds["coupled"]
-
-    @property
-    def separate(self) -> CoupledDictionary:
-        """The separately learned dictionary of the tables."""
-        return self.kinds["separate"]
-
 
 def learn_dictionaries(
     focused: Sequence[NDArray[Any]],
@@ -52,36 +43,26 @@ def learn_dictionaries(
 ) -> Dictionaries:
     """Learn all dictionaries from the training pairs."""
     pairs = [[to_gray(image) for image in images] for images in (focused, blurred)]
+
+    def options(size: int, seed: int) -> dict[str, Any]:
+        sizes = {"n_samples": experiment.n_samples, "rounds": experiment.rounds}
+        return {"patch_size": size, "n_atoms": 4 * size**2, "rng": seed, **sizes}
+
+    default = experiment.patch_size
     seeds = (experiment.seed, *experiment.more_seeds)
-    sizes = [size for size in experiment.patch_sizes if size != experiment.patch_size]
-    steps = len(seeds) + len(sizes) + 1
-    draws = {}
-    for i, seed in enumerate(seeds):
-        progress(STAGE, i / steps)
-        options = _options(experiment, experiment.patch_size, seed)
-        draws[seed] = {
-            kind: CoupledDictionary.learn(*pairs, separate=kind == "separate", **options) for kind in KINDS
-        }
-    by_patch_size = {experiment.patch_size: draws[experiment.seed]["coupled"]}
-    for i, size in enumerate(sizes, start=len(seeds)):
-        progress(STAGE, i / steps)
-        by_patch_size[size] = CoupledDictionary.learn(*pairs, **_options(experiment, size, experiment.seed))
-    progress(STAGE, (steps - 1) / steps)
-    focus_maps = SrFm.learn_dictionary(
-        [*pairs[0], *pairs[1]], **_options(experiment, experiment.patch_size, experiment.seed)
-    )
-    progress(STAGE, 1.0)
-    return Dictionaries(draws, focus_maps, by_patch_size)
-
-
-def _options(experiment: Experiment, patch_size: int, seed: int) -> dict[str, Any]:
-    return {
-        "patch_size": patch_size,
-        "n_atoms": 4 * patch_size**2,
-        "n_samples": experiment.n_samples,
-        "rounds": experiment.rounds,
-        "rng": seed,
+    sizes = (default, *experiment.patch_sizes)
+    wanted = [*product([default], seeds, KINDS), *product(sizes, [experiment.seed], ["coupled"])]
+    learned = {
+        (size, seed, kind): CoupledDictionary.learn(
+            *pairs, separate=kind == "separate", **options(size, seed)
+        )
+        for size, seed, kind in track(dict.fromkeys(wanted), STAGE, progress)
     }
+    return Dictionaries(
+        {seed: {kind: learned[default, seed, kind] for kind in KINDS} for seed in seeds},
+        SrFm.learn_dictionary([*pairs[0], *pairs[1]], **options(default, experiment.seed)),
+        {size: learned[size, experiment.seed, "coupled"] for size in sizes},
+    )
 
 
 def section(dictionaries: Dictionaries, experiment: Experiment) -> Section:
@@ -113,7 +94,7 @@ def section(dictionaries: Dictionaries, experiment: Experiment) -> Section:
             ["", "mean |correlation| of the two atoms of a pair"],
             [(kind, f"{value:.3f}") for kind, value in correlations.items()],
         ),
-        tuple(Number(PART, kind, "", "pair correlation", value) for kind, value in correlations.items()),
+        tuple(Number(kind, "", "pair correlation", value) for kind, value in correlations.items()),
     )
 
 
@@ -122,14 +103,14 @@ def build_methods(dictionaries: Dictionaries, experiment: Experiment) -> dict[st
 
     Settings that the paper does not state have their defaults; `variants` tries others.
     """
+    kinds = dictionaries.kinds
     return {
         "DWT": get_method("dwt"),
         "PCA": get_method("pca"),
         "DSIFT": get_method("dsift", refinement="none"),  # "without applying any post-processing"
         "SR-FM": get_method("sr-fm", dictionary=dictionaries.focus_maps, eps=experiment.eps),
         "SR-CM": get_method("sr-cm", patch_size=experiment.patch_size, eps=experiment.eps),
-        RIVAL: get_method(
-            "sr-ksvd", dictionary=dictionaries.separate, eps=experiment.eps
-        ),  # uses its focused half
-        PROPOSED: get_method("coupled", dictionary=dictionaries.coupled, eps=experiment.eps, w=experiment.w),
+        # Uses the focused half only.
+        RIVAL: get_method("sr-ksvd", dictionary=kinds["separate"], eps=experiment.eps),
+        PROPOSED: get_method("coupled", dictionary=kinds["coupled"], eps=experiment.eps, w=experiment.w),
     }

@@ -1,12 +1,13 @@
 """Influence of the draw of training patches: the sets of both tables with dictionaries from other draws."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
@@ -70,34 +71,27 @@ def run_draws(
     """Fuse the sets with the dictionaries of every draw. Results of the tables are reused."""
     _, measures, _ = table_axes(TABLE_1)
     draws = Draws(tuple(learned.draws), tuple(grey.sets), tuple(colour.sets), {})
-    progress(PART, 0.0)
-    for i, (seed, kinds) in enumerate(learned.draws.items()):
+    for seed, kinds in track(learned.draws.items(), PART, progress):
         for name, method in build_draw_methods(methods, kinds).items():
             for image_set in draws.sets_against(name):
                 results = grey if image_set in grey.sets else colour
-                if i == 0 and name in methods:
+                if seed == draws.seeds[0] and name in methods:
                     scores = results.by_measure(name, image_set)
                 else:
                     scene = results.sets[image_set]
                     scores = scene.score(fuse(scene.frames, method).image, measures)
                 draws.scores.update({(seed, name, key, image_set): value for key, value in scores.items()})
-        progress(PART, (i + 1) / len(learned.draws))
     return draws
 
 
 def section(draws: Draws) -> Section:
     """Show the smallest and the largest lead over all draws."""
-    columns = [(other, measure) for other in (RIVAL, SEPARATE) for measure in MEASURES]
-    rows = [
-        (
-            name,
-            *(
-                _range(draws.leads(other, measure, name)) if name in draws.sets_against(other) else ""
-                for other, measure in columns
-            ),
-        )
-        for name in draws.sets_against(RIVAL)
-    ]
+    columns = list(product((RIVAL, SEPARATE), MEASURES))
+
+    def lead(name: str, other: str, measure: str) -> str:
+        return format_range(draws.leads(other, measure, name)) if name in draws.sets_against(other) else ""
+
+    rows = [(name, *(lead(name, *column) for column in columns)) for name in draws.sets_against(RIVAL)]
     changes = " and ".join(f"{SYMBOLS[m]} by up to {draws.range_of_means(m):.4f}" for m in MEASURES)
     return Section(
         PART,
@@ -112,11 +106,12 @@ def section(draws: Draws) -> Section:
             ["set", *(f"{SYMBOLS[measure]}, lead over {other}" for other, measure in columns)], rows
         ),
         tuple(
-            Number(PART, name, f"{variant}, seed {seed}", measure, value)
+            Number(name, f"{variant}, seed {seed}", measure, value)
             for (seed, variant, measure, name), value in draws.scores.items()
         ),
     )
 
 
-def _range(leads: list[float]) -> str:
+def format_range(leads: Sequence[float]) -> str:
+    """Format the smallest and the largest lead."""
     return f"{format_signed(min(leads))} to {format_signed(max(leads))}"

@@ -1,28 +1,22 @@
 """Building blocks of the page: sections, numbers, HTML elements and rectangles on images."""
 
-import base64
-import csv
 import html
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from panfocus._intensity import IntensityScale
-from panfocus.compare.pictures import Picture, encode_photo
+from panfocus.compare.pictures import Picture, data_url, encode_photo, encode_picture
 from panfocus.decide.gray import to_gray
-from panfocus.io.jpeg_webp import encode_webp
 
 
 @dataclass(frozen=True)
 class Number:
     """A measured value, and the value that the paper prints, if any."""
 
-    part: str  # section of the page
     subject: str  # an image set, a mean over sets, a dictionary
     variant: str  # a method or a setting
     measure: str
@@ -30,21 +24,11 @@ class Number:
     paper: float | None = None
 
 
-def encode_csv(numbers: Iterable[Number]) -> bytes:
-    """Return a CSV table with one row per number; the paper's value may be empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Number))
-    writer.writerows(astuple(number) for number in numbers)
-    return text.getvalue().encode()
-
-
 Colour = tuple[int, int, int]
 
 RED: Colour = (235, 50, 45)
 GREEN: Colour = (40, 190, 70)
 PIXELS_PER_LINE = 130  # pixels of the shorter side per pixel of line width
-FOCUSED, BLURRED = GREEN, RED  # as in the paper's Fig. 2
 
 
 @dataclass(frozen=True)
@@ -62,14 +46,12 @@ class Box:
         return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
 
 
-def to_rgb(image: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return a grey or colour image with 8 bits and three channels."""
-    unit = IntensityScale.of(image.dtype).to_unit(image)
-    rgb = np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
-    return rgb if rgb.ndim == 3 else np.repeat(rgb[..., None], 3, axis=2)
+def to_rgb(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a grey or colour image with three channels."""
+    return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
 
 
-def draw_boxes(image: NDArray[Any], boxes: Mapping[Colour, Box]) -> NDArray[np.uint8]:
+def draw_boxes(image: NDArray[np.uint8], boxes: Mapping[Colour, Box]) -> NDArray[np.uint8]:
     """Draw rectangles on a copy of an image, with lines that stay visible in a small view."""
     drawn = to_rgb(image).copy()
     line = max(2, round(min(drawn.shape[:2]) / PIXELS_PER_LINE))
@@ -112,6 +94,11 @@ class Section:
     body: str
     numbers: tuple[Number, ...] = ()
 
+    @property
+    def anchor(self) -> str:
+        """Target of links to the section."""
+        return self.identity.replace(" ", "-")
+
 
 def tag(name: str, *content: str, **attributes: object) -> str:
     """Return an HTML element around content that is already HTML; `class_` sets the attribute class."""
@@ -139,10 +126,15 @@ def table(head: Sequence[str], body: Sequence[str], caption: str = "") -> str:
     return tag("div", tag("table", title, tag("thead", *head), tag("tbody", *body)), class_="wide")
 
 
+def head_row(headings: Iterable[str]) -> str:
+    """Return a row of column headings."""
+    return tag("tr", *(tag("th", escape(heading), scope="col") for heading in headings))
+
+
 def plain_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
     """Return a table of text and numbers; the first cell of a row is its heading."""
     return table(
-        [tag("tr", *(tag("th", escape(cell), scope="col") for cell in head))],
+        [head_row(head)],
         [
             tag("tr", tag("th", escape(first), scope="row"), *(tag("td", escape(cell)) for cell in rest))
             for first, *rest in rows
@@ -161,21 +153,16 @@ def gallery(*figures: str, large: bool = False) -> str:
     return tag("div", *figures, class_="large gallery" if large else "gallery")
 
 
-def embed_image(image: NDArray[Any] | Picture, alt: str) -> str:
+def embed_image(image: NDArray[Any] | Picture, alt: str, class_: str | None = None) -> str:
     """Return an image element with the image embedded; it may already be encoded."""
     picture = image if isinstance(image, Picture) else encode_photo(image)
-    return _image(picture.webp, "image/webp", alt, picture.width, picture.height)
+    return _image(picture.address, alt, width=picture.width, height=picture.height, class_=class_)
 
 
-def embed_detail(detail: NDArray[np.uint8], alt: str, class_: str) -> str:
-    """Return a lossless image element that shows pixels as squares."""
-    return _image(encode_webp(detail), "image/webp", alt, detail.shape[1], detail.shape[0], class_)
-
-
-def figure_with_details(image: NDArray[Any], boxes: Sequence[Box], name: str, alt: str) -> str:
+def figure_with_details(image: NDArray[np.uint8], boxes: Sequence[Box], name: str, alt: str) -> str:
     """Return an image with up to two rectangles, their content enlarged, and a caption."""
     details = [
-        embed_detail(to_rgb(image)[box.place], f"detail of {alt}", class_)
+        embed_image(encode_picture(to_rgb(image)[box.place]), f"detail of {alt}", class_)
         for class_, box in zip(("red", "green"), boxes, strict=False)
     ]
     outlines = dict(zip((RED, GREEN), boxes, strict=False))
@@ -184,19 +171,10 @@ def figure_with_details(image: NDArray[Any], boxes: Sequence[Box], name: str, al
     )
 
 
-def embed_svg(svg: str, alt: str) -> str:
-    """Return an image element with an SVG drawing, which follows the colour scheme of the page."""
-    return _image(svg.encode(), "image/svg+xml", alt)
+def drawing(svg: str, alt: str, caption: str) -> str:
+    """Return an SVG drawing, which follows the colour scheme of the page, with a caption."""
+    return figure(_image(data_url(svg.encode(), "image/svg+xml"), alt), caption, "drawn")
 
 
-def _image(
-    data: bytes,
-    kind: str,
-    alt: str,
-    width: int | None = None,
-    height: int | None = None,
-    class_: str | None = None,
-) -> str:
-    address = f"data:{kind};base64,{base64.b64encode(data).decode()}"
-    attributes = {"src": address, "alt": alt, "width": width, "height": height, "class_": class_}
-    return tag("img", **attributes).removesuffix("</img>")
+def _image(address: str, alt: str, **attributes: object) -> str:
+    return tag("img", src=address, alt=alt, **attributes).removesuffix("</img>")

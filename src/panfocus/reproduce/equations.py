@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from panfocus._intensity import FloatArray
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.decide.gray import to_gray
 from panfocus.decide.patches import extract_patches, patch_origins
 from panfocus.dictionary import CoupledDictionary
@@ -44,15 +44,6 @@ class LabelledPatches:
 
 
 @dataclass(frozen=True)
-class AtomShares:
-    """Shares of patches whose best atom, the first choice of OMP, is of the same kind."""
-
-    focused: float  # focused patches with the best atom in D_F
-    blurred: float  # blurred patches with the best atom in D_B
-    both: float  # pairs with both, Eq. (2)
-
-
-@dataclass(frozen=True)
 class CodeSizes:
     """Size of codes, averaged over patches."""
 
@@ -76,7 +67,7 @@ class Findings:
 
     n_pairs: int
     n_scenes: int
-    shares: dict[tuple[int, str], AtomShares]  # by seed of the draw and kind of dictionary
+    shares: dict[tuple[int, str], dict[str, float]]  # by seed and kind of dictionary, then as in SHARES
     codes: dict[tuple[int, str, str], CodeSummary]  # by seed, kind of dictionary and of patches
 
     @property
@@ -85,33 +76,22 @@ class Findings:
         return list(dict.fromkeys(seed for seed, _ in self.shares))
 
     def by_draw(self, kind: str, label: str) -> list[float]:
-        """Return a field of AtomShares for every draw, for one kind of dictionary."""
-        return [getattr(self.shares[seed, kind], label) for seed in self.seeds]
+        """Return a share for every draw, for one kind of dictionary."""
+        return [self.shares[seed, kind][label] for seed in self.seeds]
 
 
 def examine(
     patches: LabelledPatches, dictionaries: Dictionaries, experiment: Experiment, progress: Progress
 ) -> Findings:
     """Measure the best atoms and the codes of labelled patches."""
-    progress(PART, 0.0)
-    findings = Findings(
-        patches.focused.shape[1],
-        patches.n_scenes,
-        {
-            (seed, kind): measure_atom_shares(patches, dictionary)
-            for seed, kinds in dictionaries.draws.items()
-            for kind, dictionary in kinds.items()
-        },
-        {
-            (seed, kind, label): describe_codes(X, D, eps=experiment.eps)
-            for seed, kinds in dictionaries.draws.items()
-            for kind, dictionary in kinds.items()
+    findings = Findings(patches.focused.shape[1], patches.n_scenes, {}, {})
+    for seed, kinds in track(dictionaries.draws.items(), PART, progress):
+        for kind, dictionary in kinds.items():
+            findings.shares[seed, kind] = measure_atom_shares(patches, dictionary)
             for label, X, D in zip(
                 ("focused", "blurred"), (patches.focused, patches.blurred), dictionary.levels, strict=True
-            )
-        },
-    )
-    progress(PART, 1.0)
+            ):
+                findings.codes[seed, kind, label] = describe_codes(X, D, eps=experiment.eps)
     return findings
 
 
@@ -140,17 +120,16 @@ def label_patches(scenes: Sequence[SceneImages], *, size: int, stride: int) -> L
     return LabelledPatches(_unit(sharp), _unit(soft), (sharp / 255, soft / 255), len(scenes))
 
 
-def measure_atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> AtomShares:
-    """Return how often the best atom of a patch is of the same kind, Eq. (3)."""
+def measure_atom_shares(patches: LabelledPatches, dictionary: CoupledDictionary) -> dict[str, float]:
+    """Return how often the best atom of a patch, the first choice of OMP, is of the same kind, Eq. (3)."""
     first_choice = Pursuit(dictionary.matrix, max_atoms=1)
-    sharp_in_focused, soft_in_focused = (
-        first_choice.codes(X).atoms[0] < dictionary.n_atoms for X in (patches.focused, patches.blurred)
-    )
-    return AtomShares(
-        float(sharp_in_focused.mean()),
-        float((~soft_in_focused).mean()),
-        float((sharp_in_focused & ~soft_in_focused).mean()),
-    )
+    focused = first_choice.codes(patches.focused).atoms[0] < dictionary.n_atoms
+    blurred = first_choice.codes(patches.blurred).atoms[0] >= dictionary.n_atoms
+    return {
+        "focused": float(focused.mean()),
+        "blurred": float(blurred.mean()),
+        "both": float((focused & blurred).mean()),
+    }
 
 
 def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> CodeSummary:
@@ -172,11 +151,11 @@ def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> CodeSummary:
 def section(findings: Findings) -> Section:
     """Show the shares and the code sizes."""
     numbers = [
-        Number(PART, f"{kind} dictionary, seed {seed}", label, "share", value)
+        Number(f"{kind} dictionary, seed {seed}", label, "share", value)
         for (seed, kind), shares in findings.shares.items()
-        for label, value in vars(shares).items()
+        for label, value in shares.items()
     ] + [
-        Number(PART, f"{kind} dictionary, seed {seed}", f"{label} patches", f"{summary} {measure}", value)
+        Number(f"{kind} dictionary, seed {seed}", f"{label} patches", f"{summary} {measure}", value)
         for (seed, kind, label), codes in findings.codes.items()
         for summary, sizes in vars(codes).items()
         for measure, value in vars(sizes).items()

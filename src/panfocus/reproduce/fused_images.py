@@ -1,14 +1,15 @@
 """Fused images with details, Fig. 8 to 12, and the effect of the global reconstruction, Eq. (9)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._intensity import IntensityScale
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.refine import PAPER_STRENGTH, refine_tv
 from panfocus.reproduce.elements import (
     Number,
@@ -47,51 +48,41 @@ class Reconstruction:
     scores: dict[str, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Reconstructions:
-    """Reconstructions by set and strength."""
-
-    steps: dict[tuple[str, float], Reconstruction]
-    sets: tuple[str, ...]
+Reconstructions = Mapping[tuple[str, float], Reconstruction]  # by set and strength
 
 
 def reconstruct(results: TableResults, progress: Progress) -> Reconstructions:
-    """Apply Eq. (9) to the results of the proposed method on the grey sets."""
+    """Apply Eq. (9) to the results of the proposed method on the grey sets, by set and strength."""
     made = {}
-    progress(RECONSTRUCTION_PART, 0.0)
-    for name, scene in results.sets.items():
+    for name, strength in track(product(results.sets, STRENGTHS), RECONSTRUCTION_PART, progress):
         before = results.fused[PROPOSED, name].image
         scale = IntensityScale.of(before.dtype)
         unit = scale.to_unit(before).astype(np.float64)
-        for strength in STRENGTHS:
-            after = refine_tv(unit, strength=strength).image if strength else unit
-            image = scale.from_unit(after) if strength else before
-            made[name, strength] = Reconstruction(
-                image,
-                float(np.abs(after - unit).max() * 255),
-                float(np.mean(image != before)),
-                scene.score(image, SCORED),
-            )
-        progress(RECONSTRUCTION_PART, len(made) / (len(results.sets) * len(STRENGTHS)))
-    return Reconstructions(made, tuple(results.sets))
-
-
-def reconstruction_section(reconstructions: Reconstructions) -> Section:
-    """Show the images before and after, and the scores."""
-    shown_set = reconstructions.sets[0]
-    steps = {strength: reconstructions.steps[shown_set, strength] for strength in STRENGTHS}
-    boxes = find_differences([steps[0.0].image, steps[STRONGER].image], 2)
-    rows = []
-    for (name, strength), step in reconstructions.steps.items():
-        rows.append(
-            (
-                name,
-                _strength(strength),
-                f"{step.largest_change:.4f}",
-                f"{step.changed_share:.1%}",
-                *(f"{step.scores[key]:.4f}" if key in step.scores else "-" for key in SCORED),
-            )
+        after = refine_tv(unit, strength=strength).image if strength else unit
+        image = scale.from_unit(after) if strength else before
+        made[name, strength] = Reconstruction(
+            image,
+            float(np.abs(after - unit).max() * 255),
+            float(np.mean(image != before)),
+            results.sets[name].score(image, SCORED),
         )
+    return made
+
+
+def reconstruction_section(steps: Reconstructions) -> Section:
+    """Show the images before and after, and the scores."""
+    shown = next(name for name, _ in steps)
+    boxes = find_differences([steps[shown, 0.0].image, steps[shown, STRONGER].image], 2)
+    rows = [
+        (
+            name,
+            _strength(strength),
+            f"{step.largest_change:.4f}",
+            f"{step.changed_share:.1%}",
+            *(f"{step.scores[key]:.4f}" if key in step.scores else "-" for key in SCORED),
+        )
+        for (name, strength), step in steps.items()
+    ]
     return Section(
         RECONSTRUCTION_PART,
         "Global reconstruction",
@@ -99,17 +90,18 @@ def reconstruction_section(reconstructions: Reconstructions) -> Section:
             f"The paper's weight of the total variation is {PAPER_STRENGTH:.5f}. On intensities of 0 to 1 no "
             "value can change by more than 3.42 times this weight, a hundredth of a grey level: the 8-bit "
             f"image stays the same. A weight of {STRONGER:g} shows what a stronger step does: it smooths. "
-            f"Below, {shown_set}; red and green mark the largest changes."
+            f"Below, {shown}; red and green mark the largest changes."
         )
         + gallery(
             *(
                 figure_with_details(
-                    steps[strength].image,
+                    step.image,
                     boxes,
-                    f"{_strength(strength)}: largest change {steps[strength].largest_change:.4f} of 255",
-                    f"{shown_set}, {_strength(strength)}",
+                    f"{_strength(strength)}: largest change {step.largest_change:.4f} of 255",
+                    f"{shown}, {_strength(strength)}",
                 )
-                for strength in (0.0, PAPER_STRENGTH, STRONGER)
+                for (name, strength), step in steps.items()
+                if name == shown and strength in (0.0, PAPER_STRENGTH, STRONGER)
             )
         )
         + plain_table(
@@ -117,20 +109,16 @@ def reconstruction_section(reconstructions: Reconstructions) -> Section:
              *(LABELS[key] for key in SCORED)],
             rows,
         ),
-        tuple(_numbers(reconstructions)),
+        tuple(
+            Number(name, f"strength={strength:g}", measure, value)
+            for (name, strength), step in steps.items()
+            for measure, value in {
+                "largest change in levels": step.largest_change,
+                "share of 8-bit values changed": step.changed_share,
+                **step.scores,
+            }.items()
+        ),
     )  # fmt: skip
-
-
-def _numbers(reconstructions: Reconstructions) -> Sequence[Number]:
-    return [
-        Number(RECONSTRUCTION_PART, name, f"strength={strength:g}", measure, value)
-        for (name, strength), step in reconstructions.steps.items()
-        for measure, value in {
-            "largest change in levels": step.largest_change,
-            "share of 8-bit values changed": step.changed_share,
-            **step.scores,
-        }.items()
-    ]
 
 
 def _strength(strength: float) -> str:
@@ -148,7 +136,7 @@ def fused_section(grey: TableResults, colour: TableResults, reconstructions: Rec
     for name, number in GREY_FIGURES.items():
         if name in grey.sets:
             results = {method: grey.fused[method, name].image for method in ORDER}
-            results[AFTER] = reconstructions.steps[name, PAPER_STRENGTH].image
+            results[AFTER] = reconstructions[name, PAPER_STRENGTH].image
             body += _figures(f"{number}: {name}", grey.sets[name], results)
     for name, number in COLOUR_FIGURES.items():
         results = {method: colour.fused[method, name].image for method in (RIVAL, PROPOSED)}

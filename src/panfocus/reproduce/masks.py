@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import label
 
 from panfocus._intensity import FloatArray, IntArray
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.compare.pictures import encode_label_map
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
@@ -57,18 +57,15 @@ def make_masks(
 ) -> Masks:
     """Return the label maps of Lytro pairs, and the accuracy on labelled patches."""
     masks = Masks({scene.name: scene for scene in scenes}, {}, {}, {})
-    progress(PART, 0.0)
-    for scene in scenes:
+    for scene in track(scenes, PART, progress):
         for method in METHODS:
             labels = _labels(scene.frames, methods[method])
             masks.labels[method, scene.name] = labels
             masks.regions[method, scene.name] = count_regions(labels)
-            progress(PART, len(masks.labels) / ((len(scenes) + 1) * len(METHODS)))
     for seed, kinds in learned.draws.items():
         drawn = build_draw_methods(methods, kinds)
         for method in METHODS:
             masks.accuracy[seed, method] = measure_accuracy(patches, drawn[method])
-    progress(PART, 1.0)
     return masks
 
 
@@ -104,27 +101,29 @@ def section(masks: Masks, training_scenes: Collection[str]) -> Section:
     """Show frames and masks, and the accuracy of each method."""
     rows = ""
     for name, scene in masks.scenes.items():
-        frames = [
-            figure(embed_image(frame, f"{name}, frame {letter}"), f"{name}, frame {letter}")
+        frames = {
+            f"{name}, frame {letter}": embed_image(frame, f"{name}, frame {letter}")
             for letter, frame in zip("AB", scene.frames, strict=True)
-        ]
-        decided = [
-            figure(
-                embed_image(
-                    encode_label_map(masks.labels[method, name], len(scene.frames)),
-                    f"mask of {method} on {name}",
-                ),
-                f"{method}: {masks.regions[method, name]:,} regions",
+        }
+        decided = {
+            f"{method}: {masks.regions[method, name]:,} regions": embed_image(
+                encode_label_map(masks.labels[method, name], len(scene.frames)), f"mask of {method} on {name}"
             )
             for method in METHODS
-        ]
-        rows += gallery(*frames, *decided)
+        }
+        rows += gallery(*(figure(image, caption) for caption, image in (frames | decided).items()))
+    overlap = [name for name in masks.scenes if name in training_scenes]
+    training = (
+        f"Training crops were cut from {' and '.join(overlap)}."
+        if overlap
+        else "No training crop comes from these scenes."
+    )
     return Section(
         PART,
         "Fig. 7: decision masks",
         paragraph(
             "The frame with the largest share in each pixel: blue frame A, orange frame B. The paper does "
-            f"not name its scene. {_training_overlap(masks.scenes, training_scenes)} Scattered decisions "
+            f"not name its scene. {training} Scattered decisions "
             "give many connected regions, but not every region is an error."
         )
         + rows
@@ -141,19 +140,10 @@ def section(masks: Masks, training_scenes: Collection[str]) -> Section:
             [(method, *(f"{share:.2%}" for share in masks.by_draw(method))) for method in METHODS],
         ),
         (
-            *(Number(PART, name, method, "regions", n) for (method, name), n in masks.regions.items()),
+            *(Number(name, method, "regions", n) for (method, name), n in masks.regions.items()),
             *(
-                Number(PART, "labelled patches", f"{method}, seed {seed}", "share decided right", share)
+                Number("labelled patches", f"{method}, seed {seed}", "share decided right", share)
                 for (seed, method), share in masks.accuracy.items()
             ),
         ),
-    )
-
-
-def _training_overlap(scenes: Collection[str], training_scenes: Collection[str]) -> str:
-    both = [name for name in scenes if name in training_scenes]
-    return (
-        f"Training crops were cut from {' and '.join(both)}."
-        if both
-        else "No training crop comes from these scenes."
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from panfocus._progress import Progress, silent
 from panfocus.io.atomic_files import check_destination, make_folder, trial_folder, write_files
-from panfocus.io.encode import encode_json
+from panfocus.io.encode import encode_csv, encode_json
 from panfocus.reproduce import (
     claims,
     dictionaries,
@@ -26,11 +26,9 @@ from panfocus.reproduce import (
     variants,
 )
 from panfocus.reproduce.claims import Claim, Evidence
-from panfocus.reproduce.dictionaries import build_methods
-from panfocus.reproduce.elements import Section, encode_csv, escape, paragraph, tag
+from panfocus.reproduce.elements import Section, escape, paragraph, tag
 from panfocus.reproduce.image_sets import read_inputs
-from panfocus.reproduce.paper import PAPER, TABLE_1, TABLE_2, Experiment
-from panfocus.reproduce.sweep import run_sweep
+from panfocus.reproduce.paper import PAPER, Experiment
 from panfocus.show.document import fill, open_page
 
 PAGE, TABLE, DATA = "index.html", "numbers.csv", "numbers.json"
@@ -57,52 +55,44 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
     )
 
     pairs = training.find_training_pairs(inputs.training, [*inputs.lytro, *inputs.grey, *inputs.colour])
-
     learned = dictionaries.learn_dictionaries(*inputs.crops, experiment, progress)
-    methods = build_methods(learned, experiment)
-
-    grey = tables.fuse_all(inputs.grey, methods, TABLE_1, "table 1", progress)
-    colour = tables.fuse_all(inputs.colour, methods, TABLE_2, "table 2", progress)
-    variant_results = variants.run_variants(grey, methods, progress)
-    mask_results = masks.make_masks(inputs.masks, patches, learned, methods, progress)
-    reconstructions = fused_images.reconstruct(grey, progress)
-    sweep = run_sweep(inputs.grey, learned, experiment, progress)
-    draw_results = draws.run_draws(grey, colour, learned, methods, progress)
-    curves = parameters.compute_curves(sweep, experiment)
-    findings = equations.examine(patches, learned, experiment, progress)
-    evidence = Evidence(
+    methods = dictionaries.build_methods(learned, experiment)
+    grey = tables.fuse_all(tables.GREY_TABLE, inputs.grey, methods, progress)
+    colour = tables.fuse_all(tables.COLOUR_TABLE, inputs.colour, methods, progress)
+    sweep = parameters.run_sweep(inputs.grey, learned, experiment, progress)
+    found = Evidence(
         experiment,
         grey,
         colour,
-        variant_results,
-        draw_results,
-        sweep,
-        curves,
-        mask_results,
-        reconstructions,
-        findings,
+        variants=variants.run_variants(grey, methods, progress),
+        masks=masks.make_masks(inputs.masks, patches, learned, methods, progress),
+        reconstructions=fused_images.reconstruct(grey, progress),
+        sweep=sweep,
+        curves=parameters.compute_curves(sweep, experiment),
+        draws=draws.run_draws(grey, colour, learned, methods, progress),
+        findings=equations.examine(patches, learned, experiment, progress),
     )
-    judged = claims.judge(evidence)
+    judged = claims.judge(found)
 
     progress("figures", 0.0)
     sections = [
         claims.section(judged),
-        tables.section_1(grey),
-        tables.section_2(colour),
-        variants.section(variant_results),
+        tables.section(grey),
+        tables.section(colour),
+        variants.section(found.variants),
         plots.diagram_section(),
         training.section(pairs, [*grey.sets, *colour.sets]),
         dictionaries.section(learned, experiment),
-        parameters.coupling_section(sweep, experiment),
-        draws.section(draw_results),
-        masks.section(mask_results, training.training_scenes(pairs)),
-        fused_images.fused_section(grey, colour, reconstructions),
-        fused_images.reconstruction_section(reconstructions),
-        parameters.curve_section(curves, sweep),
-        equations.section(findings),
+        parameters.coupling_section(sweep),
+        draws.section(found.draws),
+        masks.section(found.masks, training.training_scenes(pairs)),
+        fused_images.fused_section(grey, colour, found.reconstructions),
+        fused_images.reconstruction_section(found.reconstructions),
+        parameters.curve_section(found.curves, sweep),
+        equations.section(found.findings),
     ]
     progress("figures", 1.0)
-    return Reproduction(evidence, sections, judged, time.perf_counter() - start, _peak_memory())
+    return Reproduction(found, sections, judged, time.perf_counter() - start, _peak_memory())
 
 
 def _peak_memory() -> int | None:
@@ -125,10 +115,14 @@ def check_report(folder: Path, *, force: bool = False) -> None:
 def write_report(reproduction: Reproduction, folder: Path, *, force: bool = False) -> None:
     """Write page and numbers into a folder, all or none. The folder is created if needed."""
     make_folder(folder)
-    numbers = [number for section in reproduction.sections for number in section.numbers]
+    numbers = [
+        {"part": section.identity, **asdict(number)}
+        for section in reproduction.sections
+        for number in section.numbers
+    ]
     write_files(
         {
-            folder / TABLE: encode_csv(numbers),
+            folder / TABLE: encode_csv(numbers[0], (number.values() for number in numbers)),
             folder / DATA: encode_json(
                 {
                     "panfocus": version("panfocus"),
@@ -136,7 +130,7 @@ def write_report(reproduction: Reproduction, folder: Path, *, force: bool = Fals
                     "seconds": round(reproduction.seconds, 1),
                     "peak_memory": reproduction.peak_memory,
                     "claims": [asdict(claim) for claim in reproduction.claims],
-                    "numbers": [asdict(number) for number in numbers],
+                    "numbers": numbers,
                 }
             ),
             folder / PAGE: _page(reproduction).encode(),
@@ -162,15 +156,10 @@ def _page(reproduction: Reproduction) -> str:
             f"{describe_cost(reproduction)}."
         ),
         contents="".join(
-            tag("a", escape(section.title), href=f"#{_anchor(section.identity)}")
-            for section in reproduction.sections
+            tag("a", escape(section.title), href=f"#{section.anchor}") for section in reproduction.sections
         ),
         sections="\n".join(
-            tag("section", tag("h2", escape(section.title)), section.body, id=_anchor(section.identity))
+            tag("section", tag("h2", escape(section.title)), section.body, id=section.anchor)
             for section in reproduction.sections
         ),
     )
-
-
-def _anchor(identity: str) -> str:
-    return identity.replace(" ", "-")

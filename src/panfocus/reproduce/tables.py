@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.methods import FusionMethod
 from panfocus.metrics import get_metric
 from panfocus.pipeline import fuse
@@ -27,22 +28,27 @@ SAME = 0.002  # largest difference that rounding and other programs explain; for
 
 
 @dataclass(frozen=True, eq=False)
-class TableResults:
-    """Results and scores of the methods on the available sets."""
+class PrintedTable:
+    """A table of the paper."""
 
-    sets: dict[str, SceneImages]
-    fused: dict[tuple[str, str], FusionResult]  # by method and set
-    scores: dict[Cell, float]
+    part: str
+    title: str
+    introduction: str
+    cells: Mapping[Cell, Printed]
 
-    def by_method(self, measure: str, image_set: str) -> dict[str, float]:
-        """Return the scores of a set, by method."""
-        return table_column(self.scores, measure, image_set)
 
-    def by_measure(self, method: str, image_set: str) -> dict[str, float]:
-        """Return the scores of a method on a set, by measure."""
-        return {
-            key: value for (name, key, of), value in self.scores.items() if (name, of) == (method, image_set)
-        }
+GREY_TABLE = PrintedTable(
+    "table 1",
+    "Table 1: grey pairs",
+    "NMI and Q_AB/F against the two frames, SSIM and MSE against the reference.",
+    TABLE_1,
+)
+COLOUR_TABLE = PrintedTable(
+    "table 2",
+    "Table 2: colour triples",
+    "NMI is the sum over the three frames. Scores are computed on grey images.",
+    TABLE_2,
+)
 
 
 @dataclass(frozen=True)
@@ -82,76 +88,70 @@ NOTES = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class TableResults:
+    """Results and scores of the methods of a table on its available sets."""
+
+    table: PrintedTable
+    sets: dict[str, SceneImages]
+    fused: dict[tuple[str, str], FusionResult]  # by method and set
+    scores: dict[Cell, float]
+
+    def by_method(self, measure: str, image_set: str) -> dict[str, float]:
+        """Return the scores of a set, by method."""
+        return table_column(self.scores, measure, image_set)
+
+    def by_measure(self, method: str, image_set: str) -> dict[str, float]:
+        """Return the scores of a method on a set, by measure."""
+        return {
+            key: value for (name, key, of), value in self.scores.items() if (name, of) == (method, image_set)
+        }
+
+
 def fuse_all(
+    table: PrintedTable,
     sets: Sequence[SceneImages],
     methods: Mapping[str, FusionMethod],
-    printed: Mapping[Cell, Printed],
-    stage: str,
     progress: Progress,
 ) -> TableResults:
     """Run the methods of a table on its sets and score the results."""
-    rows, measures, _ = table_axes(printed)
-    results = TableResults({scene.name: scene for scene in sets}, {}, {})
-    progress(stage, 0.0)
-    for scene in sets:
-        for name in rows:
-            result = fuse(scene.frames, methods[name])
-            results.fused[name, scene.name] = result
-            for key, value in scene.score(result.image, measures).items():
-                results.scores[name, key, scene.name] = value
-            progress(stage, len(results.fused) / (len(sets) * len(rows)))
+    rows, measures, _ = table_axes(table.cells)
+    results = TableResults(table, {scene.name: scene for scene in sets}, {}, {})
+    for scene, name in track(product(sets, rows), table.part, progress):
+        result = fuse(scene.frames, methods[name])
+        results.fused[name, scene.name] = result
+        for key, value in scene.score(result.image, measures).items():
+            results.scores[name, key, scene.name] = value
     return results
 
 
-def section_1(results: TableResults) -> Section:
-    """Show Table 1: grey pairs."""
-    return _section(
-        "table 1",
-        "Table 1: grey pairs",
-        "NMI and Q_AB/F against the two frames, SSIM and MSE against the reference.",
-        results,
-        TABLE_1,
+def section(results: TableResults) -> Section:
+    """Show a table with our values, and explain those that are worse than the paper's."""
+    printed = results.table.cells
+    worse = [cell for cell, ours in results.scores.items() if is_worse(cell[1], ours, printed[cell].value)]
+    notes = [note for note in (*NOTES, *_note_on_pca(results)) if any(map(note.is_about, worse))]
+    body = (
+        paragraph(
+            f"{results.table.introduction} Best, second and third of a column are red, blue and green with "
+            "the numbers 1, 2, 3; the paper's columns have the paper's colours. ▼ marks values that are "
+            f"worse than in the paper: {len(worse)} of {len(results.scores)} cells. The letters are "
+            "explained below the table."
+        )
+        + _table(results, worse, notes)
+        + tag("ol", *(tag("li", escape(note.words)) for note in notes), type="a", class_="notes")
+        + "".join(map(paragraph, _describe_wrong_marks(printed)))
     )
-
-
-def section_2(results: TableResults) -> Section:
-    """Show Table 2: colour triples."""
-    return _section(
-        "table 2",
-        "Table 2: colour triples",
-        "NMI is the sum over the three frames. Scores are computed on grey images.",
-        results,
-        TABLE_2,
-    )
+    numbers = [
+        Number(name, method, measure, ours, printed[method, measure, name].value)
+        for (method, measure, name), ours in results.scores.items()
+    ]
+    return Section(results.table.part, results.table.title, body, tuple(numbers))
 
 
 def is_worse(measure: str, ours: float, papers: float) -> bool:
     """Return whether our value is worse than the paper's, rounded like the paper's."""
     sign = 1 if get_metric(measure).better == "larger" else -1
     return sign * round(ours, DIGITS) < sign * papers
-
-
-def _section(
-    part: str, title: str, introduction: str, results: TableResults, printed: Mapping[Cell, Printed]
-) -> Section:
-    worse = [cell for cell, ours in results.scores.items() if is_worse(cell[1], ours, printed[cell].value)]
-    notes = [note for note in (*NOTES, *_note_on_pca(results)) if any(map(note.is_about, worse))]
-    body = (
-        paragraph(
-            f"{introduction} Best, second and third of a column are red, blue and green with the numbers "
-            "1, 2, 3; the paper's columns have the paper's colours. ▼ marks values that are worse than in "
-            f"the paper: {len(worse)} of {len(results.scores)} cells. The letters are explained below the "
-            "table."
-        )
-        + _table(results, printed, worse, notes)
-        + tag("ol", *(tag("li", escape(note.words)) for note in notes), type="a", class_="notes")
-        + "".join(map(paragraph, _describe_wrong_marks(printed)))
-    )
-    numbers = [
-        Number(part, name, method, measure, ours, printed[method, measure, name].value)
-        for (method, measure, name), ours in results.scores.items()
-    ]
-    return Section(part, title, body, tuple(numbers))
 
 
 def _note_on_pca(results: TableResults) -> Iterator[Note]:
@@ -190,9 +190,8 @@ def _describe_wrong_marks(printed: Mapping[Cell, Printed]) -> Iterator[str]:
         )
 
 
-def _table(
-    results: TableResults, printed: Mapping[Cell, Printed], worse: Sequence[Cell], notes: Sequence[Note]
-) -> str:
+def _table(results: TableResults, worse: Sequence[Cell], notes: Sequence[Note]) -> str:
+    printed = results.table.cells
     methods, measures, sets = table_axes(printed)
     available = {name: name in results.sets for name in sets}
     rows = []

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from panfocus.metrics import matlab_gray
 from panfocus.reproduce.elements import (
-    BLURRED,
-    FOCUSED,
+    GREEN,
+    RED,
     Box,
     Number,
     Section,
@@ -23,8 +23,8 @@ from panfocus.reproduce.elements import (
 )
 from panfocus.reproduce.image_sets import SceneImages
 
-PART = "training data"
 LETTERS = "ABC"  # names of the frames of a scene
+COLOURS = {"focused": GREEN, "blurred": RED}  # of the rectangles, by kind of crop
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPair:
-    """Origins of a focused and a blurred crop; None if no frame contains the crop."""
+    """Origins of a focused and a blurred crop."""
 
     name: str
-    focused: Origin | None
-    blurred: Origin | None
-    frames: tuple[NDArray[Any], ...] = ()  # frames of the focused crop's scene
+    origins: dict[str, Origin]  # by kind; without crops that no frame contains
+    frames: tuple[NDArray[Any], ...]  # frames of the focused crop's scene
 
 
 def find_training_pairs(crops: Iterable[SceneImages], scenes: Sequence[SceneImages]) -> list[TrainingPair]:
@@ -56,14 +55,14 @@ def find_training_pairs(crops: Iterable[SceneImages], scenes: Sequence[SceneImag
     frames = {scene.name: tuple(scene.frames) for scene in scenes}
     pairs = []
     for pair in crops:
-        focused, blurred = (_origin(crop, planes) for crop in pair.frames)
-        pairs.append(TrainingPair(pair.name, focused, blurred, frames[focused.scene] if focused else ()))
+        origins = {}
+        for kind, crop in zip(COLOURS, pair.frames, strict=True):
+            found = (Origin(scene, k, box) for scene, k, gray in planes if (box := find_crop(crop, gray)))
+            if origin := next(found, None):
+                origins[kind] = origin
+        scene = origins["focused"].scene if "focused" in origins else None
+        pairs.append(TrainingPair(pair.name, origins, frames[scene] if scene else ()))
     return pairs
-
-
-def _origin(crop: NDArray[Any], planes: Iterable[tuple[str, int, NDArray[Any]]]) -> Origin | None:
-    found = (Origin(scene, k, box) for scene, k, gray in planes if (box := find_crop(crop, gray)))
-    return next(found, None)
 
 
 def find_crop(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
@@ -87,8 +86,7 @@ def find_crop(crop: NDArray[Any], image: NDArray[Any]) -> Box | None:
 
 def training_scenes(pairs: Iterable[TrainingPair]) -> list[str]:
     """Return the scenes that contain a crop."""
-    origins = (origin for pair in pairs for origin in (pair.focused, pair.blurred) if origin)
-    return list(dict.fromkeys(origin.scene for origin in origins))
+    return list(dict.fromkeys(origin.scene for pair in pairs for origin in pair.origins.values()))
 
 
 def section(pairs: Sequence[TrainingPair], table_sets: Collection[str]) -> Section:
@@ -96,54 +94,45 @@ def section(pairs: Sequence[TrainingPair], table_sets: Collection[str]) -> Secti
     figures = []
     for pair in pairs:
         for k, frame in enumerate(pair.frames):
+            scene = pair.origins["focused"].scene
             boxes = {
-                colour: origin.box
-                for colour, origin in ((FOCUSED, pair.focused), (BLURRED, pair.blurred))
-                if origin and pair.focused and (origin.scene, origin.frame) == (pair.focused.scene, k)
+                COLOURS[kind]: origin.box
+                for kind, origin in pair.origins.items()
+                if (origin.scene, origin.frame) == (scene, k)
             }
-            name = f"{pair.focused.scene if pair.focused else ''}, frame {LETTERS[k]}"
+            name = f"{scene}, frame {LETTERS[k]}"
             figures.append(figure(embed_image(draw_boxes(frame, boxes), name), f"{pair.name}: {name}"))
+    n_crops, n_found = len(COLOURS) * len(pairs), sum(len(pair.origins) for pair in pairs)
+    counted = f"All {n_crops}" if n_found == n_crops else f"{n_found} of {n_crops}"
+    both = [name for name in training_scenes(pairs) if name in table_sets]
+    overlap = (
+        f"Crops come from {' and '.join(both)}: this part of the tables is not an independent test."
+        if both
+        else "No image of the tables contains a crop."
+    )
     return Section(
-        PART,
+        "training data",
         "Fig. 2: training data",
         paragraph(
-            f"{_summarise(pairs)} All Lytro pairs and the images of the tables were searched for equal "
-            "values (grey by MATLAB's rgb2gray). Green: focused, red: blurred. "
-            f"{_table_overlap(pairs, table_sets)}"
+            f"{counted} training crops are exact cut-outs of frames. All Lytro pairs and the images of the "
+            "tables were searched for equal values (grey by MATLAB's rgb2gray). Green: focused, red: "
+            f"blurred. {overlap}"
         )
         + gallery(*figures)
         + plain_table(
-            ["crop", "focused", "blurred"],
-            [(pair.name, _place(pair.focused), _place(pair.blurred)) for pair in pairs],
+            ["crop", *COLOURS],
+            [(pair.name, *(_describe(pair.origins.get(kind)) for kind in COLOURS)) for pair in pairs],
         ),
         tuple(
-            Number(
-                PART, pair.name, f"{kind} in {origin.scene}, frame {LETTERS[origin.frame]}", measure, value
-            )
+            Number(pair.name, f"{kind} in {origin.scene}, frame {LETTERS[origin.frame]}", measure, value)
             for pair in pairs
-            for kind, origin in (("focused", pair.focused), ("blurred", pair.blurred))
-            if origin
+            for kind, origin in pair.origins.items()
             for measure, value in vars(origin.box).items()
         ),
     )
 
 
-def _summarise(pairs: Sequence[TrainingPair]) -> str:
-    crops = [origin for pair in pairs for origin in (pair.focused, pair.blurred)]
-    n_matched = sum(origin is not None for origin in crops)
-    if n_matched == len(crops):
-        return f"All {len(crops)} training crops are exact cut-outs of frames."
-    return f"{n_matched} of {len(crops)} training crops are exact cut-outs of frames."
-
-
-def _table_overlap(pairs: Sequence[TrainingPair], table_sets: Collection[str]) -> str:
-    both = [name for name in training_scenes(pairs) if name in table_sets]
-    if both:
-        return f"Crops come from {' and '.join(both)}: this part of the tables is not an independent test."
-    return "No image of the tables contains a crop."
-
-
-def _place(origin: Origin | None) -> str:
+def _describe(origin: Origin | None) -> str:
     if origin is None:
         return "in no frame"
     box = origin.box

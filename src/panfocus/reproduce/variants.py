@@ -5,12 +5,12 @@ Measured on the sets whose public files are the paper's, so that differences do 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
 
-from panfocus._progress import Progress
+from panfocus._progress import Progress, track
 from panfocus.methods import FusionMethod
 from panfocus.pipeline import fuse
 from panfocus.reproduce.elements import Number, Section, escape, paragraph, table, tag
@@ -20,13 +20,13 @@ from panfocus.reproduce.tables import SYMBOLS, TableResults, format_signed
 
 PART = "variants"
 
-_DWT_RULES = ("choose-max", "mean", "window")
-
 # Choices by row of Table 1; the first is used in the table.
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "DWT": tuple(
         {"details": details, "approximation": approximation}
-        for approximation, details in product(("mean", "choose-max", "window"), _DWT_RULES)
+        for approximation, details in product(
+            ("mean", "choose-max", "window"), ("choose-max", "mean", "window")
+        )
     ),
     "DSIFT": (
         {"refinement": "none"},
@@ -63,9 +63,8 @@ def run_variants(
     _, measures, _ = table_axes(TABLE_1)
     exact = [results.sets[name] for name in EXACT_SETS if name in results.sets]
     choices = [(row, settings) for row, several in VARIANTS.items() for settings in several]
-    found: list[Variant] = []
-    progress(PART, 0.0)
-    for row, settings in choices:
+    found = []
+    for row, settings in track(choices, PART, progress):
         method: Any = methods[row]  # a dataclass
         is_known = all(getattr(method, name) == value for name, value in settings.items())
         differences = {}
@@ -79,42 +78,34 @@ def run_variants(
                 differences[key, scene.name] = value - TABLE_1[row, key, scene.name].value
         words = ", ".join(f"{setting}={value}" for setting, value in settings.items())
         found.append(Variant(row, words, differences))
-        progress(PART, len(found) / len(choices))
     return found
-
-
-def find_closest(variants: Sequence[Variant]) -> dict[str, Variant]:
-    """Return the variant of each row that is closest to the paper."""
-    rows = dict.fromkeys(variant.row for variant in variants)
-    return {
-        row: min((v for v in variants if v.row == row), key=lambda variant: variant.distance) for row in rows
-    }
 
 
 def section(variants: Sequence[Variant]) -> Section:
     """Show the difference of every choice from the paper."""
     columns = sorted(variants[0].differences, key=lambda column: list(SYMBOLS).index(column[0]))
-    best = find_closest(variants)
     headings = [tag("th", heading, scope="col", class_="word") for heading in ("Row", "Choice")]
     headings += [tag("th", f"{SYMBOLS[key]}, {name}", scope="col") for key, name in columns]
     headings.append(tag("th", "mean absolute, NMI and Q_AB/F", scope="col"))
     body = []
-    for i, variant in enumerate(variants):
-        first = not i or variants[i - 1].row != variant.row
-        body.append(
-            tag(
-                "tr",
-                tag("th", escape(variant.row if first else ""), scope="row"),
-                tag("th", escape(variant.settings), scope="row"),
-                *(tag("td", _difference(variant, *column)) for column in columns),
+    for row, group in groupby(variants, key=lambda variant: variant.row):
+        choices = list(group)
+        closest = min(variant.distance for variant in choices)
+        for i, variant in enumerate(choices):
+            body.append(
                 tag(
-                    "td",
-                    f"{variant.distance:.4f}",
-                    class_="nearest" if best[variant.row] is variant else None,
-                ),
-                class_="first" if first else None,
+                    "tr",
+                    tag("th", "" if i else escape(row), scope="row"),
+                    tag("th", escape(variant.settings), scope="row"),
+                    *(tag("td", _difference(variant, *column)) for column in columns),
+                    tag(
+                        "td",
+                        f"{variant.distance:.4f}",
+                        class_="nearest" if variant.distance == closest else None,
+                    ),
+                    class_=None if i else "first",
+                )
             )
-        )
     return Section(
         PART,
         "What the paper leaves open",
@@ -125,7 +116,7 @@ def section(variants: Sequence[Variant]) -> Section:
         )
         + table([tag("tr", *headings)], body),
         tuple(
-            Number(PART, name, f"{v.row}: {v.settings}", f"{key}, ours - paper", difference)
+            Number(name, f"{v.row}: {v.settings}", f"{key}, ours - paper", difference)
             for v in variants
             for (key, name), difference in v.differences.items()
         ),
@@ -134,8 +125,6 @@ def section(variants: Sequence[Variant]) -> Section:
 
 def _difference(variant: Variant, measure: str, image_set: str) -> str:
     difference = variant.differences[measure, image_set]
-    if measure == "MSE":
-        return (
-            f"{format_signed(100 * difference / TABLE_1[variant.row, measure, image_set].value, digits=0)} %"
-        )
-    return format_signed(difference)
+    if measure != "MSE":
+        return format_signed(difference)
+    return f"{format_signed(100 * difference / TABLE_1[variant.row, measure, image_set].value, digits=0)} %"
