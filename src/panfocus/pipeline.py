@@ -23,7 +23,8 @@ from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
-from panfocus.preprocess import find_hot_pixels, measure_exposure
+from panfocus.preprocess.exposure import measure_exposure
+from panfocus.preprocess.hot_pixels import find_hot_pixels
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack
 

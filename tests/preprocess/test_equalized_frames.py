@@ -7,7 +7,7 @@ import panfocus as pf
 from panfocus._intensity import IntensityScale
 from panfocus.io.disk_array import scratch_frames
 from panfocus.methods import get_method
-from panfocus.preprocess import EqualizedFrames, ToneCurve, measure_exposure
+from panfocus.preprocess.exposure import EqualizedFrames, ToneCurve, measure_exposure
 from panfocus.stack import Frames, part_of
 from panfocus.tiling import run
 from textures import as_bytes, texture

@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 import panfocus as pf
 from panfocus._threads import limit_threads
 from panfocus.io.read_stack import read_stack
-from panfocus.preprocess import RepairedFrames, find_hot_pixels
+from panfocus.preprocess.hot_pixels import RepairedFrames, find_hot_pixels
 from panfocus.simulate import apply_defocus
 from textures import as_bytes, texture
 

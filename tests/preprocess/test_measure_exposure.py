@@ -6,7 +6,7 @@ import pytest
 import panfocus as pf
 from panfocus._threads import limit_threads
 from panfocus.io.read_stack import read_stack
-from panfocus.preprocess import measure_exposure
+from panfocus.preprocess.exposure import measure_exposure
 from panfocus.simulate import apply_defocus
 from textures import as_bytes, texture
 

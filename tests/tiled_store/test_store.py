@@ -13,7 +13,7 @@ import panfocus as pf
 from fake_cluster import MAX_TASK_BYTES, fake_cluster
 from panfocus.cli._tiled_store import is_store
 from panfocus.io.ome_zarr import read_ome_zarr
-from panfocus.preprocess import defect_limit, find_single_candidates
+from panfocus.preprocess.hot_pixels import defect_limit, find_candidates
 from panfocus.show.pyramid import halved
 from panfocus.tiled_store import tasks
 from panfocus.tiled_store.checkpoint import TileTask, resume_or_start
@@ -89,7 +89,8 @@ def test_slices_of_one_chunk_are_searched_together_as_far_as_memory_allows(
         folder.write_note("range-0", {"span": 1000.0})
         note = tasks.search(folder, TileTask("", "", "search", 0, (0, 330), (0, 310)))
     most = defect_limit(pixels.shape)
-    assert note["counts"][1] == [len(find_single_candidates(each, most, span=1000.0)) for each in pixels]
+    counts = [len(find_candidates(each, most, span=1000.0, single=True)) for each in pixels]
+    assert note["counts"][1] == counts
     assert len(chunks_read) == times + 1  # the last slice is in another chunk
 
 

@@ -16,43 +16,16 @@ AT_ONCE = 512  # values that are ruled out together
 
 
 @compiled()
-def find_isolated(planes: Array, least: float, deviations: float, found: Array) -> int:
+def find_isolated(
+    planes: Array, least: float, deviations: float, single: bool, share: float, found: Array
+) -> int:
     """Find isolated values in planes (h, w, c); write row, column, channel and difference to `found`.
 
     An isolated value differs from the median of the surrounding 7 x 7 pixels by `least` and by `deviations`
     times their median deviation. At most two of them differ by half as much: optics blur real detail wider.
+    With `single`, none of the 8 neighbours differs by `share` of its difference.
     Return the number found; values beyond the length of `found` are counted but not written.
     """
-    height, width, n = planes.shape
-    rows = planes.reshape(height, width * n)
-    around = np.empty((2 * REACH + 1) ** 2 - 1)
-    suspect = np.empty(width * n, np.bool_)
-    count = 0
-    for y in range(REACH, height - REACH):
-        above, here, below = rows[y - REACH], rows[y], rows[y + REACH]
-        for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
-            end = min(start + AT_ONCE, (width - REACH) * n)
-            if not _mark_unlike_distant(above, here, below, start, end, REACH * n, least, suspect):
-                continue
-            for i in range(start, end):
-                x, c = i // n, i % n
-                if not suspect[i] or _count_similar(planes, y, x, c) > MOST_SIMILAR:
-                    continue
-                difference = _difference(planes, y, x, c, least, deviations, around)
-                if (
-                    difference == 0
-                    or np.sum((around - (planes[y, x, c] - difference)) / difference > SIMILAR) > MOST_SIMILAR
-                ):
-                    continue
-                if count < len(found):
-                    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, difference
-                count += 1
-    return count
-
-
-@compiled()
-def find_impulses(planes: Array, least: float, deviations: float, share: float, found: Array) -> int:
-    """Find values like `find_isolated`, none of whose 8 neighbours differs by `share` of their difference."""
     height, width, n = planes.shape
     rows = planes.reshape(height, width * n)
     around = np.empty((2 * REACH + 1) ** 2 - 1)
@@ -60,17 +33,31 @@ def find_impulses(planes: Array, least: float, deviations: float, share: float, 
     sure = (1 - share) * least  # smallest difference from each neighbour
     count = 0
     for y in range(REACH, height - REACH):
-        above, here, below = rows[y - 1], rows[y], rows[y + 1]
         for start in range(REACH * n, (width - REACH) * n, AT_ONCE):
             end = min(start + AT_ONCE, (width - REACH) * n)
-            if not _mark_unlike_neighbours(above, here, below, start, end, n, sure, suspect):
+            if single:
+                n_suspect = _mark_unlike_neighbours(
+                    rows[y - 1], rows[y], rows[y + 1], start, end, n, sure, suspect
+                )
+            else:
+                n_suspect = _mark_unlike_distant(
+                    rows[y - REACH], rows[y], rows[y + REACH], start, end, REACH * n, least, suspect
+                )
+            if n_suspect == 0:
                 continue
             for i in range(start, end):
-                if not suspect[i]:
-                    continue
                 x, c = i // n, i % n
+                if not suspect[i] or (not single and _count_similar(planes, y, x, c) > MOST_SIMILAR):
+                    continue
                 difference = _difference(planes, y, x, c, least, deviations, around)
-                if difference == 0 or not _is_single(planes, y, x, c, difference, share):
+                if difference == 0:
+                    continue
+                if single:
+                    is_isolated = _is_single(planes, y, x, c, difference, share)
+                else:
+                    alike = (around - (planes[y, x, c] - difference)) / difference > SIMILAR
+                    is_isolated = np.sum(alike) <= MOST_SIMILAR
+                if not is_isolated:
                     continue
                 if count < len(found):
                     found[count, 0], found[count, 1], found[count, 2], found[count, 3] = y, x, c, difference

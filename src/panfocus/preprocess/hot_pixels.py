@@ -1,16 +1,15 @@
 """Hot and dead pixels: isolated values at the same place of every frame, or very clear ones in one frame."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._threads import map_blocks
-from panfocus.preprocess._kernel_hot_pixels import REACH, find_impulses, find_isolated
+from panfocus.preprocess._kernel_hot_pixels import REACH, find_isolated
 from panfocus.stack import Frames, LazyFrames, colours, sampled_strips
 
 # Percentiles of the first frame whose distance is the range of values. The range has at least this many
@@ -29,7 +28,6 @@ MIDDLE = 3  # index of the lower median of 8 sorted values: always an existing v
 
 Places = NDArray[np.intp]  # (m, 3): row, column, channel; sorted, none at the border
 Candidates = NDArray[np.float64]  # (m, 4): row, column, channel, difference from the surroundings
-Search = Callable[[NDArray[Any], Candidates], int]  # fills in what it finds in planes, returns the number
 
 
 class RepairedFrames(LazyFrames):
@@ -113,11 +111,12 @@ def find_hot_pixels(frames: Frames, *, in_pairs: bool = False) -> HotPixels:
     with `in_pairs`.
     """
     span = value_span(frames)
+
+    def candidates(*, single: bool) -> Iterator[Candidates]:
+        return (_search_frame(frames, k, span, single) for k in range(len(frames)))
+
     return combine_candidates(
-        (_search_frame(frames, k, partial(find_fixed_candidates, span=span)) for k in range(len(frames))),
-        (_search_frame(frames, k, partial(find_single_candidates, span=span)) for k in range(len(frames))),
-        frames.shape,
-        in_pairs=in_pairs,
+        candidates(single=False), candidates(single=True), frames.shape, in_pairs=in_pairs
     )
 
 
@@ -128,22 +127,18 @@ def value_span(frames: Frames) -> float:
     return max(float(bright - dark), LEAST_STEPS * float(frames.dtype.kind == "u"))
 
 
-def find_fixed_candidates(part: NDArray[Any], most: int, *, span: float) -> Candidates:
-    """Return isolated values in a rectangle of a frame that may be fixed defects, `most` + 1 at most.
+def find_candidates(part: NDArray[Any], most: int, *, span: float, single: bool) -> Candidates:
+    """Return isolated values in a rectangle of a frame, `most` + 1 at most.
 
-    Values within REACH of the edges are not searched.
+    They may be fixed defects or, with `single`, are clear enough to be defects of this frame alone. Values
+    within SEARCH_REACH of the edges are not searched.
     """
-    return _find(
-        part, most, span, lambda planes, out: int(find_isolated(planes, LEAST * span, DEVIATIONS, out))
-    )
-
-
-def find_single_candidates(part: NDArray[Any], most: int, *, span: float) -> Candidates:
-    """Return values in a rectangle that are clear enough to be defects of this frame alone."""
-    least = LEAST_SINGLE * span
-    return _find(
-        part, most, span, lambda planes, out: int(find_impulses(planes, least, DEVIATIONS_SINGLE, SHARE, out))
-    )
+    if span <= 0:
+        return np.empty((0, 4))
+    planes = np.ascontiguousarray(colours(part))
+    out = np.empty((min(most + 1, planes.size), 4))
+    least, deviations = (LEAST_SINGLE, DEVIATIONS_SINGLE) if single else (LEAST, DEVIATIONS)
+    return out[: find_isolated(planes, least * span, deviations, single, SHARE, out)]
 
 
 def defect_limit(shape: tuple[int, ...]) -> int:
@@ -187,22 +182,15 @@ def _steady_places(candidates: Iterable[tuple[NDArray[np.intp], NDArray[np.float
     return numbers[np.minimum(smallest / largest, largest / smallest) >= STEADY]
 
 
-def _find(part: NDArray[Any], most: int, span: float, search: Search) -> Candidates:
-    if span <= 0:
-        return np.empty((0, 4))
-    planes = np.ascontiguousarray(colours(part))
-    out = np.empty((min(most + 1, planes.size), 4))
-    return out[: search(planes, out)]
-
-
-def _search_frame(frames: Frames, k: int, search: Callable[[NDArray[Any], int], Candidates]) -> Candidates:
+def _search_frame(frames: Frames, k: int, span: float, single: bool) -> Candidates:
     """Search frame k in bands of rows; stop when there are more candidates than defects allowed."""
     height, width = frames.shape[1:3]
     most = defect_limit(frames.shape)
 
     def search_band(top: int) -> Candidates:
         rows = slice(max(0, top - REACH), min(height, top + BAND + REACH))
-        candidates = search(np.asarray(frames[k, rows, slice(0, width)]), most).copy()
+        part = np.asarray(frames[k, rows, slice(0, width)])
+        candidates = find_candidates(part, most, span=span, single=single).copy()
         candidates[:, 0] += rows.start
         return candidates
 

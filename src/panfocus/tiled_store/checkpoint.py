@@ -226,7 +226,8 @@ def _lost(path: Path | str, error: Exception | None = None) -> FileError:
 @lru_cache(maxsize=2)
 def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
     from panfocus.methods import Surveyor
-    from panfocus.preprocess import Exposure, HotPixels, ToneCurve
+    from panfocus.preprocess.exposure import Exposure, ToneCurve
+    from panfocus.preprocess.hot_pixels import HotPixels
     from panfocus.tiling import Corrections
 
     note = checkpoint.read_note(f"survey-{unit}")

@@ -27,7 +27,7 @@ from panfocus.tiled_store.tile_plan import (
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames
-    from panfocus.preprocess import HotPixels
+    from panfocus.preprocess.hot_pixels import HotPixels
     from panfocus.result import FusionResult
     from panfocus.show.pyramid import How
 
@@ -69,7 +69,7 @@ def search_tasks(checkpoint: StoreCheckpoint, unit: int) -> list[TileTask]:
 
 def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the range of values of a unit, from which hot pixels stand out."""
-    from panfocus.preprocess import value_span
+    from panfocus.preprocess.hot_pixels import value_span
     from panfocus.tiling.dask_arrays import BlockFrames
 
     frames = checkpoint.frames(task.unit)
@@ -81,7 +81,7 @@ def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]
 def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Search a part of every frame for candidates of hot pixels; in floats, also for the largest value."""
     from panfocus._checks import largest_magnitude
-    from panfocus.preprocess import SEARCH_REACH, defect_limit, find_fixed_candidates, find_single_candidates
+    from panfocus.preprocess.hot_pixels import SEARCH_REACH, defect_limit, find_candidates
 
     frames = checkpoint.frames(task.unit)
     wide = tuple(
@@ -94,8 +94,8 @@ def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     for k, part in _read_frames(frames, wide, _half_of_free(frames, checkpoint)):
         if frames.dtype.kind == "f":
             largest.append(largest_magnitude(part[None], 0))
-        for kind, find in enumerate((find_fixed_candidates, find_single_candidates)):
-            pixels = find(part, most, span=span)
+        for kind, single in enumerate((False, True)):
+            pixels = find_candidates(part, most, span=span, single=single)
             pixels[:, 0] += wide[0].start
             pixels[:, 1] += wide[1].start
             counts[kind].append(len(pixels))
@@ -130,7 +130,7 @@ def _half_of_free(frames: "ZarrFrames", checkpoint: StoreCheckpoint) -> int:
 def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the frames of a unit; write the corrections, and what the method measures."""
     from panfocus.methods import Surveyor
-    from panfocus.preprocess import measure_exposure
+    from panfocus.preprocess.exposure import measure_exposure
     from panfocus.tiling import Corrections
     from panfocus.tiling.dask_arrays import BlockFrames
 
@@ -156,7 +156,7 @@ def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
 
 def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, ...]) -> "HotPixels":
     """Decide on the candidates of all parts, slice by slice: a pattern may have very many."""
-    from panfocus.preprocess import combine_candidates, defect_limit
+    from panfocus.preprocess.hot_pixels import combine_candidates, defect_limit
 
     most, parts = defect_limit(shape), search_tasks(checkpoint, unit)
     # Of both kinds, by slice.

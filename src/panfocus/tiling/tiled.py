@@ -13,7 +13,8 @@ from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest, within
-from panfocus.preprocess import Exposure, HotPixels
+from panfocus.preprocess.exposure import Exposure
+from panfocus.preprocess.hot_pixels import HotPixels
 from panfocus.result import FusionResult
 from panfocus.stack import Allocate, Frames, part_of
 
