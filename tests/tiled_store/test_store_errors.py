@@ -251,10 +251,13 @@ def test_workers_with_too_little_memory_are_refused(tmp_path, store):
 
 
 def test_worker_with_the_least_memory_for_each_thread_counts(monkeypatch):
-    workers = {"tcp://a": (3000, 1), "tcp://b": (4000, 4), "tcp://unlimited": (0, 1)}
-    info = {address: {"memory_limit": limit, "nthreads": n} for address, (limit, n) in workers.items()}
+    workers = {
+        "tcp://a": WorkerMemory(3000, 1),
+        "tcp://b": WorkerMemory(4000, 4),
+        "tcp://unlimited": WorkerMemory(0, 1),
+    }
     monkeypatch.setattr(Cluster, "_connect", lambda _: None)
-    monkeypatch.setattr(Cluster, "worker_info", lambda _: info)
+    monkeypatch.setattr(Cluster, "workers", lambda _: workers)
     smallest = Cluster(SCHEDULER, print).smallest_worker()
     assert smallest == WorkerMemory(limit=4000, threads=4)
     assert smallest.task_bytes == 700

@@ -3,14 +3,13 @@
 import logging
 import secrets
 import time
-import zlib
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from panfocus._numba import NoticeRelay, on_compile_notice
 from panfocus.errors import InputError, NotEnoughMemoryError, PanfocusError, missing_extra
@@ -22,18 +21,17 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MEMORY_SHARE = 0.7  # of a worker's memory limit; above it Dask moves data to disk
+UNLIMITED = 10**18  # bytes, for a task on a worker without a memory limit
 TIMEOUT = 10.0  # seconds, for one answer of the scheduler
 RECONNECT_TIMEOUT = 300.0  # seconds
-POLL_INTERVAL = 0.05  # seconds between two looks for results
+POLL_INTERVAL = 0.01  # seconds between two looks for results
 CHECK_INTERVAL = 2.0  # seconds between two looks for new workers
-UNLIMITED = 1e18  # bytes: the resource of a worker without a memory limit
-UNUSABLE = -1.0  # less than any task needs
+TASKS_PER_THREAD = 4  # submitted at a time: no thread waits for the next, and new workers find some left
 LIBRARIES = ("numpy", "numba", "llvmlite")  # other versions may change the last bits of a result
 
 
-@dataclass(frozen=True)
-class WorkerMemory:
-    """Memory limit of a worker in bytes, and its number of threads. Each thread runs one task."""
+class WorkerMemory(NamedTuple):
+    """Memory limit of a worker in bytes, 0 for none, and its number of threads. Each runs one task."""
 
     limit: int
     threads: int
@@ -41,7 +39,7 @@ class WorkerMemory:
     @property
     def task_bytes(self) -> int:
         """Number of bytes that one task may use."""
-        return int(MEMORY_SHARE * self.limit / self.threads)
+        return int(MEMORY_SHARE * self.limit / self.threads) if self.limit else UNLIMITED
 
 
 class Cluster:
@@ -50,9 +48,10 @@ class Cluster:
     def __init__(self, address: str, notify: Callable[[str], None]) -> None:
         self.address = address
         self.notify = notify
-        self.name = f"panfocus-{secrets.token_hex(8)}"  # of the topic of messages, and of resources
-        self.has_results = False
-        self._notices: set[str] = set()
+        self.topic = f"panfocus-{secrets.token_hex(8)}"  # of messages that workers send
+        # By what the tasks need: whether a worker can be used, by its address.
+        self.usable: defaultdict[Any, dict[str, bool]] = defaultdict(dict)
+        self.notify_once = cache(notify)  # users hear each notice once
         self._relay = NoticeRelay("on the workers: ")
         self.client = self._connect()
 
@@ -66,31 +65,26 @@ class Cluster:
         """Yield the index and the result of each task. See `panfocus.parallel.run_tasks`."""
         run = _ClusterRun(self, function, [*tasks], paths, modules)
         suspects = []
-        try:
-            run.submit(range(len(run.tasks)))
-            for i, result in run.results():
-                if isinstance(result, LostTaskError):
-                    suspects.append(i)
-                else:
-                    yield i, result
-            # Dask suspects every task that was assigned to a worker that died, also tasks that had not
-            # started. Alone, a task shows whether it is the cause.
-            for i in suspects:
-                run.submit([i])
-                yield from run.results()
-        finally:
-            run.cancel()
+        for i, result in run.results(range(len(run.tasks))):
+            if isinstance(result, LostTaskError):
+                suspects.append(i)
+            else:
+                yield i, result
+        # Dask suspects every task that was assigned to a worker that died, also tasks that had not started.
+        # Alone, a task shows whether it is the cause.
+        for i in suspects:
+            yield from run.results([i])
 
     def smallest_worker(self) -> WorkerMemory | None:
         """Return the memory of the worker with the least for one task; None if none has a limit."""
-        workers = self.worker_info().values()
-        limited = [WorkerMemory(w["memory_limit"], w["nthreads"]) for w in workers if w["memory_limit"]]
+        limited = [memory for memory in self.workers().values() if memory.limit]
         return min(limited, key=lambda memory: memory.task_bytes, default=None)
 
-    def worker_info(self) -> dict[str, Any]:
-        """Return what the scheduler reports about its workers, by address; nothing if it does not answer."""
+    def workers(self) -> dict[str, WorkerMemory]:
+        """Return the memory of all workers by address; nothing if the scheduler does not answer."""
         with suppress(Exception):  # a lost connection is noticed where results are collected
-            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+            return {a: WorkerMemory(info["memory_limit"], info["nthreads"]) for a, info in workers.items()}
         return {}
 
     def reconnect(self) -> None:
@@ -113,29 +107,36 @@ class Cluster:
                 time.sleep(1)
         self.notify("Connected again.")
 
-    def notify_once(self, notice: str) -> None:
-        """Notify users, unless they know."""
-        if notice not in self._notices:
-            self._notices.add(notice)
-            self.notify(notice)
-
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. Dask then cancels tasks that have not started; others end by themselves."""
         with suppress(Exception):
             self.client.close(timeout=1)
 
     def _connect(self) -> "Client":
-        client = connect(self.address)
-        client.subscribe_topic(self.name, lambda event: self._relay.tell(event[1]))
+        check_dask()
+        from distributed import Client
+        from distributed.comm.addressing import resolve_address
+
+        for name in ("distributed", "distributed.client"):  # their messages would appear between ours
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            resolve_address(self.address)  # a Client for an invalid address logs an error when it is deleted
+            client = Client(self.address, timeout=TIMEOUT, set_as_default=False)
+        except AssertionError:  # by a race in Dask, another message came with the scheduler's greeting
+            return self._connect()
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"No Dask scheduler answers at {self.address}. Start one with `dask scheduler`, and use the "
+                "address that it prints, such as tcp://10.0.0.5:8786.",
+                setting="scheduler",
+                got=self.address,
+            ) from error
+        client.subscribe_topic(self.topic, lambda event: self._relay.tell(event[1]))
         return client
 
 
 class _ClusterRun:
-    """Tasks of one run that have no result yet, and the workers that may run them.
-
-    Usable workers get a Dask resource: the bytes that one task may use there. A task asks for 0 of it, so any
-    usable worker may run it, or for the bytes that it turned out to need. Other workers get less than 0.
-    """
+    """Tasks of one run that have no result yet, and the workers that may run them."""
 
     def __init__(
         self,
@@ -150,69 +151,61 @@ class _ClusterRun:
         self.tasks = tasks
         self._cluster = cluster
         self._function = function
-        needs = [str(path) for path in paths if path.exists()], [*modules]
-        self._resource = (
-            f"{cluster.name}-{zlib.crc32(repr(needs).encode()):08x}"  # runs of equal needs share it
-        )
-        self._check = _worker_check(self._resource, __version__, *needs)
+        needs = tuple(str(path) for path in paths if path.exists()), tuple(modules)
+        self._check = _worker_check(__version__, *needs)
+        self._is_usable = cluster.usable[needs]  # by address; runs of equal needs share the checks
+        self._workers: dict[str, WorkerMemory] = {}  # usable ones that are connected
+        self._waiting: deque[int] = deque()
         self._needed: dict[int, int] = {}  # bytes, of tasks that a worker was too small for
-        self._usable: dict[str, float] = {}  # bytes for a task, by the worker's address
-        self._is_waiting = False
+        self._submitted: dict[Future[Any], tuple[int, list[str]]] = {}  # with the workers that may run it
+        self._has_no_workers = False
         self._next_check = 0.0
-        self._track()
 
-    def _track(self) -> None:
-        """Start with no submitted task, on the present connection."""
-        from distributed import as_completed
+    def results(self, indices: Iterable[int]) -> Iterator[tuple[int, Any]]:
+        """Run some of the tasks; yield the index and the result, or the error, of each."""
+        self._waiting.extend(indices)
+        while self._waiting or self._submitted:
+            if self._cluster.client.status != "running":
+                self._cluster.reconnect()
+                self._take_back([*self._submitted])
+                self._next_check = 0.0
+            self._check_workers()
+            self._submit()
+            done = [future for future in self._submitted if future.status not in ("pending", "lost")]
+            for future in done:
+                yield from self._result(future)
+            if not done:
+                time.sleep(POLL_INTERVAL)
 
-        self._futures: dict[Future[Any], int] = {}
-        self._completed = as_completed(loop=self._cluster.client.loop)
-
-    def submit(self, indices: Iterable[int]) -> None:
-        """Submit tasks, each under a new key."""
-        if self._cluster.client.status != "running":
-            self._reconnect()
-        self._check_workers()
-        for i in indices:
+    def _submit(self) -> None:
+        """Submit waiting tasks, as many as the workers soon need; Dask chooses the worker of each."""
+        limit = TASKS_PER_THREAD * sum(memory.threads for memory in self._workers.values())
+        while self._waiting and len(self._submitted) < limit:
+            i = self._waiting.popleft()
+            needed = self._needed.get(i, 0)
+            fitting = [address for address, memory in self._workers.items() if memory.task_bytes >= needed]
+            workers = fitting or [*self._workers]  # the large worker has gone: the task will fail again
             future = self._cluster.client.submit(
                 run_on_worker,
-                self._cluster.name,
+                self._cluster.topic,
                 self._function,
                 self.tasks[i],
                 key=f"{self._function.__name__}-{secrets.token_hex(16)}",  # dashboards show the first part
-                resources={self._resource: self._needed.get(i, 0)},
+                workers=workers,
             )
-            self._futures[future] = i
-            self._completed.add(future)
+            self._submitted[future] = i, workers
 
-    def cancel(self) -> None:
-        """Cancel tasks that have not started; running ones end by themselves."""
-        with suppress(Exception):  # the connection may be lost
-            self._cluster.client.cancel(list(self._futures))
-
-    def results(self) -> Iterator[tuple[int, Any]]:
-        """Yield the index and the result, or the error, of every submitted task."""
-        while self._futures:
-            self._check_workers()
-            batch = self._completed.next_batch(block=False)
-            for future in batch:
-                if future in self._futures:  # else it was submitted again
-                    yield from self._result(future)
-            if not batch:
-                time.sleep(POLL_INTERVAL)
+    def _take_back(self, futures: "Sequence[Future[Any]]") -> None:
+        """Let tasks wait again. Dask cancels a future that nobody refers to."""
+        self._waiting.extendleft(self._submitted.pop(future)[0] for future in futures)
 
     def _result(self, future: "Future[Any]") -> Iterator[tuple[int, Any]]:
         """Yield the result of a completed future, unless the task has to be submitted again."""
         from distributed import KilledWorker
 
-        i = self._futures[future]
+        has_failed = future.status == "error"
         try:
             result = future.result(timeout=TIMEOUT)
-        except CancelledError as error:
-            if getattr(error, "reason", None) in {"scheduler-connection-lost", "scheduler-restart"}:
-                self._reconnect()
-                return
-            result = LostTaskError("The task was cancelled on the cluster.", deaths=0)
         except KilledWorker as error:
             deaths = error.allowed_failures + 1
             result = LostTaskError(
@@ -220,12 +213,10 @@ class _ClusterRun:
                 "memory, or a smaller `max_memory`.",
                 deaths=deaths,
             )
-        except (OSError, TimeoutError):
-            if self._cluster.client.status == "running" and future.status == "error":
-                raise  # the task's own error
-            self._resubmit([future])  # the connection was lost while the result was on its way
-            return
         except Exception as error:
+            if not has_failed:  # the connection or the result was lost, or somebody cancelled the task
+                self._take_back([future])
+                return
             if isinstance(error, ImportError) or "deserializ" in str(error):
                 raise PanfocusError(
                     f"The cluster at {self._cluster.address} cannot load the task ({error}). Its scheduler "
@@ -233,101 +224,78 @@ class _ClusterRun:
                     scheduler=self._cluster.address,
                 ) from error
             raise
+        i, _ = self._submitted[future]
         if isinstance(result, NotEnoughMemoryError):
             needed = result.facts["needed"]
-            if max(self._usable.values(), default=UNLIMITED) >= needed > self._needed.get(i, 0):
+            largest = max((memory.task_bytes for memory in self._workers.values()), default=UNLIMITED)
+            if largest >= needed > self._needed.get(i, 0):
                 self._needed[i] = needed
-                self._resubmit([future])
+                self._take_back([future])
                 return
-        del self._futures[future]
-        self._cluster.has_results = True
+        del self._submitted[future]
         yield i, result
-
-    def _reconnect(self) -> None:
-        """Connect again, and submit all tasks that have no result."""
-        self._cluster.reconnect()
-        left = [*self._futures.values()]
-        self._track()
-        self._next_check = 0.0
-        self.submit(left)
-
-    def _resubmit(self, futures: "Sequence[Future[Any]]") -> None:
-        self._cluster.client.cancel(futures)
-        self.submit([self._futures.pop(future) for future in futures])
 
     def _check_workers(self) -> None:
         """Check workers that are new; tell users when there are none, and when there are some again."""
         if time.monotonic() < self._next_check:
             return
         self._next_check = time.monotonic() + CHECK_INTERVAL
-        workers = self._cluster.worker_info()
+        workers = self._cluster.workers()
         if not workers and self._cluster.client.status != "running":
             return
-        resources = {a: w["resources"].get(self._resource) for a, w in workers.items()}
-        self._usable = {a: quantity for a, quantity in resources.items() if quantity and quantity > 0}
-        new = [a for a, quantity in resources.items() if quantity is None]
-        faults = self._admit(new)
-        if any(a in self._usable for a in new):
-            self._resubmit_stranded()
-        if faults and not self._usable and not self._cluster.has_results and not self._is_waiting:
+        new = [address for address in workers if address not in self._is_usable]
+        faults = self._check_new(new) if new else []
+        self._workers = {a: memory for a, memory in workers.items() if self._is_usable.get(a)}
+        self._take_back([f for f, (_, named) in self._submitted.items() if not {*named} & {*self._workers}])
+        if faults and not any(self._is_usable.values()) and not self._has_no_workers:
             raise PanfocusError(
                 f"No worker of the scheduler at {self._cluster.address} can be used. {faults[0]}",
                 scheduler=self._cluster.address,
             )
-        if self._is_waiting != (not self._usable):
-            self._is_waiting = not self._usable
+        if self._has_no_workers != (not self._workers):
+            self._has_no_workers = not self._workers
             self._cluster.notify(
                 f"The scheduler at {self._cluster.address} has no usable workers; waiting for some."
-                if self._is_waiting
+                if self._has_no_workers
                 else "Workers are available."
             )
 
-    def _admit(self, addresses: list[str]) -> list[str]:
-        """Check workers, and make those usable that pass; return what is wrong with the others."""
-        if not addresses:
-            return []
+    def _check_new(self, addresses: list[str]) -> list[str]:
+        """Find out whether workers can be used; return what is wrong with those that cannot."""
         answers: dict[str, Any] = {}
         with suppress(Exception):  # the connection is lost, which is noticed where results are collected
             answers = self._cluster.client.run(
                 self._check, workers=addresses, on_error="return", callback_timeout=TIMEOUT
             )
         faults = []
-        here = {name: version(name) for name in LIBRARIES}
         for address, answer in answers.items():
-            if not isinstance(answer, dict):  # the worker has gone
+            if isinstance(answer, Exception):  # the worker has gone
                 continue
-            if answer["fault"]:
-                faults.append(f"A worker on {answer['host']} {answer['fault']}")
+            host, fault, libraries = answer
+            self._is_usable[address] = not fault
+            if fault:
+                faults.append(f"A worker on {host} {fault}")
                 self._cluster.notify_once(f"{faults[-1]} It is not used.")
                 continue
-            self._usable[address] = answer["memory"]
-            others = {name: found for name, found in answer["libraries"].items() if found != here[name]}
-            if others:
-                versions = ", ".join(f"{name} {found} (here {here[name]})" for name, found in others.items())
+            versions = ", ".join(
+                f"{name} {there} (here {here})"
+                for name, there in libraries.items()
+                if there != (here := version(name))
+            )
+            if versions:
                 self._cluster.notify_once(
-                    f"A worker on {answer['host']} has {versions}. Its results may differ in the last bits."
+                    f"A worker on {host} has {versions}. Its results may differ in the last bits."
                 )
         return faults
 
-    def _resubmit_stranded(self) -> None:
-        """Submit tasks again that wait for a worker: Dask does not retry them when resources change."""
-        try:
-            assigned = self._cluster.client.processing()
-        except Exception:  # the connection is lost, which is noticed where results are collected
-            return
-        keys = {key for address in self._usable for key in assigned.get(address, ())}
-        self._resubmit([f for f in self._futures if f.status == "pending" and f.key not in keys])
 
-
-def _worker_check(
-    resource: str, needed_version: str, paths: list[str], modules: list[str]
-) -> Callable[..., Any]:
-    """Return a function that checks a worker and, if it can be used, gives it the resource.
+def _worker_check(needed_version: str, paths: Sequence[str], modules: Sequence[str]) -> Callable[..., Any]:
+    """Return a function that returns the host of a worker, what is wrong with it, and library versions.
 
     It is nested, and refers to nothing of panfocus outside itself: Dask then sends it by value, and it runs
     on workers without panfocus.
     """
-    share, unlimited, unusable, libraries = MEMORY_SHARE, UNLIMITED, UNUSABLE, LIBRARIES
+    names = LIBRARIES
 
     def find_fault() -> str | None:
         import importlib
@@ -347,17 +315,14 @@ def _worker_check(
                 return f"cannot see {path}. Use folders with the same path on all machines."
         return None
 
-    async def check(dask_worker: Any) -> dict[str, Any]:
+    async def check() -> tuple[str, str | None, dict[str, str]]:
         import asyncio
         import importlib.metadata
         import platform
 
         fault = await asyncio.to_thread(find_fault)
-        limit = dask_worker.memory_manager.memory_limit
-        memory = int(share * limit / dask_worker.state.nthreads) if limit else unlimited
-        await dask_worker.set_resources(**{resource: unusable if fault else memory})
-        versions = {} if fault else {name: importlib.metadata.version(name) for name in libraries}
-        return {"host": platform.node(), "fault": fault, "memory": memory, "libraries": versions}
+        libraries = {} if fault else {name: importlib.metadata.version(name) for name in names}
+        return platform.node(), fault, libraries
 
     return check
 
@@ -392,14 +357,11 @@ def _this_worker() -> Any:
         return None
 
 
-@contextmanager
-def open_cluster(address: str | None, notify: Callable[[str], None]) -> Iterator[Cluster | None]:
-    """Connect to the cluster at an address for the duration of the block; give None without an address."""
-    if address is None:
-        yield None
-        return
-    with closing(Cluster(address, notify)) as cluster:
-        yield cluster
+def open_cluster(
+    address: str | None, notify: Callable[[str], None]
+) -> AbstractContextManager[Cluster | None]:
+    """Connect to the cluster at an address for the duration of a block; give None without an address."""
+    return nullcontext() if address is None else closing(Cluster(address, notify))
 
 
 def check_dask() -> None:
@@ -408,24 +370,3 @@ def check_dask() -> None:
         import distributed  # noqa: F401
     except ModuleNotFoundError as error:
         raise missing_extra("A cluster", "Dask", "dask") from error
-
-
-def connect(address: str) -> "Client":
-    """Return a Dask client of the scheduler at an address."""
-    check_dask()
-    from distributed import Client
-    from distributed.comm.addressing import resolve_address
-
-    # Dask's own log messages would appear between ours.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    try:
-        resolve_address(address)  # a Client for an invalid address logs a second error when it is deleted
-        return Client(address, timeout=TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"No Dask scheduler answers at {address}. Start one with `dask scheduler`, and use the address "
-            "that it prints, such as tcp://10.0.0.5:8786.",
-            setting="scheduler",
-            got=address,
-        ) from error

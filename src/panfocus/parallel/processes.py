@@ -5,13 +5,11 @@ import os
 import signal
 import sys
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from panfocus._numba import NoticeRelay, on_compile_notice
 from panfocus.errors import PanfocusError
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
+IndexedTask = tuple[int, tuple[Any, ...]]
 
 ATTEMPTS = 3  # processes that may die before a task is given up
 POLL_INTERVAL = 0.1  # seconds
@@ -42,108 +41,63 @@ def run_in_processes(
 ) -> Generator[tuple[int, Result | PanfocusError]]:
     """Yield the index and the result of each task. See `panfocus.parallel.run_tasks`.
 
-    When a process dies, all others of the pool end too. Their tasks are repeated one at a time, which shows
-    the one that kills its process.
+    When a process dies, all others of the pool end too. Their tasks are repeated at the end, one at a time,
+    which shows the one that kills its process.
     """
-    others = set(multiprocessing.active_children())
-    waiting = enumerate(tasks)
-    suspects: deque[_IndexedTask] = deque()
-    deaths: Counter[int] = Counter()
     relay = NoticeRelay()
-    pool: _Pool[Result] = _Pool(function, n_processes, threads, relay)
-    try:
-        while True:
-            pool.fill(suspects, waiting)
-            if not pool.running:
-                return
-            yield from pool.results(FIRST_COMPLETED)
-            if not pool.is_broken:
-                continue
-            yield from pool.results(ALL_COMPLETED)
-            for task in pool.take_unfinished():
-                i = task[0]
-                deaths[i] += 1
-                if deaths[i] < ATTEMPTS:
-                    suspects.append(task)
-                else:
-                    yield i, _lost_task(deaths[i])
-            pool.close()
-            pool = _Pool(function, n_processes, threads, relay)
-    finally:
-        try:
-            if pool.running:
-                on_stop()
-                pool.wait(ALL_COMPLETED)
-        except BaseException:
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-            raise
-        finally:
-            pool.close()
+
+    def run(waiting: Iterator[IndexedTask]) -> Generator[tuple[int, Result], None, list[IndexedTask]]:
+        return _run_pool(function, waiting, n_processes, threads, relay, on_stop)
+
+    waiting = enumerate(tasks)
+    suspects: list[IndexedTask] = []
+    while unfinished := (yield from run(waiting)):
+        suspects += unfinished
+    for suspect in suspects:
+        for _ in range(ATTEMPTS - 1):  # it has had one
+            if not (yield from run(iter([suspect]))):
+                break
+        else:
+            yield (
+                suspect[0],
+                LostTaskError(
+                    f"{ATTEMPTS} worker processes died while running it, perhaps out of memory. Use fewer "
+                    "`workers`, or a smaller `max_memory`.",
+                    deaths=ATTEMPTS,
+                ),
+            )
 
 
-def _lost_task(deaths: int) -> LostTaskError:
-    return LostTaskError(
-        f"{deaths} worker processes died while running it, perhaps out of memory. Use fewer `workers`, or a "
-        "smaller `max_memory`.",
-        deaths=deaths,
+def _run_pool(
+    function: Callable[..., Result],
+    waiting: Iterator[IndexedTask],
+    n_processes: int,
+    threads: int | None,
+    relay: NoticeRelay,
+    on_stop: Callable[[], None],
+) -> Generator[tuple[int, Result], None, list[IndexedTask]]:
+    """Yield the index and the result of each task until a process dies; return the unfinished tasks then."""
+    _start_resource_tracker()
+    others = {*multiprocessing.active_children()}
+    spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+    messages, sender = spawn.Pipe(duplex=False)  # of processes that compile
+    executor = ProcessPoolExecutor(
+        n_processes, mp_context=spawn, initializer=_start_worker, initargs=(threads, sender)
     )
+    running: dict[Future[Result], IndexedTask] = {}
+    unfinished: list[IndexedTask] = []
 
-
-_IndexedTask = tuple[int, tuple[Any, ...]]
-
-
-class _Pool(Generic[Result]):
-    """Processes and the tasks that they run."""
-
-    def __init__(
-        self, function: Callable[..., Result], n_processes: int, threads: int | None, relay: NoticeRelay
-    ) -> None:
-        _start_resource_tracker()
-        spawn = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self.is_broken = False
-        self.running: dict[Future[Result], _IndexedTask] = {}
-        self._runs_suspect = False
-        self._function = function
-        self._n_processes = n_processes
-        self._relay = relay
-        self._messages, sender = spawn.Pipe(duplex=False)  # of processes that compile
-        self._sender = sender
-        self._executor = ProcessPoolExecutor(
-            n_processes, mp_context=spawn, initializer=_start_worker, initargs=(threads, sender)
-        )
-
-    def fill(self, suspects: deque[_IndexedTask], waiting: Iterator[_IndexedTask]) -> None:
-        """Start one suspect alone, or as many waiting tasks as there are idle processes."""
-        if self.running and (suspects or self._runs_suspect):
-            return
-        self._runs_suspect = bool(suspects)
-        if suspects:
-            self._start(suspects.popleft())
-            return
-        # A queue would be worked off before the pool stops.
-        for task in islice(waiting, self._n_processes - len(self.running)):
-            self._start(task)
-
-    def _start(self, task: _IndexedTask) -> None:
-        # A terminal sends Ctrl-C to every process. New ones inherit that it is blocked.
+    def submit_waiting() -> None:
+        # One task for each process: a queue would be worked off before the pool stops. A terminal sends
+        # Ctrl-C to every process; new ones inherit that it is blocked.
         with _block_interrupts():
-            try:
-                future = self._executor.submit(self._function, *task[1])
-            except BrokenProcessPool as error:
-                future = Future()
-                future.set_exception(error)
-            self.running[future] = task
+            while not unfinished and len(running) < n_processes and (task := next(waiting, None)):
+                try:
+                    running[executor.submit(function, *task[1])] = task
+                except BrokenProcessPool:
+                    unfinished.append(task)
 
-    def results(self, return_when: str) -> Iterator[tuple[int, Result]]:
-        """Wait, then yield the index and the result of finished tasks; note whether a process died."""
-        for future in self.wait(return_when):
-            if isinstance(future.exception(), BrokenProcessPool):
-                self.is_broken = True
-            else:
-                yield self.running.pop(future)[0], future.result()
-
-    def wait(self, return_when: str) -> set[Future[Result]]:
+    def wait_for_tasks(return_when: str) -> set[Future[Result]]:
         """Wait for running tasks, or for Ctrl-C; return those that have finished.
 
         Ctrl-C raises after a wait, not within it: there it could leave the lock of a future held, and closing
@@ -151,24 +105,37 @@ class _Pool(Generic[Result]):
         """
         with _defer_interrupts() as received:
             while True:
-                done, pending = wait(self.running, timeout=POLL_INTERVAL, return_when=return_when)
-                while self._messages.poll():
-                    self._relay.tell(self._messages.recv())
+                done, pending = wait(running, timeout=POLL_INTERVAL, return_when=return_when)
+                while messages.poll():
+                    relay.tell(messages.recv())
                 if received or not pending or (done and return_when == FIRST_COMPLETED):
                     return done
 
-    def take_unfinished(self) -> list[_IndexedTask]:
-        """Return the tasks that were running when a process died, in order, and forget them."""
-        unfinished = sorted(self.running.values(), key=lambda task: task[0])
-        self.running.clear()
-        return unfinished
-
-    def close(self) -> None:
-        """End the processes."""
-        with _block_interrupts():
-            self._executor.shutdown()
-        self._messages.close()
-        self._sender.close()
+    try:
+        submit_waiting()
+        while running:
+            for future in wait_for_tasks(FIRST_COMPLETED):
+                task = running.pop(future)
+                if isinstance(future.exception(), BrokenProcessPool):
+                    unfinished.append(task)
+                else:
+                    yield task[0], future.result()
+            submit_waiting()
+        return sorted(unfinished)
+    finally:
+        try:
+            if running:
+                on_stop()
+                wait_for_tasks(ALL_COMPLETED)
+        except BaseException:
+            for process in {*multiprocessing.active_children()} - others:
+                process.terminate()
+            raise
+        finally:
+            with _defer_interrupts():
+                executor.shutdown()
+            messages.close()
+            sender.close()
 
 
 def _start_resource_tracker() -> None:
