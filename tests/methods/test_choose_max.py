@@ -8,8 +8,7 @@ from panfocus.dictionary import CoupledDictionary, overcomplete_dct
 from panfocus.errors import InputError
 from panfocus.io.dictionary_file import MAX_TOTAL_ATOMS
 from panfocus.methods import Tile, _patchwise
-from panfocus.methods.sr_cm import MAX_PATCH_SIZE, SrCm
-from panfocus.methods.sr_ksvd import SrKsvd
+from panfocus.methods.choose_max import MAX_PATCH_SIZE, SrCm, SrKsvd
 from plain_omp import batch_omp_plain
 
 SHAPE = (13, 17)

@@ -26,9 +26,9 @@ _BUILT_IN = {
     "dwt": "panfocus.methods.dwt:DWT",
     "panfocus": "panfocus.methods.panfocus:PanFocus",
     "pca": "panfocus.methods.pca:PCA",
-    "sr-cm": "panfocus.methods.sr_cm:SrCm",
+    "sr-cm": "panfocus.methods.choose_max:SrCm",
     "sr-fm": "panfocus.methods.sr_fm:SrFm",
-    "sr-ksvd": "panfocus.methods.sr_ksvd:SrKsvd",
+    "sr-ksvd": "panfocus.methods.choose_max:SrKsvd",
 }
 
 

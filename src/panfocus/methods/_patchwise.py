@@ -1,12 +1,8 @@
-"""Shared parts of methods that choose a frame per patch and let overlapping patches vote.
-
-`fuse_by_votes` does the steps common to all of them; `SparseMethod` is the base class of methods whose
-patches are coded over a dictionary.
-"""
+"""Base class of methods that choose a frame per patch by sparse coding, and let overlapping patches vote."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,7 +15,7 @@ from panfocus._threads import check_cancelled
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.labels import majority, vote_shares
-from panfocus.decide.patches import check_stride, spread_each
+from panfocus.decide.patches import centred_patches, check_stride, spread_each
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionMethod
@@ -28,9 +24,6 @@ from panfocus.result import FusionResult
 from panfocus.sparse import Pursuit
 
 PATCHES_PER_BLOCK = 8192  # extracted at once: 2 MB for patches of 64 pixels
-
-# Returns the activity (n,) of the patches of a grey frame (h, w) with origins rows x cols, row by row.
-Activity = Callable[[FloatArray, IntArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -43,38 +36,6 @@ class Choice:
     votes: IntArray  # (n_frames, h, w): sum of the shares of the patches that cover a pixel
 
 
-def fuse_by_votes(
-    frames: NDArray[Any],
-    tile: Tile,
-    *,
-    size: int,
-    stride: int,
-    activity: Activity,
-    layers: Collection[str] = (),
-) -> FusionResult:
-    """Give each patch to its most active frame, and each pixel the mean of the patches that cover it.
-
-    The method's halo must be `size - 1` plus the reach of `activity` beyond a patch.
-    """
-    votes = choose_frames(frames, tile, size=size, stride=stride, activity=activity).votes
-    image = by_votes(frames[:, *tile.core], votes)
-    return FusionResult(image, *majority(votes), votes=votes if "votes" in layers else None)
-
-
-def choose_frames(frames: NDArray[Any], tile: Tile, *, size: int, stride: int, activity: Activity) -> Choice:
-    """Give each patch of the tile's outer part to its most active frame, and count the votes."""
-    rows, cols = patch_grid(tile, size, stride)
-    activities = np.stack([activity(to_gray(frame), rows, cols) for frame in frames])
-    shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
-    votes = spread_each(shares, frames.shape[1:3], rows, cols, size)[:, *tile.core]
-    return Choice(rows, cols, shares, votes)
-
-
-def in_blocks(work: Callable[[IntArray], FloatArray], rows: IntArray, n_cols: int) -> FloatArray:
-    """Concatenate `work(rows)` over blocks of rows."""
-    return np.concatenate([work(rows[block]) for block in row_blocks(len(rows), n_cols)])
-
-
 def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
     """Split rows of patches into blocks small enough for the cache."""
     step = max(1, PATCHES_PER_BLOCK // n_cols)
@@ -85,9 +46,10 @@ def row_blocks(n_rows: int, n_cols: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, kw_only=True)
 class SparseMethod(FusionMethod):
-    """Base class of methods that choose a frame per patch by sparse coding.
+    """Give each patch to its most active frame, and each pixel the mean of the patches that cover it.
 
-    Confidence is the share of votes for the label, among the patches that cover a pixel.
+    Confidence is the share of votes for the label, among the patches that cover a pixel. A method that needs
+    pixels around a patch overrides `_activities` and `halo`, others at most `_activity`.
     """
 
     maps: ClassVar[tuple[str, ...]] = ("labels", "confidence")
@@ -136,8 +98,29 @@ class SparseMethod(FusionMethod):
         """Return the bytes of the activities and votes; patches and codes are few at a time."""
         return (30 + 22 * n_frames) * tile.pixels
 
-    def _pursuit(self) -> Pursuit:
-        return Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
+        """Fuse a tile, deciding on grey."""
+        pursuit = Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+        rows, cols = patch_grid(tile, self._size, self.stride)
+        activities = np.stack([self._activities(to_gray(frame), rows, cols, pursuit) for frame in frames])
+        shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
+        votes = spread_each(shares, frames.shape[1:3], rows, cols, self._size)[:, *tile.core]
+        image = self._compose(frames, tile, Choice(rows, cols, shares, votes), pursuit)
+        return FusionResult(image, *majority(votes), votes=votes if "votes" in layers else None)
+
+    def _activities(self, gray: FloatArray, rows: IntArray, cols: IntArray, pursuit: Pursuit) -> FloatArray:
+        """Return the activity of the patches of a grey frame (h, w) with origins rows x cols, row by row."""
+        blocks = (rows[block] for block in row_blocks(len(rows), len(cols)))
+        patches_of_blocks = (centred_patches(gray, block, cols, self._size) for block in blocks)
+        return np.concatenate([self._activity(*patches, pursuit) for patches in patches_of_blocks])
+
+    def _activity(self, patches: FloatArray, energies: FloatArray, pursuit: Pursuit) -> FloatArray:
+        """Return the activity of patches (patch_size**2, n): here, the l1 norms (n,) of their codes."""
+        return np.asarray(pursuit.l1_norms(patches, segments=1)[0])
+
+    def _compose(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
+        """Return the image of the tile's inner part."""
+        return by_votes(frames[:, *tile.core], choice.votes)
 
 
 def check_dictionary(

@@ -4,21 +4,17 @@ F. G. Veshki and S. A. Vorobyov, "Multi-Focus Image Fusion using Sparse Represen
 Learning", Algorithm 1. Comments refer to the algorithm's step numbers.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panfocus._checks import check_choice, check_number
-from panfocus._intensity import FloatArray, IntArray
-from panfocus.decide.patches import centred_patches
+from panfocus._intensity import FloatArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.methods._patchwise import SparseMethod, check_dictionary, fuse_by_votes, in_blocks
-from panfocus.methods._tile import Tile
-from panfocus.result import FusionResult
+from panfocus.methods._patchwise import SparseMethod, check_dictionary
+from panfocus.sparse import Pursuit
 
 Contrast = Literal["restored", "normalised"]
 
@@ -61,21 +57,9 @@ class Coupled(SparseMethod):
         """D = [D_F, D_B]."""
         return self.dictionary.matrix
 
-    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
-        """Fuse a tile: steps 1 to 8."""
-        pursuit = self._pursuit()
-
-        def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
-            def of_block(rows: IntArray) -> FloatArray:
-                patches, energies = centred_patches(gray, rows, cols, self._size)
-                l1 = pursuit.l1_norms(patches, segments=self.dictionary.n_levels)
-                return patch_activity(l1, energies, w=self.w, contrast=self.contrast)
-
-            return in_blocks(of_block, rows, len(cols))
-
-        return fuse_by_votes(
-            frames, tile, size=self._size, stride=self.stride, activity=activity, layers=layers
-        )
+    def _activity(self, patches: FloatArray, energies: FloatArray, pursuit: Pursuit) -> FloatArray:
+        l1 = pursuit.l1_norms(patches, segments=self.dictionary.n_levels)  # steps 1 to 5
+        return patch_activity(l1, energies, w=self.w, contrast=self.contrast)
 
 
 def patch_activity(l1: FloatArray, energies: FloatArray, *, w: float, contrast: Contrast) -> FloatArray:

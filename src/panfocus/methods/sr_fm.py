@@ -5,21 +5,19 @@ representation", Information Fusion 25, 2015, in the form that the paper compare
 random field that smooths the decision, and composed of overlapping patches.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray, IntArray
 from panfocus._threads import limit_threads
 from panfocus.decide.focus_measure import NOISE_GAIN, REACH, laplacian_energy
 from panfocus.decide.patches import centred_patches
 from panfocus.dictionary import CoupledDictionary
-from panfocus.methods._patchwise import SparseMethod, check_dictionary, fuse_by_votes, row_blocks
-from panfocus.methods._tile import Tile
-from panfocus.result import FusionResult
+from panfocus.methods._patchwise import SparseMethod, check_dictionary, row_blocks
+from panfocus.sparse import Pursuit
 
 POOL_REACH = 1  # patches: codes are pooled over 3 x 3 neighbours
 NOISE = 1 / 255  # unit range: learning skips patches whose focus measure varies less than such noise
@@ -51,25 +49,17 @@ class SrFm(SparseMethod):
         """Reach of the patches over a pixel, the neighbours they are pooled with, and the focus measure."""
         return super().halo + POOL_REACH * self.stride + REACH
 
-    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
-        """Fuse a tile, deciding on grey."""
-        pursuit = self._pursuit()
-
-        def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
-            energy = laplacian_energy(gray)
-            activities = np.empty((len(rows), len(cols)), np.float32)
-            for block in row_blocks(*activities.shape):
-                first = max(0, block.start - POOL_REACH)
-                patches, _ = centred_patches(energy, rows[first : block.stop + POOL_REACH], cols, self._size)
-                with limit_threads(1):  # tiles run in parallel already
-                    codes = pursuit.codes(patches)
-                pooled = codes.pooled_l1(n_cols=len(cols), reach=POOL_REACH, n_atoms=self.dictionary.n_atoms)
-                activities[block] = pooled[block.start - first : block.stop - first]
-            return activities.ravel()
-
-        return fuse_by_votes(
-            frames, tile, size=self._size, stride=self.stride, activity=activity, layers=layers
-        )
+    def _activities(self, gray: FloatArray, rows: IntArray, cols: IntArray, pursuit: Pursuit) -> FloatArray:
+        energy = laplacian_energy(gray)
+        activities = np.empty((len(rows), len(cols)), np.float32)
+        for block in row_blocks(*activities.shape):
+            first = max(0, block.start - POOL_REACH)
+            patches, _ = centred_patches(energy, rows[first : block.stop + POOL_REACH], cols, self._size)
+            with limit_threads(1):  # tiles run in parallel already
+                codes = pursuit.codes(patches)
+            pooled = codes.pooled_l1(n_cols=len(cols), reach=POOL_REACH, n_atoms=self.dictionary.n_atoms)
+            activities[block] = pooled[block.start - first : block.stop - first]
+        return activities.ravel()
 
     @staticmethod
     def learn_dictionary(images: Sequence[FloatArray], **options: Any) -> CoupledDictionary:

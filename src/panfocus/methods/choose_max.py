@@ -1,10 +1,11 @@
-"""SR-CM: "choose-max" of sparse codes over a fixed dictionary of cosines.
+"""SR-CM and SR-KSVD: "choose-max" of sparse codes over cosines, or over a learned dictionary.
 
 B. Yang and S. Li, "Multifocus image fusion and restoration with sparse representation", IEEE Transactions on
-Instrumentation and Measurement 59(4), 2010. `ChooseMax` is the rule, which `sr_ksvd` shares.
+Instrumentation and Measurement 59(4), 2010. The dictionary of SR-KSVD is learned from sharp patches after
+Aharon, Elad and Bruckstein, "K-SVD: An algorithm for designing overcomplete dictionaries for sparse
+representation", IEEE Transactions on Signal Processing 54(11), 2006.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
@@ -14,13 +15,11 @@ from numpy.typing import NDArray
 
 from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
-from panfocus.decide.compose import by_votes, sum_in_any_order
-from panfocus.decide.labels import majority
+from panfocus.decide.compose import sum_in_any_order
 from panfocus.decide.patches import add_patches, centred_patches, patch_means
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
-from panfocus.methods._patchwise import Choice, SparseMethod, choose_frames, in_blocks
+from panfocus.methods._patchwise import Choice, SparseMethod, check_dictionary
 from panfocus.methods._tile import Tile
-from panfocus.result import FusionResult
 from panfocus.sparse import Pursuit
 
 Reconstruct = Literal["pixels", "codes"]
@@ -55,27 +54,10 @@ class ChooseMax(SparseMethod):
         rebuilding = 24 * n_frames * n_channels if self.reconstruct == "codes" else 0
         return super().working_bytes(n_frames, n_channels, tile) + rebuilding * tile.pixels
 
-    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
-        """Fuse a tile, deciding on grey."""
-        pursuit = self._pursuit()
-
-        def activity(gray: FloatArray, rows: IntArray, cols: IntArray) -> FloatArray:
-            def of_block(rows: IntArray) -> FloatArray:
-                patches, _ = centred_patches(gray, rows, cols, self._size)
-                return np.asarray(pursuit.l1_norms(patches, segments=1)[0])
-
-            return in_blocks(of_block, rows, len(cols))
-
-        choice = choose_frames(frames, tile, size=self._size, stride=self.stride, activity=activity)
+    def _compose(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
+        """Compose the chosen frames, or average the patches rebuilt from their codes, for each channel."""
         if self.reconstruct == "pixels":
-            image = by_votes(frames[:, *tile.core], choice.votes)
-        else:
-            image = self._rebuild(frames, tile, choice, pursuit)
-        votes = choice.votes if "votes" in layers else None
-        return FusionResult(image, *majority(choice.votes), votes=votes)
-
-    def _rebuild(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
-        """Average the patches rebuilt from the codes of the chosen frames, for each channel."""
+            return super()._compose(frames, tile, choice, pursuit)
         scale = IntensityScale.of(frames.dtype)
         channels = np.moveaxis(frames.reshape(*frames.shape[:3], -1), 3, 1)
         sums = [
@@ -129,3 +111,25 @@ class SrCm(ChooseMax):
 def _cosines(patch_size: int) -> CoupledDictionary:
     atoms = overcomplete_dct(patch_size, ATOMS_PER_PIXEL * patch_size**2)
     return CoupledDictionary(atoms[None], origin="overcomplete cosines")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SrKsvd(ChooseMax):
+    """Sparse coding over a dictionary of sharp patches; a baseline of the paper, weak under noise."""
+
+    dictionary: CoupledDictionary = field(
+        default_factory=lambda: CoupledDictionary.default("ksvd"),
+        metadata={
+            "help": "Learned dictionary: a .npz file or the name of a shipped one. It sets the patch size; "
+            "only its focused level is used. Default: ksvd."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        check_dictionary("sr-ksvd", self.dictionary)
+        super().__post_init__()
+
+    @property
+    def atoms(self) -> FloatArray:
+        """The focused level."""
+        return self.dictionary.focused
