@@ -26,7 +26,7 @@ from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess.exposure import measure_exposure
 from panfocus.preprocess.hot_pixels import find_hot_pixels
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
-from panfocus.stack import Allocate, Frames, Stack
+from panfocus.stack import Allocate, Frames, Stack, count_and_size
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
@@ -366,7 +366,7 @@ def apply(
     expected = (n_frames, *result.image.shape[:2])
     if stack.shape[:3] != expected:
         raise InputError(
-            f"The decisions were made for {_count_and_size(expected)}, got {_count_and_size(stack.shape)}.",
+            f"The decisions were made for {count_and_size(expected)}, got {count_and_size(stack.shape)}.",
             needed=expected,
             got=stack.shape[:3],
         )
@@ -458,10 +458,6 @@ def _run_facts(method: FusionMethod, name: str | None, frames: Frames) -> dict[s
         "dtype": frames.dtype.name,
         "threads": thread_count(),
     }
-
-
-def _count_and_size(shape: tuple[int, ...]) -> str:
-    return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
 def _refine_strength(strength: float | None) -> float:

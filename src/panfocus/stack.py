@@ -194,6 +194,11 @@ def last_is_alpha(names: Sequence[str]) -> bool:
     return len(plain) in WITH_ALPHA and (plain[-1] == "alpha" or plain == ["r", "g", "b", "a"])
 
 
+def count_and_size(shape: tuple[int, ...]) -> str:
+    """Return number and size of frames (n, h, w, ...) as a text."""
+    return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
+
+
 def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
     """Yield a whole frame, or evenly spaced strips of a large one, for statistics."""
     height, width = frames.shape[1:3]

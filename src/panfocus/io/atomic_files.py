@@ -150,10 +150,7 @@ def write_files(
                 temporary, file = open_temporary(target.parent)
                 renames[temporary] = target
                 files.callback(_close, file)
-                if callable(data):
-                    data(file)
-                else:
-                    file.writelines([data] if isinstance(data, bytes) else data)
+                _write_content(data, file)
                 flush_file(file)
                 _sync(file)
                 if written:
@@ -174,6 +171,18 @@ def write_files(
         finally:
             for temporary in renames:
                 temporary.unlink(missing_ok=True)
+
+
+def deferred(make: Callable[[], Content]) -> Content:
+    """Return a content that is made only when its file is written, so that it takes no memory before."""
+    return lambda file: _write_content(make(), file)
+
+
+def _write_content(content: Content, file: BinaryIO) -> None:
+    if callable(content):
+        content(file)
+    else:
+        file.writelines([content] if isinstance(content, bytes) else content)
 
 
 def open_temporary(folder: Path) -> tuple[Path, BinaryIO]:

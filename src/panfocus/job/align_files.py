@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from panfocus._progress import Progress, silent
 from panfocus.errors import InputError, Notice, usage_errors, warnings_as_notes
@@ -86,7 +86,7 @@ def align_files(
             candidates = iter(zip(targets, headers, strict=True))
             used = [next(each for each in candidates if each[1].name == name) for name in stack.names]
             contents: dict[Path, Content] = {
-                path: _writer(path, stack, header, k) for k, (path, header) in enumerate(used)
+                path: _content(path, stack, header, k) for k, (path, header) in enumerate(used)
             }
             contents[folder / REPORT] = encode_json(
                 {
@@ -135,16 +135,11 @@ def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:
     return names
 
 
-def _writer(path: Path, stack: "Stack", header: "Header", k: int) -> "Callable[[BinaryIO], object]":
-    """Return a writer that encodes one frame with its own metadata; only one is in memory at a time."""
+def _content(path: Path, stack: "Stack", header: "Header", k: int) -> "Content":
+    """Return the file of one frame with its own metadata; only one is in memory at a time."""
+    from panfocus.io.atomic_files import deferred
     from panfocus.io.encode import encode_image
     from panfocus.io.headers import read_metadata
 
-    def write(file: BinaryIO) -> object:
-        own = replace(stack, metadata=read_metadata(header), icc_profile=header.frame.icc_profile)
-        data = encode_image(path, stack.frames[k], like=own)
-        if callable(data):
-            return data(file)
-        return file.writelines([data] if isinstance(data, bytes) else data)
-
-    return write
+    own = replace(stack, metadata=read_metadata(header), icc_profile=header.frame.icc_profile)
+    return deferred(lambda: encode_image(path, stack.frames[k], like=own))

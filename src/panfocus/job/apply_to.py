@@ -45,6 +45,7 @@ def _compose(
     job: Job, path: Path, source: Any, fusion: "Fusion", scratch: ExitStack, progress: Progress
 ) -> AppliedSet:
     from panfocus import pipeline
+    from panfocus.io.atomic_files import deferred
     from panfocus.job.runner import allocator, read_frames
     from panfocus.preprocess.frame_checks import BadFrames
 
@@ -76,15 +77,8 @@ def _compose(
     stored = allocator(scratch)((1, *image.shape), image.dtype)
     stored[0] = image
     described = dataclasses.replace(stack, frames=stored)
-
-    def write(file: Any) -> None:
-        content = image_content(path, stored[0], described, request)
-        if callable(content):
-            content(file)
-        else:
-            file.writelines([content] if isinstance(content, bytes) else content)
-
-    return AppliedSet(path, write, notices, corrections)
+    content = deferred(lambda: image_content(path, stored[0], described, request))
+    return AppliedSet(path, content, notices, corrections)
 
 
 def _unlike(applied: "Stack", fused: "Stack") -> Sequence[Notice]:

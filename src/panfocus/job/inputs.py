@@ -145,17 +145,18 @@ def check_microscopy_options(request: Request, source: FrameSource) -> None:
 def check_same_size(source: FrameSource, others: Sequence[FrameSource]) -> None:
     """Refuse frames that are no stack, and other sets that do not match it frame by frame."""
     from panfocus.io.headers import check_headers
+    from panfocus.stack import count_and_size
 
     expected = source.blank_frames.shape[:3]
     for found in (source, *others):
         check_headers(found.headers)
-        n_frames, height, width = found.blank_frames.shape[:3]
-        if (n_frames, height, width) != expected:
+        shape = found.blank_frames.shape[:3]
+        if shape != expected:
             raise InputError(
-                f"`apply_to` needs {expected[0]} frames of {expected[2]} x {expected[1]}, as those that are "
-                f"fused; {found.headers[0].name} is the first of {n_frames} frames of {width} x {height}.",
+                f"`apply_to` needs {count_and_size(expected)}, as those that are fused; "
+                f"{found.headers[0].name} is the first of {count_and_size(shape)}.",
                 setting="apply_to",
                 file=found.headers[0].path,
-                got=(n_frames, height, width),
+                got=shape,
                 needed=expected,
             )

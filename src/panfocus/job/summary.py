@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from panfocus.errors import Notice
 from panfocus.job.memory_plan import format_size
 from panfocus.job.prepare import Job
+from panfocus.stack import count_and_size
 
 if TYPE_CHECKING:
     from panfocus.job.apply_to import AppliedSet
@@ -95,11 +96,6 @@ def fusion_lines(shape: tuple[int, ...], report: dict[str, Any], by_slabs: str =
     if unfocused := report.get("never_in_focus_share"):
         facts.append(f"never in focus: {f'{unfocused:.1%}' if unfocused >= 0.001 else 'under 0.1%'}")
     return ["; ".join(facts) + ".", *_correction_lines(report)]
-
-
-def count_and_size(shape: tuple[int, ...]) -> str:
-    """Return number and size of frames (n, h, w) as a text."""
-    return f"{shape[0]} frames of {shape[2]} x {shape[1]}"
 
 
 def _border_lines(report: dict[str, Any]) -> Lines:

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,7 @@ def output_contents(
 def _contents(
     request: Request, result: "FusionResult", stack: "Stack", scale: DepthScale
 ) -> "Iterator[tuple[Path | None, Content]]":
+    from panfocus.io.atomic_files import deferred
     from panfocus.io.encode import (
         encode_animation,
         encode_confidence,
@@ -158,19 +160,13 @@ def _contents(
         files = outputs.files(len(slabs))
         for s in range(len(slabs)):
             path = files[f"slab {s + 1}"]
-            yield path, _slab_content(path, slabs, s, stack)
+            yield path, deferred(partial(_encode_slab, path, slabs, s, stack))
 
 
-def _slab_content(path: Path, slabs: "Frames", s: int, stack: "Stack") -> "Content":
-    """Return a content that reads the slab image from disk only when it is written."""
+def _encode_slab(path: Path, slabs: "Frames", s: int, stack: "Stack") -> "Content":
     from panfocus.io.encode import encode_image
 
-    def write(file: Any) -> None:
-        content = encode_image(path, slabs[s], like=stack)
-        assert callable(content)  # as TIFF is
-        content(file)
-
-    return write
+    return encode_image(path, slabs[s], like=stack)
 
 
 def step_contents(folder: Path, frames: "Frames", result: "FusionResult") -> "dict[Path, Content]":

@@ -26,7 +26,7 @@ from panfocus.registration.alignment import (
 )
 from panfocus.registration.common_area import common_mask
 from panfocus.registration.resample import resample
-from panfocus.stack import Acquisition, Allocate, Chosen, Frames, Stack
+from panfocus.stack import Acquisition, Allocate, Chosen, Frames, Stack, count_and_size
 
 _ONLY_SHIFTS = "Only shifts were searched, as for every microscope stack."
 
@@ -71,7 +71,7 @@ class Aligned(Alignment):
         expected = (len(self.transforms), *self.size)
         if stack.shape[:3] != expected:
             raise InputError(
-                f"The alignment was found for {_describe(expected)}, got {_describe(stack.shape)}.",
+                f"The alignment was found for {count_and_size(expected)}, got {count_and_size(stack.shape)}.",
                 setting="other_frames",
                 got=stack.shape[:3],
                 needed=expected,
@@ -116,10 +116,6 @@ def align(
         aligned = np.asarray(apply_alignment(found, stack, borders, progress=progress)[:])
         valid = common_mask(found.transforms, found.size) if borders == "full" else None
     return Aligned(**vars(found), frames=aligned, valid=valid, borders=borders)
-
-
-def _describe(shape: tuple[int, ...]) -> str:
-    return f"{shape[0]} frames of {shape[2]} x {shape[1]} pixels"
 
 
 def find_stack_alignment(
