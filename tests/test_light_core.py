@@ -66,6 +66,10 @@ def test_no_extra_is_imported(statements, tmp_path):
     assert (tmp_path / "fused.png").exists() == ("fused.png" in statements)
 
 
+def test_page_server_starts_without_compiled_code(tmp_path):
+    assert imported_of(("numba",), "import panfocus.app.server", tmp_path) == []
+
+
 def test_what_is_looked_for_can_be_found(tmp_path):
     assert imported_of(OPTIONAL, "import qtpy, dask", tmp_path) == ["dask", "qtpy"]
 

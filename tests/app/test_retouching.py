@@ -18,7 +18,7 @@ from panfocus.app.work_folder import Store, now
 from panfocus.errors import FileError
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.retouch import Stroke, Strokes, apply_strokes, parse_strokes
-from panfocus.show.pyramid import halved, n_levels
+from panfocus.show.pyramid import halve, n_levels
 
 HEIGHT, WIDTH, N = 700, 1100, 3
 FRAMES = np.random.default_rng(1).integers(10, 245, (N, HEIGHT, WIDTH, 3), dtype=np.uint8)
@@ -75,7 +75,7 @@ class Page:
         expected = apply_strokes(FUSED, FRAMES, parse_strokes(data))
         for e in range(n_levels(HEIGHT, WIDTH)):
             np.testing.assert_array_equal(self.level(e), expected)
-            expected = halved(expected, "mean")
+            expected = halve(expected, "mean")
 
 
 @pytest.fixture

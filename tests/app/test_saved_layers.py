@@ -15,7 +15,7 @@ from panfocus.app.result_layers import (
 )
 from panfocus.errors import FileError
 from panfocus.io.disk_array import ArrayFolder
-from panfocus.show.pyramid import halved
+from panfocus.show.pyramid import halve
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -33,7 +33,7 @@ def test_a_layer_is_saved_with_its_pyramid(rng, tmp_path, threads):
         for e in range(3):
             with arrays.array(level_name("frames", e)) as level:
                 np.testing.assert_array_equal(level[k], image)
-            image = halved(image, "mean")
+            image = halve(image, "mean")
     with arrays.array("votes") as votes:
         np.testing.assert_array_equal(votes[:], frames[..., 0])
     assert list_layers(arrays) == (["fused", "frame-0", "frame-1"], 3)
@@ -75,7 +75,7 @@ def test_a_changed_rectangle_changes_every_level(rng, tmp_path):
     for e in range(2):
         with arrays.array(level_name("retouched", e)) as level:
             np.testing.assert_array_equal(level[:], image)
-        image = halved(image, "mean")
+        image = halve(image, "mean")
 
 
 @pytest.mark.parametrize("profile", [None, b"\0\xff profile"])

@@ -24,7 +24,7 @@ from panfocus.io.read_stack import read_image
 from panfocus.job.request import Outputs, Request
 from panfocus.job.serialization import from_plain, to_plain
 from panfocus.result import FusionResult
-from panfocus.show.colormap import coloured
+from panfocus.show.colormap import apply_colormap
 
 N = 3
 
@@ -153,7 +153,7 @@ def test_saved_arrays_are_those_of_the_fusion(tmp_path, frames):
         assert labels.shape == votes.shape[1:] == (150, 180)
         # The final live map shows the labels, at full size as the frames are small.
         live = read_image(folder / "live.png")
-        np.testing.assert_array_equal(live[..., :3], coloured(labels[...] / (N - 1)))
+        np.testing.assert_array_equal(live[..., :3], apply_colormap(labels[...] / (N - 1)))
         shares = np.bincount(labels[...].ravel(), minlength=N) / labels[...].size
     assert (live[..., 3] == 255).all()
     assert result["report"]["frame_shares"] == pytest.approx(list(shares), abs=1e-6)
@@ -229,7 +229,7 @@ def test_a_large_live_map_is_made_smaller_and_grows(tmp_path):
         picture[..., 3], np.where(np.arange(834) * 3 < 2000, 255, 0)[:, None] * np.ones(401)
     )
     shown = labels[::3, ::3]
-    np.testing.assert_array_equal(picture[:667, :, :3], coloured(shown[:667] / 6))
+    np.testing.assert_array_equal(picture[:667, :, :3], apply_colormap(shown[:667] / 6))
     assert [event["version"] for event in sent] == list(range(1, len(sent) + 1))
 
 

@@ -19,7 +19,7 @@ from panfocus.app.state import PageJob
 from panfocus.app.work_folder import Store, now
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.show.colormap import MASK_COLOURS, ramp
-from panfocus.show.pyramid import halved
+from panfocus.show.pyramid import halve
 
 HEIGHT, WIDTH, N = 1100, 700, 3
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -91,7 +91,7 @@ def pixels(answer):
 def test_tiles_of_images_show_the_image(job, arrays, layer, level, col, row):
     image = arrays["fused"] if layer == "fused" else arrays["frames"][int(layer[-1])]
     for _ in range(level):
-        image = halved(image, "mean")
+        image = halve(image, "mean")
     answer = job.get(f"tiles/{layer}/{level}/{col}_{row}")
     assert answer.headers["content-type"] == "image/jpeg"
     expected = image[512 * row : 512 * row + 512, 512 * col : 512 * col + 512].astype(int)
@@ -193,7 +193,7 @@ def test_a_relief_is_the_depth_map_within_the_requested_size(job, arrays, side, 
     grid = np.frombuffer(answer.content, "<f4").reshape(height, width)
     depth = arrays["depth"]
     while depth.shape != size:
-        depth = halved(depth, "mean")
+        depth = halve(depth, "mean")
     np.testing.assert_array_equal(grid, depth)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus.show.colormap import confidence_grey, label_colours, picture, ramp, ramp_shades, white_of
+from panfocus.show.colormap import label_colours, picture, ramp, ramp_shades, to_bytes, white_of
 
 
 def test_8_bit_images_are_unchanged(rng):
@@ -58,5 +58,5 @@ def test_labels_and_depth_share_the_colour_map():
     assert ramp_shades(np.zeros((1, 1), int), 1) == 0  # one frame: nothing is divided by 0
 
 
-def test_confidence_is_grey():
-    np.testing.assert_array_equal(confidence_grey(np.array([[0, 0.2, 1, 2, np.nan]])), [[0, 51, 255, 255, 0]])
+def test_unit_values_are_clipped_to_bytes():
+    np.testing.assert_array_equal(to_bytes(np.array([[0, 0.2, 1, 2, np.nan]])), [[0, 51, 255, 255, 0]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus.show.colormap import LIGHTNESS, colour_depth, coloured, ramp
+from panfocus.show.colormap import LIGHTNESS, apply_colormap, colour_depth, ramp
 
 
 def oklab_lightness(rgb):
@@ -27,13 +27,13 @@ def test_lightness_grows_in_equal_steps():
 
 def test_colours_are_distinct():
     assert len(np.unique(ramp(), axis=0)) == 256
-    np.testing.assert_array_equal(coloured(np.array([-1.0, 0, 1, 2])), ramp()[[0, 0, 255, 255]])
+    np.testing.assert_array_equal(apply_colormap(np.array([-1.0, 0, 1, 2])), ramp()[[0, 0, 255, 255]])
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 30), (300, 200)])
 def test_legend_is_added_on_the_right(shape):
     depth = np.linspace(0, 4, shape[0] * shape[1], dtype=np.float32).reshape(shape)
     image = colour_depth(depth, largest=4, step=2.5, unit="um")
-    np.testing.assert_array_equal(image[:, : shape[1]], coloured(depth / np.float32(4)))
+    np.testing.assert_array_equal(image[:, : shape[1]], apply_colormap(depth / np.float32(4)))
     assert image.shape[0] == shape[0]
     assert image.shape[1] > shape[1]

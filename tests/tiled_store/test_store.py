@@ -14,7 +14,7 @@ from fake_cluster import MAX_TASK_BYTES, fake_cluster
 from panfocus.cli._tiled_store import is_store
 from panfocus.io.ome_zarr import read_ome_zarr
 from panfocus.preprocess.hot_pixels import defect_limit, find_candidates
-from panfocus.show.pyramid import halved
+from panfocus.show.pyramid import halve
 from panfocus.tiled_store import tasks
 from panfocus.tiled_store.checkpoint import TileTask, resume_or_start
 from panfocus.tiled_store.prepare import prepare
@@ -48,7 +48,7 @@ def test_store_has_the_bits_of_the_whole_image(fused, whole):
         found = levels(path)
         np.testing.assert_array_equal(found[0], expected)
         how = {"labels": "nearest", "never_in_focus": "any"}.get(name, "mean")
-        np.testing.assert_array_equal(found[1], halved(expected, how))
+        np.testing.assert_array_equal(found[1], halve(expected, how))
     folder = fused.outputs["image"].parent
     assert sorted(path.name for path in folder.iterdir() if "part" in path.name) == []
 

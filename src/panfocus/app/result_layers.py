@@ -11,7 +11,14 @@ from panfocus._threads import for_all
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.disk_array import ArrayFolder, DiskArray
 from panfocus.io.encode import encode_json
-from panfocus.show.pyramid import How, halved_length, n_levels, put, renew, strips
+from panfocus.show.pyramid import (
+    How,
+    halved_length,
+    n_levels,
+    strips,
+    update_smaller_levels,
+    write_smaller_levels,
+)
 
 if TYPE_CHECKING:
     from panfocus.stack import Frames
@@ -73,7 +80,9 @@ def save_layer(arrays: ArrayFolder, name: str, values: "Frames") -> None:
         def save_strip(place: tuple[tuple[int, ...], slice]) -> None:
             frame, rows = place
             part = values[*frame, rows, every_column]
-            put(levels, rows, every_column, part, PYRAMIDS.get(name, "nearest"), frame=frame)
+            levels[0][*frame, rows, every_column] = part
+            how = PYRAMIDS.get(name, "nearest")
+            write_smaller_levels(levels, rows, every_column, part, how, frame=frame)
 
         for_all(save_strip, [(frame, rows) for frame in numbers for rows in strips(height, n)])
 
@@ -89,7 +98,7 @@ def edit_layer(arrays: ArrayFolder, name: str, rows: slice, cols: slice) -> Iter
         halves = (level_name(name, e) for e in range(1, n_levels(*picture.shape[:2])))
         levels = [picture, *(files.enter_context(arrays.array(half, change=True)) for half in halves)]
         yield picture
-        renew(levels, rows, cols, PYRAMIDS[name])
+        update_smaller_levels(levels, rows, cols, PYRAMIDS[name])
 
 
 def list_layers(arrays: ArrayFolder) -> tuple[list[str], int]:

@@ -16,7 +16,7 @@ from panfocus.app.responses import CACHE_FOR_A_DAY, JsonAnswer, RequestError, fi
 from panfocus.app.result_layers import PYRAMIDS, STACKED, Display, level_name, read_display
 from panfocus.app.state import ARRAYS, LIVE
 from panfocus.io.disk_array import ArrayFolder, DiskArray
-from panfocus.show.pyramid import TILE, halved, halved_length, n_levels
+from panfocus.show.pyramid import TILE, halve, halved_length, n_levels
 
 if TYPE_CHECKING:
     from panfocus.app.server import App
@@ -137,7 +137,7 @@ async def _relief(request: Request) -> Response:
         with _level(arrays, layer, level) as array:
             grid = array[...]
         while max(grid.shape) > side:
-            grid = halved(grid, "mean")
+            grid = halve(grid, "mean")
         return Response(
             np.ascontiguousarray(grid, "<f4").tobytes(),
             media_type="application/octet-stream",
@@ -208,10 +208,10 @@ def _image(part: NDArray[Any], layer: ViewLayer, display: Display, *, jpeg: bool
 
 def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     from panfocus.io.png import encode_indexed_png, encode_png
-    from panfocus.show.colormap import MASK_COLOURS, confidence_grey, ramp, ramp_shades
+    from panfocus.show.colormap import MASK_COLOURS, ramp, ramp_shades, to_bytes
 
     if name == "confidence":
-        return encode_png(confidence_grey(part))
+        return encode_png(to_bytes(part))
     if name == "never_in_focus":
         return encode_indexed_png(part.astype(np.uint8), MASK_COLOURS)
     return encode_indexed_png(ramp_shades(part, n_frames), ramp())

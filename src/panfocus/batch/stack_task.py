@@ -181,9 +181,9 @@ def _fuse(task: StackTask) -> StackOutcome:
 
 def _thumbnail(image: "NDArray[Any]") -> bytes:
     from panfocus.io.png import encode_png
-    from panfocus.show.colormap import shown
+    from panfocus.show.colormap import make_thumbnail
 
-    return encode_png(shown(image, THUMBNAIL_SIDE))
+    return encode_png(make_thumbnail(image, THUMBNAIL_SIDE))
 
 
 def _remove_older(folder: Path, *, keep: Collection[str]) -> None:

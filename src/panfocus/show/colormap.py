@@ -38,7 +38,7 @@ _TO_LINEAR = np.array(
 
 
 @cache
-def ramp() -> NDArray[np.uint8]:
+def ramp() -> Pixels:
     """Return the 256 colours (256, 3) of the colour map, dark to bright."""
     share = np.linspace(0, 1, 256)
     lightness = LIGHTNESS[0] + share * (LIGHTNESS[1] - LIGHTNESS[0])
@@ -55,9 +55,14 @@ def ramp() -> NDArray[np.uint8]:
     return np.asarray(np.rint(255 * srgb), np.uint8)
 
 
-def coloured(unit: NDArray[Any]) -> NDArray[np.uint8]:
+def to_bytes(unit: NDArray[Any]) -> Pixels:
+    """Return values from 0 to 1 as 0 to 255; values outside are clipped, NaN becomes 0."""
+    return np.asarray(np.rint(255 * np.nan_to_num(np.clip(unit, 0, 1))).astype(np.uint8))
+
+
+def apply_colormap(unit: NDArray[Any]) -> Pixels:
     """Return the colours of values from 0 to 1; values outside are clipped."""
-    return np.asarray(ramp()[np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)])
+    return np.asarray(ramp()[to_bytes(unit)])
 
 
 def _linear(lightness: NDArray[Any], hue: NDArray[Any], chroma: NDArray[Any]) -> NDArray[Any]:
@@ -101,12 +106,7 @@ def ramp_shades(values: FloatArray | IntArray, n_frames: int) -> Pixels:
     return np.asarray(np.clip(shades, 0, 255), np.uint8)
 
 
-def confidence_grey(confidence: FloatArray) -> Pixels:
-    """Return confidence as grey (h, w): white is certain."""
-    return np.clip(np.rint(255 * np.nan_to_num(confidence)), 0, 255).astype(np.uint8)
-
-
-def shown(image: NDArray[Any], largest: int) -> NDArray[np.uint8]:
+def make_thumbnail(image: NDArray[Any], largest: int) -> Pixels:
     """Return a picture (h, w, 3) with sides of at most `largest` pixels, without alpha.
 
     Images with more than 8 bits are brightened so that the 99.9th percentile is white.
@@ -115,7 +115,7 @@ def shown(image: NDArray[Any], largest: int) -> NDArray[np.uint8]:
     unit = IntensityScale.of(image.dtype).to_unit(small)
     if image.dtype != np.uint8:
         unit = unit / (np.percentile(unit, 99.9) or 1.0)
-    pixels = np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)
+    pixels = to_bytes(unit)
     if pixels.ndim == 2 or pixels.shape[2] < 3:
         pixels = np.repeat(pixels.reshape(*pixels.shape[:2], -1)[..., :1], 3, axis=2)
     return np.ascontiguousarray(pixels[..., :3])
@@ -124,16 +124,16 @@ def shown(image: NDArray[Any], largest: int) -> NDArray[np.uint8]:
 _N_TICKS = 5  # labels of the legend
 
 
-def colour_depth(depth: FloatArray, *, largest: float, step: float, unit: str) -> NDArray[np.uint8]:
+def colour_depth(depth: FloatArray, *, largest: float, step: float, unit: str) -> Pixels:
     """Return depth in frames, 0 to `largest`, as an RGB picture with a legend on its right side.
 
     The legend is in `unit`; frames are `step` units apart.
     """
-    picture = coloured(depth / np.float32(largest))
+    picture = apply_colormap(depth / np.float32(largest))
     return np.concatenate([picture, _draw_legend(len(picture), largest * step, unit)], axis=1)
 
 
-def _draw_legend(height: int, largest: float, unit: str) -> NDArray[np.uint8]:
+def _draw_legend(height: int, largest: float, unit: str) -> Pixels:
     """Return a picture of the colour map, `height` pixels high, from 0 at the top down to `largest`."""
     size = int(np.clip(height / 30, 10, 60))
     font = ImageFont.load_default(size=size)

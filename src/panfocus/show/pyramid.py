@@ -6,8 +6,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus._numba import compiled
-
 TILE = 512  # pixels per side of displayed tiles; the last level is not larger
 STRIP = 256  # rows processed at once; at least one row of the last level
 
@@ -47,7 +45,7 @@ def strips(height: int, n: int) -> Iterator[slice]:
         yield slice(top, min(top + rows, height))
 
 
-def put(
+def write_smaller_levels(
     levels: Sequence[Level],
     rows: slice,
     cols: slice,
@@ -56,16 +54,17 @@ def put(
     *,
     frame: tuple[int, ...] = (),
 ) -> None:
-    """Write a part of the image (h, w, ...), or of one `frame` of several, to all levels.
+    """Write a part of the image (h, w, ...), or of one `frame` of several, to all levels but the first.
 
     Its edges are at multiples of a pixel of the last level, or at the edge of the image.
     """
-    levels[0][*frame, rows, cols] = part
-    _put_halves(levels, rows, cols, part, how, frame)
+    for e, level in enumerate(levels[1:], start=1):
+        part = halve(part, how)
+        level[*frame, _halved_span(rows, e), _halved_span(cols, e)] = part
 
 
-def renew(levels: Sequence[Level], rows: slice, cols: slice, how: How) -> None:
-    """Update the smaller levels after a rectangle of the image has changed."""
+def update_smaller_levels(levels: Sequence[Level], rows: slice, cols: slice, how: How) -> None:
+    """Compute the smaller levels again after a rectangle of the image has changed."""
     pixel = 1 << (len(levels) - 1)  # of the last level
     tall, wide = (
         slice(span.start // pixel * pixel, min(-(-span.stop // pixel) * pixel, length))
@@ -73,10 +72,10 @@ def renew(levels: Sequence[Level], rows: slice, cols: slice, how: How) -> None:
     )
     for strip in strips(tall.stop - tall.start, len(levels)):
         down = slice(tall.start + strip.start, tall.start + strip.stop)
-        _put_halves(levels, down, wide, levels[0][down, wide], how)
+        write_smaller_levels(levels, down, wide, levels[0][down, wide], how)
 
 
-def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
+def halve(part: NDArray[Any], how: How) -> NDArray[Any]:
     """Return an image (h, w, ...) of half the size; odd edges count alone.
 
     "mean": integers are rounded half up, NaN is ignored. "nearest": the first of four pixels. "any": true if
@@ -91,65 +90,14 @@ def halved(part: NDArray[Any], how: How) -> NDArray[Any]:
         across = down[:, ::2].copy()
         across[:, :wide] |= down[:, 1::2]
         return across
-    from panfocus.show.pyramid import halve_real, halve_whole  # imports numba
+    from panfocus.show._kernel_pyramid import halve_floats, halve_integers  # imports numba
 
     height, width, *channels = part.shape
     out = np.empty((halved_length(height, 1), halved_length(width, 1), *channels), part.dtype)
-    halve = halve_real if part.dtype.kind == "f" else halve_whole
-    halve(part.reshape(height, width, -1), out.reshape(*out.shape[:2], -1))
+    kernel = halve_floats if part.dtype.kind == "f" else halve_integers
+    kernel(part.reshape(height, width, -1), out.reshape(*out.shape[:2], -1))
     return out
-
-
-def _put_halves(
-    levels: Sequence[Level],
-    rows: slice,
-    cols: slice,
-    part: NDArray[Any],
-    how: How,
-    frame: tuple[int, ...] = (),
-) -> None:
-    for e, level in enumerate(levels[1:], start=1):
-        part = halved(part, how)
-        level[*frame, _halved_span(rows, e), _halved_span(cols, e)] = part
 
 
 def _halved_span(span: slice, times: int) -> slice:
     return slice(span.start >> times, halved_length(span.stop, times))
-
-
-Array = NDArray[Any]
-
-
-@compiled(allocates=False)
-def halve_whole(values: Array, out: Array) -> None:
-    """Write means of integers (h, w, c), rounded half up; odd edges are repeated."""
-    height, width, n = values.shape
-    for y in range(out.shape[0]):
-        above, below = 2 * y, min(2 * y + 1, height - 1)
-        for x in range(out.shape[1]):
-            left, right = 2 * x, min(2 * x + 1, width - 1)
-            for i in range(n):
-                total = (
-                    np.uint32(values[above, left, i])
-                    + np.uint32(values[above, right, i])
-                    + np.uint32(values[below, left, i])
-                    + np.uint32(values[below, right, i])
-                )
-                out[y, x, i] = (total + np.uint32(2)) >> np.uint32(2)
-
-
-@compiled(allocates=False)
-def halve_real(values: Array, out: Array) -> None:
-    """Write means of the values (h, w, c) that are not NaN; NaN if all four are."""
-    height, width, n = values.shape
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            for i in range(n):
-                total, count = 0.0, 0
-                for v in (2 * y, min(2 * y + 1, height - 1)):
-                    for u in (2 * x, min(2 * x + 1, width - 1)):
-                        value = values[v, u, i]
-                        if not np.isnan(value):
-                            total += value
-                            count += 1
-                out[y, x, i] = total / count if count else np.nan

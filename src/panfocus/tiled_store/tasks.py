@@ -233,7 +233,7 @@ def reduce_level(
 ) -> None:
     """Make a part of a level from the level before; `region` is in pixels of the full image."""
     from panfocus.io.ome_zarr_writer import open_level, write_part
-    from panfocus.show.pyramid import halved
+    from panfocus.show.pyramid import halve
 
     store = checkpoint.store(output)
     before = open_level(store, level - 1)
@@ -244,7 +244,7 @@ def reduce_level(
         source = [slice(2 * s.start, 2 * s.stop) for s in target]
         for plane in planes:
             part = np.asarray(before[(*plane, *source)])
-            write_part(store, level, (*plane, *target), halved(part, REDUCTIONS.get(output, "mean")))
+            write_part(store, level, (*plane, *target), halve(part, REDUCTIONS.get(output, "mean")))
 
 
 _STAGES = {"range": measure_range, "search": search, "measure": measure, "fuse": fuse, "reduce": reduce}

@@ -17,7 +17,7 @@ from panfocus.io.encode import write_image
 from panfocus.io.headers import Header, read_headers
 from panfocus.io.jpeg_webp import encode_jpeg
 from panfocus.io.read_stack import read_frame
-from panfocus.show.colormap import shown
+from panfocus.show.colormap import make_thumbnail
 from panfocus.stack import sampled_strips
 
 THUMBNAIL_SIDE = 320  # pixels, at most
@@ -54,7 +54,7 @@ def run(send: Send, *, path: str, thumbnail: str) -> dict[str, Any]:
 
 def write_picture(path: Path, image: NDArray[Any], header: Header, max_side: int) -> tuple[int, int]:
     """Write a JPEG of an image reduced to `max_side` pixels; return its height and width."""
-    pixels = shown(image, max_side)
+    pixels = make_thumbnail(image, max_side)
     write_files({path: encode_jpeg(pixels, header.frame.icc_profile, quality=_QUALITY)}, force=True)
     return pixels.shape[0], pixels.shape[1]
 
