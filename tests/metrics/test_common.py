@@ -152,8 +152,9 @@ def test_images_of_the_smallest_size_have_a_value(rng, metric):
 
 
 @EVERY_METRIC
-def test_threads_do_not_change_the_bits(rng, metric):
-    a, b, fused = rng.integers(0, 256, (3, 450, 300)).astype(np.uint8)  # three bands
+def test_threads_do_not_change_the_bits(rng, metric, monkeypatch):
+    monkeypatch.setattr("panfocus.metrics._images._BAND_PIXELS", 10 * SIZE[1])  # several bands
+    a, b, fused = rng.integers(0, 256, (3, *SIZE)).astype(np.uint8)
     values = set()
     for threads in (1, 4):
         with limit_threads(threads):

@@ -1,7 +1,7 @@
 """Grey images for metrics: input checks, conversion to grey, one scale, and sums over bands of rows."""
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
@@ -167,35 +167,16 @@ def matlab_gray(image: ArrayLike) -> NDArray[Any]:
             )
 
 
-@dataclass(frozen=True)
-class Band:
-    """Rows of an image: `inner` without, `rows` with the neighbouring rows on either side."""
+def sum_bands(part: Callable[[slice], Part], shape: tuple[int, int]) -> Part:
+    """Return the sum of `part` over bands of rows, computed on all cores.
 
-    inner: slice
-    rows: slice
-
-    @property
-    def own(self) -> slice:
-        """The inner rows, counted within `rows`."""
-        offset = self.inner.start - self.rows.start
-        return slice(offset, offset + self.inner.stop - self.inner.start)
-
-
-def sum_bands(part: Callable[[Band], Part], shape: tuple[int, int], *, halo: int = 0) -> Part:
-    """Return the sum of `part` over all bands of an image, computed on all cores.
-
-    The bands depend on the image size only and are added in order: the bits do not depend on the number of
-    threads. Inner bands have `halo` more rows on either side. At the image border these rows are missing, so
-    that a filter in `part` sees the true border.
+    The bands depend on the shape only and are added in order: the bits do not depend on the number of
+    threads.
     """
-    return reduce(operator.add, map_blocks(part, _bands(*shape, halo)))
-
-
-def _bands(height: int, width: int, halo: int) -> Iterator[Band]:
+    height, width = shape
     step = max(1, _BAND_PIXELS // width)
-    for start in range(0, height, step):
-        stop = min(start + step, height)
-        yield Band(slice(start, stop), slice(max(0, start - halo), min(height, stop + halo)))
+    bands = (slice(start, min(start + step, height)) for start in range(0, height, step))
+    return reduce(operator.add, map_blocks(part, bands))
 
 
 LEVELS = 256
@@ -207,8 +188,8 @@ _TIE = 2.0**-12
 def histogram(image: Grey) -> Plane:
     """Return the share of each level in all pixels (256,)."""
 
-    def count(band: Band) -> NDArray[np.int64]:
-        return np.bincount(image.levels(band.inner).ravel(), minlength=LEVELS)
+    def count(rows: slice) -> NDArray[np.int64]:
+        return np.bincount(image.levels(rows).ravel(), minlength=LEVELS)
 
     return np.asarray(sum_bands(count, image.shape) / image.pixels.size)
 
@@ -216,8 +197,8 @@ def histogram(image: Grey) -> Plane:
 def joint_histogram(a: Grey, b: Grey) -> Plane:
     """Return the share of pixels with level i in `a` and level j in `b` (256, 256)."""
 
-    def count(band: Band) -> NDArray[np.int64]:
-        pairs = a.levels(band.inner).astype(np.intp) * LEVELS + b.levels(band.inner)
+    def count(rows: slice) -> NDArray[np.int64]:
+        pairs = a.levels(rows).astype(np.intp) * LEVELS + b.levels(rows)
         return np.bincount(pairs.ravel(), minlength=LEVELS**2)
 
     return np.asarray(sum_bands(count, a.shape).reshape(LEVELS, LEVELS) / a.pixels.size)

@@ -1,11 +1,12 @@
 """Means, variances and similarity in sliding windows."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import sobel
+from scipy.ndimage import correlate1d, sobel
 
-from panfocus.metrics._images import Band, Grey, Plane, UndefinedError
+from panfocus.metrics._images import Grey, Part, Plane, UndefinedError, sum_bands
 from panfocus.metrics._kernel_numba import valid_filter
 
 # Variances below this are 0. In a constant window E[x^2] - E[x]^2 is about 1e-12 by rounding, and a quotient
@@ -41,8 +42,15 @@ def window_means(plane: Plane, taps: Plane) -> Plane:
     return means
 
 
-def valid_shape(image: Grey, side: int, metric: str) -> tuple[int, int]:
-    """Return the number of rows and columns of windows inside the image; raise if there are none."""
+def zero_padded_filter(plane: Plane, taps: Plane) -> Plane:
+    """Correlate with the taps along columns and rows, with zeros outside the plane."""
+    for axis in (0, 1):
+        plane = correlate1d(plane, taps, axis=axis, mode="constant")
+    return plane
+
+
+def check_size(image: Grey, side: int, metric: str) -> None:
+    """Raise if the image is smaller than a window of `side` pixels."""
     height, width = image.shape
     if min(height, width) < side:
         raise UndefinedError(
@@ -50,12 +58,17 @@ def valid_shape(image: Grey, side: int, metric: str) -> tuple[int, int]:
             needed=side,
             got=image.shape,
         )
-    return height - side + 1, width - side + 1
 
 
-def rows_under(band: Band, side: int) -> slice:
-    """Return the rows of the image that a band of windows covers."""
-    return slice(band.inner.start, band.inner.stop + side - 1)
+def sum_windows(part: Callable[[slice], Part], image: Grey, side: int, metric: str) -> tuple[Part, int]:
+    """Return the sum of `part` over bands of windows inside the image, and the number of windows.
+
+    `part` gets the rows of the image that a band of windows covers.
+    """
+    check_size(image, side, metric)
+    height, width = (length - side + 1 for length in image.shape)
+    total = sum_bands(lambda band: part(slice(band.start, band.stop + side - 1)), (height, width))
+    return total, height * width
 
 
 def squared_sobel(plane: Plane) -> Plane:

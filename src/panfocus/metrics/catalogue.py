@@ -1,9 +1,10 @@
 """All metrics in one table, and `score`, which computes them together.
 
-To add a metric, write its function in a new module of this package and add one entry to `CATALOGUE`. Other
+To add a metric, write its function in a module of this package and add one entry to `CATALOGUE`. Other
 packages register theirs as entry points of the group `panfocus.metrics`.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -15,18 +16,14 @@ from numpy.typing import ArrayLike
 from panfocus.errors import InputError
 from panfocus.metrics._images import UndefinedError
 from panfocus.metrics.fmi import fmi
-from panfocus.metrics.nmi import nmi
+from panfocus.metrics.information import nmi, qncie, te
 from panfocus.metrics.no_reference import ag, ei, en, sd, sf
 from panfocus.metrics.qabf import qabf
-from panfocus.metrics.qc import qc
 from panfocus.metrics.qcb import qcb
-from panfocus.metrics.qncie import qncie
 from panfocus.metrics.qp import qp
-from panfocus.metrics.qw import qw
-from panfocus.metrics.qy import qy
 from panfocus.metrics.reference import mse, psnr, psnr_rgb, ssim
 from panfocus.metrics.scd import scd
-from panfocus.metrics.te import te
+from panfocus.metrics.similarity import qc, qw, qy
 from panfocus.metrics.viff import viff
 
 
@@ -169,10 +166,8 @@ def explain_undefined(key: str, *, n_sources: int, reference: bool) -> str | Non
 
 def _source_of(key: str) -> str | None:
     """Return the letters of the source that a key such as SSIM_AF compares with."""
-    name, _, pair = key.rpartition("_")
-    source = pair.removesuffix("F")
-    compares = name in _PER_SOURCE and pair.endswith("F") and source.isascii() and source.isalpha()
-    return source if compares and source.isupper() else None
+    match = re.fullmatch(f"(?:{'|'.join(_PER_SOURCE)})_([A-Z]+)F", key)
+    return match[1] if match else None
 
 
 def score(
@@ -189,17 +184,12 @@ def score(
 
     Parameters
     ----------
-    sources : sequence of arrays (h, w)
-        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image.
+    sources, fused, data_range
+        See `panfocus.metrics`.
     reference : array (h, w), optional
         The grey reference. It adds the metrics of kind "reference".
     colours : pair of arrays (h, w, 3), optional
         The reference and the fused image in colour, for PSNR_RGB; alpha is ignored.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum (12-bit values in uint16 need
-        4095). Floats must give it.
     keys : collection of str, optional
         Keys of the values to compute; by default all.
     complete : bool
@@ -213,14 +203,13 @@ def score(
         reference metrics without a reference, PSNR_RGB without colour images, SCD for more than two sources,
         and metrics whose windows are larger than the image. PSNR of equal images is infinite.
     """
-    wanted = None if keys is None else {key: get_metric(key) for key in keys}.keys()
-    if complete and wanted is not None:
-        for key in wanted:
-            if reason := explain_undefined(key, n_sources=len(sources), reference=reference is not None):
-                raise UndefinedError(reason, setting="metrics", got=key)
+    for key in keys or ():
+        reason = explain_undefined(key, n_sources=len(sources), reference=reference is not None)
+        if complete and reason:
+            raise UndefinedError(reason, setting="metrics", got=key)
     scores: dict[str, float] = {}
     for key, metric, arguments in _comparisons(sources, fused, reference, colours):
-        if wanted is None or key in wanted:
+        if keys is None or key in keys:
             try:
                 scores[key] = metric.function(*arguments, data_range=data_range)
             except UndefinedError:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from panfocus.errors import InputError
-from panfocus.metrics._images import Band, Grey, Plane, check_fusion, sum_bands
-from panfocus.metrics._windows import rows_under, squared_sobel, valid_shape
+from panfocus import _checks
+from panfocus.metrics._images import Grey, Plane, check_fusion
+from panfocus.metrics._windows import check_size, squared_sobel, sum_windows
 
 _SIDE = 3
 _CELLS = _SIDE**2
@@ -34,28 +34,12 @@ def fmi(
     distribution, H the one with the largest (if c >= 0) or smallest correlation, and t is c over the
     correlation of H. The value of a window is 2 I / (H(p) + H(q)); FMI is the mean over windows and sources.
 
-    Parameters
-    ----------
-    sources : sequence of arrays (h, w)
-        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image, at least 3 x 3 pixels.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
-    feature : {"edge", "gradient", "none"}
-        Compared feature: a map of edges, the horizontal gradient by central differences, or the pixels. The
-        three give values on different scales.
+    *Range.* From 0 to slightly above 1; 1 when all sources equal the fused image. Larger is better. A window
+    in which both are equal or constant counts as 1, so constant images score 1. Images need at least 3 x 3
+    pixels.
 
-    Returns
-    -------
-    float
-        From 0 to slightly above 1; 1 when all sources equal the fused image. Larger is better. A window in
-        which both are equal or constant counts as 1, so constant images score 1.
-
-    Notes
-    -----
-    Edges are pixels whose squared Sobel magnitude exceeds four times its mean over the image, and both
-    horizontal or both vertical neighbours. Sobel repeats the border; neighbours outside the image are 0.
+    *Details.* Edges are pixels whose squared Sobel magnitude exceeds four times its mean over the image, and
+    both horizontal or both vertical neighbours. Sobel repeats the border; neighbours outside the image are 0.
     Where |c| exceeds the correlation of H, the joint distribution has negative entries; as customary, the
     entropy uses the logarithm of their magnitude. A window with a single feature has no entropy; two such
     windows with the feature at different pixels share no information.
@@ -68,6 +52,14 @@ def fmi(
     values may differ slightly. Wavelet and cosine features exist as well, and a slower FMI with larger
     windows.
 
+    Parameters
+    ----------
+    sources, fused, data_range
+        See `panfocus.metrics`.
+    feature : {"edge", "gradient", "none"}
+        Compared feature: a map of edges, the horizontal gradient by central differences, or the pixels. The
+        three give values on different scales.
+
     References
     ----------
     M. Haghighat, A. Aghagolzadeh, H. Seyedarabi, "A non-reference image fusion metric based on mutual
@@ -76,13 +68,8 @@ def fmi(
     distributions with given marginals and correlation", Communications in Statistics 16(1), 1987.
     """
     images, result = check_fusion(sources, fused, data_range)
-    if feature not in _EXTRACT:
-        raise InputError(
-            f"`feature` must be one of {', '.join(_EXTRACT)}, got {feature!r}.",
-            setting="feature",
-            got=feature,
-        )
-    valid = valid_shape(result, _SIDE, "fmi")
+    _checks.one_of("feature", feature, tuple(_EXTRACT))
+    check_size(result, _SIDE, "fmi")
     extract = _EXTRACT[feature]
     compare = _edge_similarity if feature == "edge" else _similarity
     fused_features = extract(_on_grid(result))
@@ -90,12 +77,12 @@ def fmi(
     for image in images:
         features = extract(_on_grid(image))
 
-        def shared(band: Band, features: Plane = features) -> float:
-            rows = rows_under(band, _SIDE)
+        def shared(rows: slice, features: Plane = features) -> float:
             return float(compare(_windows(features[rows]), _windows(fused_features[rows])).sum())
 
-        score += sum_bands(shared, valid)
-    return score / (len(images) * valid[0] * valid[1])
+        total, count = sum_windows(shared, result, _SIDE, "fmi")
+        score += total
+    return score / (len(images) * count)
 
 
 def _on_grid(image: Grey) -> Plane:

@@ -16,22 +16,10 @@ def ag(fused: ArrayLike, *, data_range: float | None = None) -> float:
     """Return the average gradient, the mean length of the gradient.
 
     AG = mean over all pixels of sqrt((dx^2 + dy^2) / 2), with forward differences on a scale of 0..255. The
-    last row and column are repeated, so that the difference there is 0.
+    last row and column are repeated, so that the difference there is 0. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    fused : array (h, w)
-        The grey fused image: uint8, uint16, float32 or float64.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for constant images, to 255. Larger counts as better.
 
-    Returns
-    -------
-    float
-        From 0, for constant images, to 255. Larger counts as better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Noise, ringing and halos, like the spatial frequency, though large differences
     count less here.
 
@@ -52,22 +40,10 @@ def ei(fused: ArrayLike, *, data_range: float | None = None) -> float:
     """Return the edge intensity, the mean Sobel magnitude.
 
     EI = mean over all pixels of sqrt(gx^2 + gy^2), with Sobel differences (weights 1, 2, 1, not divided) on a
-    scale of 0..255 and the border repeated.
+    scale of 0..255 and the border repeated. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    fused : array (h, w)
-        The grey fused image: uint8, uint16, float32 or float64.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for constant images, to about 1140. Larger counts as better.
 
-    Returns
-    -------
-    float
-        From 0, for constant images, to about 1140. Larger counts as better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Noise, halos and doubled edges.
 
     *Variants in use.* Zeros outside the border; kernels divided by 4 or 8.
@@ -84,22 +60,10 @@ def en(fused: ArrayLike, *, data_range: float | None = None) -> float:
     """Return the Shannon entropy of the histogram, in bits.
 
     EN = - sum over 256 levels i of p(i) log2 p(i). The data range is rounded half up to 0..255; values
-    outside are clipped.
+    outside are clipped. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    fused : array (h, w)
-        The grey fused image: uint8, uint16, float32 or float64.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for constant images, to 8. Larger counts as better.
 
-    Returns
-    -------
-    float
-        From 0, for constant images, to 8. Larger counts as better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Noise, and any spread of the histogram. Positions do not count: shuffled pixels
     have the same entropy. A sharp image of a plain scene has little entropy, and rightly so.
 
@@ -118,21 +82,11 @@ def sd(fused: ArrayLike, *, data_range: float | None = None) -> float:
 
     SD = mean over columns j of sqrt(sum over rows i of (x_ij - m_j)^2 / (h - 1)), on a scale of 0..255.
     The customary scripts compute this, not the standard deviation of all pixels.
+    Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    fused : array (h, w)
-        The grey fused image: uint8, uint16, float32 or float64, with at least two rows.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for images with constant columns, to 127.5 sqrt(h / (h - 1)). Larger counts as better.
+    Images need at least two rows.
 
-    Returns
-    -------
-    float
-        From 0, for images with constant columns, to 127.5 sqrt(h / (h - 1)). Larger counts as better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Contrast of any kind at any scale: stretching the histogram raises it, blur
     hardly lowers it. Horizontal gradients do not count at all, so that rotating the image by 90 degrees
     changes the value.
@@ -156,21 +110,10 @@ def sf(fused: ArrayLike, *, data_range: float | None = None) -> float:
 
     SF = sqrt(RF^2 + CF^2). RF^2 and CF^2 are the sums of the squared differences of horizontal and of
     vertical neighbours, each divided by the number of pixels, on a scale of 0..255.
+    Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    fused : array (h, w)
-        The grey fused image: uint8, uint16, float32 or float64.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for constant images, to 361 (a chessboard of pixels). Larger counts as better.
 
-    Returns
-    -------
-    float
-        From 0, for constant images, to 361 (a chessboard of pixels). Larger counts as better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Everything that varies fast: noise, ringing, halos, JPEG blocks. Sharpening
     any image raises it above the value of the true scene.
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus.errors import InputError
-from panfocus.metrics._images import Band, Grey, Plane, check_fusion, sum_bands
+from panfocus import _checks
+from panfocus.metrics._images import Grey, Plane, check_fusion, sum_bands
 from panfocus.metrics._kernel_numba import Sigmoid, edge_preservation, sobel_edges
 
 
@@ -33,12 +33,6 @@ _ZERO = 1e-5
 _ROUNDING = 1e-3
 
 
-@dataclass(frozen=True)
-class _Edges:
-    strength: Plane
-    orientation: Plane
-
-
 def qabf(
     sources: Sequence[ArrayLike],
     fused: ArrayLike,
@@ -53,25 +47,9 @@ def qabf(
     Q_s = 0.9994 / (1 + exp(-15 (G - 0.5))) * 0.9879 / (1 + exp(-22 (A - 0.8))). G is the smaller over the
     larger magnitude of source and fused image. A is 1 minus their difference in orientation over pi / 2.
 
-    Parameters
-    ----------
-    sources : sequence of arrays (h, w)
-        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
-    variant : {"xydeas-petrovic", "z-liu"}
-        Which of two published sets of constants; see below.
+    *Range.* From 0 to 0.9748, reached when all sources equal the fused image. Larger is better.
 
-    Returns
-    -------
-    float
-        From 0 to 0.9748, reached when all sources equal the fused image. Larger is better.
-
-    Notes
-    -----
-    Sobel differences use zeros outside the image, and border pixels count. The orientation is
+    *Details.* Sobel differences use zeros outside the image, and border pixels count. The orientation is
     atan(gy / gx), with gx from left to right; a gx or a magnitude of 0 is replaced by 1e-5, on a scale of
     0..255. Because of this, mirroring a scene changes its score by up to 0.002.
 
@@ -86,45 +64,42 @@ def qabf(
     uses other Sobel kernels. Never mix them in one table. With more than two sources, the mean over pairs of
     sources differs again.
 
+    Parameters
+    ----------
+    sources, fused, data_range
+        See `panfocus.metrics`.
+    variant : {"xydeas-petrovic", "z-liu"}
+        Which of two published sets of constants; see below.
+
     References
     ----------
     C. S. Xydeas, V. Petrovic, "Objective image fusion performance measure", Electronics Letters 36(4), 2000.
     """
     images, result = check_fusion(sources, fused, data_range)
-    if variant not in _VARIANTS:
-        raise InputError(
-            f"`variant` must be one of {', '.join(_VARIANTS)}, got {variant!r}.",
-            setting="variant",
-            got=variant,
-        )
+    _checks.one_of("variant", variant, tuple(_VARIANTS))
     chosen = _VARIANTS[variant]
 
-    def kept_and_weight(band: Band) -> Plane:
-        kept, weight = np.zeros((2, *result.pixels[band.inner].shape))
-        fused_edges = _edges(result, band)
+    def kept_and_weight(rows: slice) -> Plane:
+        kept, weight = np.zeros((2, *result.pixels[rows].shape))
+        fused_edges = _edges(result, rows)
         for image in images:
-            edges = _edges(image, band)
-            kept += edges.strength * _preservation(edges, fused_edges, chosen)
-            weight += edges.strength
+            strength, orientation = _edges(image, rows)
+            kept += strength * edge_preservation(
+                strength, orientation, *fused_edges, chosen.strength, chosen.orientation, chosen.folded
+            )
+            weight += strength
         if chosen.per_pixel:
             return np.array([(kept / weight).sum(), weight.size])
         return np.array([kept.sum(), weight.sum()])
 
-    kept, weight = sum_bands(kept_and_weight, result.shape, halo=1)
+    kept, weight = sum_bands(kept_and_weight, result.shape)
     return float(kept / weight)
 
 
-def _edges(image: Grey, band: Band) -> _Edges:
-    """Return the edges of the inner rows of a band, with zeros outside the image."""
-    above = band.own.start
-    below = band.rows.stop - band.inner.stop
-    padded = np.pad(image.plane(band.rows), ((1 - above, 1 - below), (1, 1)))
-    return _Edges(*sobel_edges(padded, _ROUNDING, _ZERO))
-
-
-def _preservation(source: _Edges, fused: _Edges, variant: _Variant) -> Plane:
-    kept: Plane = edge_preservation(
-        source.strength, source.orientation, fused.strength, fused.orientation,
-        variant.strength, variant.orientation, variant.folded,
-    )  # fmt: skip
-    return kept
+def _edges(image: Grey, rows: slice) -> tuple[Plane, Plane]:
+    """Return strength and orientation of the edges in these rows, with zeros outside the image."""
+    above, below = min(1, rows.start), min(1, image.shape[0] - rows.stop)  # neighbouring rows
+    plane = image.plane(slice(rows.start - above, rows.stop + below))
+    padded = np.pad(plane, ((1 - above, 1 - below), (1, 1)))
+    edges: tuple[Plane, Plane] = sobel_edges(padded, _ROUNDING, _ZERO)
+    return edges

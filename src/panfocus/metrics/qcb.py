@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import fft
-from scipy.ndimage import correlate1d
 
 from panfocus.metrics._images import Grey, Plane, check_fusion, stretch_levels
-from panfocus.metrics._windows import normalize_weights
+from panfocus.metrics._windows import normalize_weights, zero_padded_filter
 
 # Contrast sensitivity as a difference of two Gaussians of the frequency: widths, and weight of the second.
 _WIDE, _NARROW, _SHARE = 15.387, 1.3456, 0.7622
@@ -25,28 +24,14 @@ def qcb(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     n the image's side: cycles per image over 15 stand for cycles per degree. Peli's contrast is C = |x2 / x4
     - 1|, with x2 and x4 blurred by Gaussians of 2 and 4 pixels. Masking gives C' = C^3 / (C^2 + 1e-4).
     Preservation, per pixel and source, is the smaller C' of source and fused image over the larger. Sources
-    are weighted by C'^2. Q_CB is the mean over all pixels.
+    are weighted by C'^2. Q_CB is the mean over all pixels. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    sources : sequence of arrays (h, w)
-        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0 to 1, reached when all sources equal the fused image. Larger is better. Contrast counts as
+    preserved where neither image has any, so that constant images score 1.
 
-    Returns
-    -------
-    float
-        From 0 to 1, reached when all sources equal the fused image. Larger is better. Contrast counts as
-        preserved where neither image has any, so that constant images score 1.
-
-    Notes
-    -----
-    Each image is first stretched from its minimum and maximum to 0..255 and rounded half up. The Gaussians
-    are 31 x 31 pixels with zeros outside the image. They are not normalised where the border or the window
-    truncates them.
+    *Details.* Each image is first stretched from its minimum and maximum to 0..255 and rounded half up. The
+    Gaussians are 31 x 31 pixels with zeros outside the image. They are not normalised where the border or the
+    window truncates them.
 
     *What it rewards wrongly.* Contrast is divided by the local mean, so that dark areas dominate: noise there
     has huge contrast. The stretch hides a loss of brightness or range, and one outlying pixel changes the
@@ -90,6 +75,4 @@ def _filtered_by_sensitivity(plane: Plane) -> Plane:
 def _blurred(plane: Plane, sigma: float) -> Plane:
     offsets = np.arange(-_REACH, _REACH + 1)
     taps = np.exp(-(offsets**2) / (2 * sigma**2)) / (np.sqrt(2 * np.pi) * sigma)
-    for axis in (0, 1):
-        plane = correlate1d(plane, taps, axis=axis, mode="constant")
-    return plane
+    return zero_padded_filter(plane, taps)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus.metrics._images import Band, UndefinedError, check_pair, sum_bands
-from panfocus.metrics._windows import gaussian, rows_under, valid_shape, window_means
+from panfocus.metrics._images import UndefinedError, check_pair, sum_bands
+from panfocus.metrics._windows import gaussian, sum_windows, window_means
 
 # SSIM: window side in pixels, its taps, and the constants for a white of 255.
 _SIDE = 11
@@ -19,23 +19,10 @@ def mse(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = No
     """Return the mean squared difference of an image from a reference.
 
     MSE = mean over all pixels of (image - reference)^2, on a scale of 0..255 for every data type.
+    Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    reference : array (h, w)
-        The grey reference: uint8, uint16, float32 or float64.
-    image : array (h, w)
-        The grey image to measure, of the reference's size and type.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0, for equal images, to 65025, for black against white. Smaller is better.
 
-    Returns
-    -------
-    float
-        From 0, for equal images, to 65025, for black against white. Smaller is better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Blur and blending: where the right pixel is uncertain, the mean of the
     candidates has the smallest expected error. A shift of the whole image by one pixel or one level costs
     more than a visible halo. Between the fused image and a source it does not measure quality: the
@@ -51,8 +38,8 @@ def mse(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = No
     """
     truth, compared = check_pair(reference, image, data_range)
 
-    def squared_error(band: Band) -> float:
-        return float(np.square(compared.plane(band.inner) - truth.plane(band.inner)).sum())
+    def squared_error(rows: slice) -> float:
+        return float(np.square(compared.plane(rows) - truth.plane(rows)).sum())
 
     return sum_bands(squared_error, truth.shape) / truth.pixels.size
 
@@ -61,23 +48,10 @@ def psnr(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
     """Return the peak signal-to-noise ratio in decibels.
 
     PSNR = 10 log10(255^2 / MSE), with the mean squared error on a scale of 0..255.
+    Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    reference : array (h, w)
-        The grey reference: uint8, uint16, float32 or float64.
-    image : array (h, w)
-        The grey image to measure, of the reference's size and type.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0 dB, for black against white, to infinity, for equal images. Larger is better.
 
-    Returns
-    -------
-    float
-        From 0 dB, for black against white, to infinity, for equal images. Larger is better.
-
-    Notes
-    -----
     *What it rewards wrongly.* Blur and blending, like the mean squared error. It also exaggerates small
     errors: 60 and 70 dB look the same, and one almost perfect scene raises the mean of a table.
 
@@ -96,25 +70,12 @@ def psnr_rgb(reference: ArrayLike, image: ArrayLike, *, data_range: float | None
     """Return the peak signal-to-noise ratio of red, green and blue together, in decibels.
 
     PSNR_RGB = 10 log10(255^2 / MSE), with the mean over all pixels of all three channels, on a scale of
-    0..255. Channels are compared as stored: not linearised, weighted or converted to grey.
+    0..255. Channels are compared as stored: not linearised, weighted or converted to grey. Arguments: see
+    `panfocus.metrics`, but in colour (h, w, 3). A fourth channel, alpha, is ignored.
 
-    Parameters
-    ----------
-    reference : array (h, w, 3)
-        The colour reference: uint8, uint16, float32 or float64. A fourth channel, alpha, is ignored.
-    image : array (h, w, 3)
-        The colour image to measure, of the reference's size and type; alpha is ignored.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0 dB, for black against white, to infinity, for equal images. Larger is better. Three equal
+    channels have the PSNR of one of them.
 
-    Returns
-    -------
-    float
-        From 0 dB, for black against white, to infinity, for equal images. Larger is better. Three equal
-        channels have the PSNR of one of them.
-
-    Notes
-    -----
     *What it rewards wrongly.* The same as PSNR. An error in blue, which the eye hardly sees, counts as much
     as one in green. Errors of colour alone, which grey does not show, count here: PSNR is mostly larger.
 
@@ -137,26 +98,12 @@ def ssim(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
     SSIM = mean over all windows of
     (2 m_x m_y + C1) (2 s_xy + C2) / ((m_x^2 + m_y^2 + C1) (s_x^2 + s_y^2 + C2)), with means m, variances
     s^2 and covariance s_xy under a Gaussian window of 11 x 11 pixels and standard deviation 1.5;
-    C1 = (0.01 L)^2, C2 = (0.03 L)^2, L = 255.
+    C1 = (0.01 L)^2, C2 = (0.03 L)^2, L = 255. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    reference : array (h, w)
-        The grey reference: uint8, uint16, float32 or float64.
-    image : array (h, w)
-        The grey image to measure, of the reference's size and type; at least 11 x 11 pixels.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From -1 to 1, which only equal images reach. Larger is better. Two constant images of levels x
+    and y score (2 x y + C1) / (x^2 + y^2 + C1). Images need at least 11 x 11 pixels.
 
-    Returns
-    -------
-    float
-        From -1 to 1, which only equal images reach. Larger is better. Two constant images of levels x and
-        y score (2 x y + C1) / (x^2 + y^2 + C1).
-
-    Notes
-    -----
-    Only windows inside the image count, as in the authors' code.
+    *Details.* Only windows inside the image count, as in the authors' code.
 
     *What it rewards wrongly.* Dark and flat areas, where C1 and C2 dominate and all images look alike: a
     scene with much plain background scores high with any method. Between a fused image and its sources it
@@ -174,10 +121,8 @@ def ssim(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
     structural similarity", IEEE Transactions on Image Processing 13(4), 2004.
     """
     truth, compared = check_pair(reference, image, data_range)
-    valid = valid_shape(truth, _SIDE, "ssim")
 
-    def similarity(band: Band) -> float:
-        rows = rows_under(band, _SIDE)
+    def similarity(rows: slice) -> float:
         x, y = truth.plane(rows), compared.plane(rows)
         mx, my, power, product = (window_means(p, _TAPS) for p in (x, y, x * x + y * y, x * y))
         mxy, squares = mx * my, mx * mx + my * my
@@ -185,7 +130,8 @@ def ssim(reference: ArrayLike, image: ArrayLike, *, data_range: float | None = N
         local = (2 * mxy + _C1) / (squares + _C1) * (2 * (product - mxy) + _C2) / (power - squares + _C2)
         return float(local.sum())
 
-    return sum_bands(similarity, valid) / (valid[0] * valid[1])
+    total, count = sum_windows(similarity, truth, _SIDE, "ssim")
+    return total / count
 
 
 def _decibels(error: float) -> float:

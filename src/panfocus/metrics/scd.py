@@ -13,35 +13,16 @@ def scd(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | N
     """Return the sum of the correlations of differences.
 
     SCD = r(F - B, A) + r(F - A, B), with Pearson's correlation r over all pixels: the difference
-    of the fused image from one source should come from the other source.
+    of the fused image from one source should come from the other source. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    sources : sequence of arrays (h, w)
-        Exactly two grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From -2 to 2. Larger is better. A correlation with a constant counts as 0, so that three equal
+    images and all constant images score 0.
 
-    Returns
-    -------
-    float
-        From -2 to 2. Larger is better. A correlation with a constant counts as 0, so that three equal images
-        and all constant images score 0.
-
-    Raises
-    ------
-    InputError
-        If there are more than two sources, for which SCD is not defined.
-
-    Notes
-    -----
     *What it rewards wrongly.* Sums: F = A + B scores exactly 2 for uncorrelated sources, so artificial
     brightness and contrast raise it. It was designed for infrared and visible images, which complement each
     other. In focus stacks the sources show one scene, and the correct selection scores low.
 
-    *Variants in use.* None known for two sources.
+    *Variants in use.* None known. SCD is not defined for more than two sources, which are an error.
 
     References
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panfocus.metrics._images import Plane, check_fusion
-from panfocus.metrics._windows import gaussian, valid_shape, window_means, window_statistics
+from panfocus.metrics._windows import check_size, gaussian, window_means, window_statistics
 
 _WINDOWS = (17, 9, 5, 3)  # sides at the four scales; the standard deviation is a fifth of the side
 _WEIGHTS = (1 / 2.15, 0.0, 0.15 / 2.15, 1 / 2.15)
@@ -24,28 +24,14 @@ def viff(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | 
     n = 0.005 * 255^2, the source has the information log(1 + var(s) / n), and the fused image preserves
     log(1 + g^2 var(s) / (v + n)). Each window uses the source with the smallest gain. Per scale, the sum of
     preserved information is divided by the sum in the sources. VIFF is the mean of the scales with weights
-    (1, 0, 0.15, 1) / 2.15.
+    (1, 0, 0.15, 1) / 2.15. Arguments: see `panfocus.metrics`.
 
-    Parameters
-    ----------
-    sources : sequence of arrays (h, w)
-        Two or more grey images: uint8, uint16, float32 or float64, all of the fused image's type.
-    fused : array (h, w)
-        The grey fused image, at least 41 x 41 pixels.
-    data_range : float, optional
-        Value of white; black is 0. Default for integers: the type's maximum. Floats must give it.
+    *Range.* From 0; 1 when all sources equal the fused image, above 1 when its contrast exceeds theirs.
+    Larger is better. Constant images score 1. Images need at least 41 x 41 pixels.
 
-    Returns
-    -------
-    float
-        From 0; 1 when all sources equal the fused image, above 1 when its contrast exceeds theirs. Larger
-        is better. Constant images score 1.
-
-    Notes
-    -----
-    Windows are Gaussian, with sides 17, 9, 5 and 3 and standard deviations of a fifth of the side. Between
-    scales the images are filtered by the next window and downsampled by 2. Only windows inside the image
-    count. Sources of equal gain share a window. For more than two sources the smallest gain decides.
+    *Details.* Windows are Gaussian, with sides 17, 9, 5 and 3 and standard deviations of a fifth of the side.
+    Between scales the images are filtered by the next window and downsampled by 2. Only windows inside the
+    image count. Sources of equal gain share a window. For more than two sources the smallest gain decides.
 
     *What it rewards wrongly.* Excess contrast, for example from sharpening: values above 1 are not better
     than perfect. The smallest gain usually belongs to the out-of-focus or least similar source, so that each
@@ -61,7 +47,7 @@ def viff(sources: Sequence[ArrayLike], fused: ArrayLike, *, data_range: float | 
     fidelity", Information Fusion 14(2), 2013.
     """
     images, result = check_fusion(sources, fused, data_range)
-    valid_shape(result, _SIDE, "viff")
+    check_size(result, _SIDE, "viff")
     planes, fused_plane = [image.plane() for image in images], result.plane()
     value = 0.0
     for scale, (side, weight) in enumerate(zip(_WINDOWS, _WEIGHTS, strict=True)):
