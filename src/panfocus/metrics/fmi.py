@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from panfocus import _checks
+from panfocus._checks import check_choice
 from panfocus.metrics._images import Grey, Plane, check_fusion
 from panfocus.metrics._windows import check_size, squared_sobel, sum_windows
 
@@ -68,7 +68,7 @@ def fmi(
     distributions with given marginals and correlation", Communications in Statistics 16(1), 1987.
     """
     images, result = check_fusion(sources, fused, data_range)
-    _checks.one_of("feature", feature, tuple(_EXTRACT))
+    check_choice("feature", feature, tuple(_EXTRACT))
     check_size(result, _SIDE, "fmi")
     extract = _EXTRACT[feature]
     compare = _edge_similarity if feature == "edge" else _similarity

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus import _checks
+from panfocus._checks import check_choice
 from panfocus.metrics._images import (
     LEVELS,
     Plane,
@@ -135,7 +135,7 @@ def te(
     Pattern Analysis and Machine Intelligence 34(1), 2012.
     """
     images, result = check_fusion(sources, fused, data_range)
-    _checks.one_of("variant", variant, ("z-liu", "tsallis"))
+    check_choice("variant", variant, ("z-liu", "tsallis"))
     fused_levels = stretch_levels(result)
     joints = [joint_histogram(stretch_levels(image), fused_levels) for image in images]
     return sum(_tsallis_information(joint, swapped=variant == "z-liu") for joint in joints)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panfocus import _checks
+from panfocus._checks import check_choice
 from panfocus.metrics._images import Grey, Plane, check_fusion, sum_bands
 from panfocus.metrics._kernel_numba import Sigmoid, edge_preservation, sobel_edges
 
@@ -76,7 +76,7 @@ def qabf(
     C. S. Xydeas, V. Petrovic, "Objective image fusion performance measure", Electronics Letters 36(4), 2000.
     """
     images, result = check_fusion(sources, fused, data_range)
-    _checks.one_of("variant", variant, tuple(_VARIANTS))
+    check_choice("variant", variant, tuple(_VARIANTS))
     chosen = _VARIANTS[variant]
 
     def kept_and_weight(rows: slice) -> Plane:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.signal import oaconvolve
 
+from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 
@@ -16,15 +17,21 @@ NOISE = 1.0 / 255  # largest standard deviation of the sensor noise
 WHITE = 255  # levels are rounded to 8 bits, like camera images
 
 
+def check_positive(name: str, value: float) -> None:
+    """Raise unless the value is a positive, finite number."""
+    check_number(name, value)
+    if not 0 < value < np.inf:
+        raise InputError(f"`{name}` must be positive and finite, got {value}.", setting=name, got=value)
+
+
 def disk(radius: float) -> FloatArray:
     """Return the point spread of a defocused lens: a disk of sum 1 with anti-aliased rim."""
-    if not radius > 0:
-        raise InputError(f"`radius` must be positive, got {radius}.", setting="radius", got=radius)
+    check_positive("radius", radius)
     radius = max(radius, WITHIN_A_PIXEL)  # gives the same kernel, and is coarse enough for the samples
     reach = int(np.ceil(radius))
-    fine = (np.arange((2 * reach + 1) * SUBPIXELS) + 0.5) / SUBPIXELS - reach - 0.5
-    inside = (fine[:, None] ** 2 + fine**2 <= radius**2).astype(np.float64)
     side = 2 * reach + 1
+    fine = (np.arange(side * SUBPIXELS) + 0.5) / SUBPIXELS - reach - 0.5
+    inside = (fine[:, None] ** 2 + fine**2 <= radius**2).astype(np.float64)
     kernel = inside.reshape(side, SUBPIXELS, side, SUBPIXELS).mean(axis=(1, 3))
     return np.asarray(kernel / kernel.sum())
 
@@ -44,8 +51,7 @@ def simulate_levels(image: FloatArray, *, n_levels: int, rng: np.random.Generato
     The range of radii is divided evenly (by ratio) among the blurred levels; each level draws its radius from
     its part. Every level gets separate noise and is rounded to 8 bits.
     """
-    if n_levels < 2:
-        raise InputError(f"`n_levels` must be at least 2, got {n_levels}.", setting="n_levels", got=n_levels)
+    check_integer("n_levels", n_levels, at_least=2)
     limits = np.geomspace(*RADII, n_levels)
     radii = [0.0, *(float(np.exp(rng.uniform(*np.log(pair)))) for pair in pairwise(limits))]
     return [_add_noise(apply_defocus(image, radius), rng) for radius in radii]

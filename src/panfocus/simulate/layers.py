@@ -11,8 +11,7 @@ focus steps are even in dioptres.
   where at most one layer is out of focus. Where two are blurred, the front layer is assumed to transmit an
   even sample of the light behind it.
 - A layer of varying depth is blurred by the disk of each of its points. The light is divided by the light of
-a
-  white layer without borders, blurred by the same disks, so that closed surfaces stay closed.
+  a white layer without borders, blurred by the same disks, so that closed surfaces stay closed.
 - Scenes are mirrored at the borders.
 """
 
@@ -22,13 +21,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt, uniform_filter
+from scipy.ndimage import distance_transform_edt, find_objects, uniform_filter
 from scipy.signal import oaconvolve
 
-from panfocus import _checks
+from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray, IntArray
 from panfocus.errors import InputError
-from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, apply_defocus, disk
+from panfocus.simulate.defocus import WHITE, WITHIN_A_PIXEL, apply_defocus, check_positive, disk
 
 NEVER_IN_FOCUS = 2.0  # radius in pixels that is clearly visible in the best frame
 BAND = 16  # pixels on both sides of a depth edge
@@ -58,25 +57,15 @@ class Layer:
     depth: float | FloatArray
 
     def __post_init__(self) -> None:
-        if self.picture.ndim != 3 or self.picture.size == 0:
-            raise InputError(
-                f"The `picture` of a layer must have shape (h, w, c), got {self.picture.shape}.",
-                setting="picture",
-                got=self.picture.shape,
-            )
-        if self.matte.shape != self.picture.shape[:2]:
-            raise InputError(
-                f"The `matte` of a layer must have shape {self.picture.shape[:2]}, got {self.matte.shape}.",
-                setting="matte",
-                got=self.matte.shape,
-            )
-        if np.shape(self.depth) not in ((), self.matte.shape):
-            raise InputError(
-                f"The `depth` of a layer must be a number or have shape {self.matte.shape}, got "
-                f"{np.shape(self.depth)}.",
-                setting="depth",
-                got=np.shape(self.depth),
-            )
+        size = self.picture.shape[:2]
+        for name, is_valid, needed in (
+            ("picture", self.picture.ndim == 3 and self.picture.size > 0, "have shape (h, w, c)"),
+            ("matte", self.matte.shape == size, f"have shape {size}"),
+            ("depth", np.shape(self.depth) in ((), size), f"be a number or have shape {size}"),
+        ):
+            if not is_valid:
+                got = np.shape(getattr(self, name))
+                raise InputError(f"The `{name}` of a layer must {needed}, got {got}.", setting=name, got=got)
         if not np.isfinite(self.depth).all():
             raise InputError("The `depth` of a layer contains NaN or infinite values.", setting="depth")
         for name, values in (("picture", self.picture), ("matte", self.matte)):
@@ -142,7 +131,7 @@ def render_stack(
     ndarray of uint8 (n, h, w, c)
     """
     _check_scene(layers, n_frames, strength)
-    _checks.check_number("noise", noise)
+    check_number("noise", noise)
     if not 0 <= noise < WHITE:
         raise InputError(f"`noise` must be from 0 to {WHITE}, got {noise}.", setting="noise", got=noise)
     if noise > 0 and rng is None:
@@ -185,12 +174,8 @@ def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Tr
 
 
 def _check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> None:
-    _checks.check_integer("n_frames", n_frames, at_least=2)
-    _checks.check_number("strength", strength)
-    if not 0 < strength < np.inf:
-        raise InputError(
-            f"`strength` must be positive and finite, got {strength}.", setting="strength", got=strength
-        )
+    check_integer("n_frames", n_frames, at_least=2)
+    check_positive("strength", strength)
     if not layers:
         raise InputError("A scene needs at least one layer.", setting="layers")
     for layer in layers:
@@ -212,16 +197,15 @@ def _blur_layer(light: FloatArray, matte: FloatArray, radius: FloatArray) -> tup
             [apply_defocus(planes[..., i], float(radius)) for i in range(planes.shape[2])], axis=2
         )
         return spread[..., :-1], spread[..., -1]
-    planes = np.concatenate(
-        [planes, np.ones((*matte.shape, 1))], axis=2
-    )  # the last plane: white without borders
+    white = np.ones((*matte.shape, 1))  # a white layer without borders
+    planes = np.concatenate([planes, white], axis=2)
     reach = int(np.ceil(radius.max()))
     wide, wide_radius = (
         np.pad(a, [(reach, reach)] * 2 + [(0, 0)] * (a.ndim - 2), mode="symmetric") for a in (planes, radius)
     )
     sums = np.zeros_like(wide)
     for level, weights in _split_by_radius(wide_radius):
-        rows, columns = _box(weights > 0)
+        ((rows, columns),) = find_objects((weights > 0).astype(int))  # bounding box
         part = wide[rows, columns] * weights[rows, columns, None]
         if level <= WITHIN_A_PIXEL:
             sums[rows, columns] += part
@@ -251,11 +235,6 @@ def _split_by_radius(radius: FloatArray) -> Iterator[tuple[float, FloatArray]]:
             yield level, weights
 
 
-def _box(mask: NDArray[np.bool_]) -> tuple[slice, slice]:
-    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
-    return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
-
-
 def _add_at(sums: FloatArray, part: FloatArray, row: int, column: int) -> None:
     """Add a part with its upper left corner at (row, column); values outside are dropped."""
     top, left = max(0, -row), max(0, -column)
@@ -272,14 +251,10 @@ def _has_texture(picture: FloatArray) -> NDArray[np.bool_]:
 def _near_edge(front: IntArray, depth: FloatArray) -> NDArray[np.bool_]:
     """Return the pixels near borders between layers of different depth, given in pixels of radius."""
     edge = np.zeros(front.shape, dtype=bool)
-    for axis in (0, 1):
-        one, other = (
-            tuple(part if a == axis else slice(None) for a in (0, 1))
-            for part in (slice(None, -1), slice(1, None))
-        )
-        jump = (front[one] != front[other]) & (np.abs(depth[one] - depth[other]) >= EDGE_STEP)
-        edge[one] |= jump
-        edge[other] |= jump
+    for layer, radius, here in ((front, depth, edge), (front.T, depth.T, edge.T)):  # down, then across
+        jump = (layer[:-1] != layer[1:]) & (np.abs(radius[:-1] - radius[1:]) >= EDGE_STEP)
+        here[:-1] |= jump
+        here[1:] |= jump
     if not edge.any():
         return edge
     return np.asarray(distance_transform_edt(~edge) < BAND)

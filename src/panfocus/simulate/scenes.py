@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panfocus import _checks
+from panfocus._checks import check_choice, check_integer
 from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
+from panfocus.simulate.defocus import check_positive
 from panfocus.simulate.layers import Layer
 
 IN_FOCUS = 0.5  # largest radius in pixels, in its best frame, of a surface in focus
@@ -54,32 +55,13 @@ class SceneSetting:
 
     def __post_init__(self) -> None:
         for kind in self.objects:
-            if kind not in OBJECTS:
-                raise InputError(
-                    f"`objects` must be of {', '.join(OBJECTS)}, got {kind!r}.", setting="objects", got=kind
-                )
-        if self.background not in BACKGROUNDS:
-            raise InputError(
-                f"`background` must be one of {', '.join(BACKGROUNDS)}, got {self.background!r}.",
-                setting="background",
-                got=self.background,
-            )
-        if self.unfocused not in UNFOCUSED:
-            raise InputError(
-                f"`unfocused` must be one of {', '.join(UNFOCUSED)}, got {self.unfocused!r}.",
-                setting="unfocused",
-                got=self.unfocused,
-            )
+            check_choice("objects", kind, OBJECTS)
+        check_choice("background", self.background, BACKGROUNDS)
+        check_choice("unfocused", self.unfocused, UNFOCUSED)
+        check_integer("n_frames", self.n_frames, at_least=2)
+        check_positive("largest_radius", self.largest_radius)
         if self.unfocused in ("front", "middle") and not self.objects:
             raise InputError(f"`unfocused` {self.unfocused} needs an object.", setting="unfocused")
-        _checks.check_integer("n_frames", self.n_frames, at_least=2)
-        _checks.check_number("largest_radius", self.largest_radius)
-        if not 0 < self.largest_radius < np.inf:
-            raise InputError(
-                f"`largest_radius` must be positive, got {self.largest_radius}.",
-                setting="largest_radius",
-                got=self.largest_radius,
-            )
         if self.unfocused == "middle" and self.background == "floor":
             raise InputError("`unfocused` middle needs a wall as background.", setting="unfocused")
         if self.unfocused == "middle" and self.strength < 2 * OUT_OF_FOCUS[0]:
