@@ -1,3 +1,5 @@
+import dataclasses
+import inspect
 import logging
 import subprocess
 import sys
@@ -8,6 +10,8 @@ from cli_errors import assert_error_line
 from panfocus import __version__
 from panfocus.cli._console import console
 from panfocus.cli.app import printed_warnings
+from panfocus.cli.fuse import fuse
+from panfocus.job.request import Outputs, Request
 from panfocus.methods import DEFAULT_METHOD
 
 HEAVY = (
@@ -39,6 +43,12 @@ def test_help_lists_the_commands(run, arguments):
 
 def test_help_names_the_default_method(run):
     assert f"default: {DEFAULT_METHOD}" in " ".join(run("fuse", "--help").out.split())
+
+
+def test_every_field_of_a_request_has_an_option():
+    fields = {field.name for kind in (Request, Outputs) for field in dataclasses.fields(kind)}
+    renamed = {"outputs", "image", "applied", "steps"}  # --output, --apply-output, --save-steps
+    assert fields - renamed <= inspect.signature(fuse).parameters.keys()
 
 
 @pytest.mark.parametrize("arguments", [("nonsense",), ("--nonsense",), ("doctor", "--nonsense")])

@@ -52,16 +52,16 @@ def flat(units="pixel"):
 
 @pytest.mark.parametrize("source", [stack("um"), stack("micron"), stack("nm"), channels(), flat("um")])
 def test_microscopy_slices_are_not_scaled_by_default(source):
-    outcome = fuse(source)
-    assert outcome.result.report["alignment"]["model"] == "none"
-    assert "similarity" in outcome.summary[-1]
-    assert fuse(source, "similarity").result.report["alignment"]["model"] == "similarity"
+    result, summary = fuse(source)
+    assert result.report["alignment"]["model"] == "none"
+    assert "similarity" in summary[-1]
+    assert fuse(source, "similarity")[0].report["alignment"]["model"] == "similarity"
 
 
 @pytest.mark.parametrize("source", [stack(), stack("mm"), flat()])
 def test_other_slices_are_scaled_if_needed(source):
-    outcome = fuse(source)
-    assert outcome.result.report["alignment"]["model"] == "similarity"
+    result, _ = fuse(source)
+    assert result.report["alignment"]["model"] == "similarity"
 
 
 def test_slice_of_another_scene_is_rejected():

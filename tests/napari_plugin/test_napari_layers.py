@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from napari.layers import Image, Layer
 
-from panfocus.napari_plugin.fusion_worker import Outcome
 from panfocus.napari_plugin.layer_frames import from_list, from_stacks
 from panfocus.napari_plugin.result_layers import MAX_VERTICES, layers_of
 from panfocus.result import FusionResult
@@ -21,7 +20,7 @@ RESULT = FusionResult(
 
 
 def shown(source, result=RESULT):
-    layers = [Layer.create(*data) for data in layers_of(Outcome(result, ()), source)]
+    layers = [Layer.create(*data) for data in layers_of(result, source)]
     return {layer.name: layer for layer in layers}
 
 
@@ -95,8 +94,7 @@ def test_channels_keep_their_appearance():
         for colour, top in (("green", 99), ("red", 50))
     ]
     image = np.stack([np.full((10, 12), value, np.uint8) for value in (7, 8, 0)], axis=-1)
-    outcome = Outcome(FusionResult(image), ())
-    pictures = layers_of(outcome, from_stacks(stacks, 0))
+    pictures = layers_of(FusionResult(image), from_stacks(stacks, 0))
     assert [int(data.max()) for data, *_ in pictures] == [7, 8]
     assert [about["colormap"].name for _, about, _ in pictures] == ["green", "red"]
     assert [about["contrast_limits"] for _, about, _ in pictures] == [[0, 99], [0, 50]]

@@ -161,10 +161,12 @@ def console(*, quiet: bool = False, debug: bool = False) -> Iterator[Console]:
 
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """Tell users how to resume when the block is interrupted."""
+    """Tell users how to resume when the block is interrupted after it created the folder."""
     try:
         yield
     except KeyboardInterrupt as error:
+        if not folder.exists():
+            raise
         raise KeyboardInterrupt(
             f"Interrupted; finished results are in {folder}. Run the same command again to resume."
         ) from error

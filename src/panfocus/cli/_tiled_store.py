@@ -1,36 +1,23 @@
 """`panfocus fuse` of an OME-Zarr store, or of a large TIFF: tile by tile, by several workers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from panfocus.cli._console import count, elapsed
+from panfocus.cli._console import Console, count, elapsed, resumable
+from panfocus.errors import usage_errors
 from panfocus.job.request import Request
-
-if TYPE_CHECKING:
-    from panfocus.cli._console import Console
 
 
 def is_store(request: Request) -> bool:
-    """Return whether a request reads or writes a store; zarr is imported only if a name suggests one."""
-    if request.outputs.image and request.outputs.image.suffix.lower() == ".zarr":
-        return True
-    inputs = list(map(Path, request.inputs))
-    if not any(path.suffix.lower() == ".zarr" or path.is_dir() for path in inputs):
-        return False
+    """Return whether a request reads or writes a store."""
     from panfocus.io.input_files import is_zarr
 
-    return any(map(is_zarr, inputs))
-
-
-def is_tiff_to_tiff(request: Request) -> bool:
-    """Return whether a request fuses one TIFF to another; this works by tiles too."""
-    names = [*map(Path, request.inputs), *filter(None, [request.outputs.image])]
-    return len(names) == 2 and all(path.suffix.lower() in (".tif", ".tiff") for path in names)
+    return any(is_zarr(Path(path)) for path in (*request.inputs, request.outputs.image) if path)
 
 
 def fuse_store(
     request: Request,
-    terminal: "Console",
+    terminal: Console,
     *,
     decisions: str,
     scheduler: str | None,
@@ -39,10 +26,11 @@ def fuse_store(
 ) -> None:
     """Fuse a store and print the result; in a dry run, print the plan."""
     from panfocus.parallel import open_cluster
-    from panfocus.tiled_store.checkpoint import find_checkpoint
-    from panfocus.tiled_store.prepare import prepare
+    from panfocus.tiled_store.prepare import check_settings, prepare
     from panfocus.tiled_store.store_run import run
 
+    with usage_errors():
+        check_settings(request, decisions)  # before the connection to a cluster, which may take long
     with open_cluster(scheduler, terminal.say) as cluster:
         job = prepare(request, decisions=decisions, force=force, cluster=cluster)
         height, width = job.plan["size"]
@@ -61,7 +49,7 @@ def fuse_store(
             return
         if cluster and not request.max_memory:
             terminal.say(f"Planned for the memory of the workers: {memory}.")
-        try:
+        with resumable(job.folder):
             report = run(
                 job,
                 force=force,
@@ -70,12 +58,6 @@ def fuse_store(
                 notify=terminal.say,
                 before_commit=terminal.finish,
             )
-        except KeyboardInterrupt as error:
-            if not find_checkpoint(job.folder):
-                raise
-            raise KeyboardInterrupt(
-                f"Interrupted; finished tiles are in {job.folder}. Run the same command again to resume."
-            ) from error
     terminal.say(f"Fused {slices}.")
     for unit in report["units"]:
         terminal.say(_describe_unit(unit, several=len(report["units"]) > 1))

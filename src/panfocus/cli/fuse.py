@@ -10,7 +10,7 @@ import typer
 
 from panfocus.cli import _options as options
 from panfocus.cli._console import console, count
-from panfocus.errors import InputError, Notice, UsageError, usage_errors
+from panfocus.errors import InputError, Notice, usage_errors
 from panfocus.job.request import HELP, Outputs, Request
 
 
@@ -119,7 +119,7 @@ def fuse(
     given = locals()  # most parameters have the names of fields of `Request` or `Outputs`
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus._memory import keep_freed_memory
-        from panfocus.cli._tiled_store import fuse_store, is_store, is_tiff_to_tiff
+        from panfocus.cli._tiled_store import fuse_store, is_store
         from panfocus.job.prepare import unused_options
         from panfocus.job.run_report import repeat_request
         from panfocus.job.runner import run
@@ -145,8 +145,7 @@ def fuse(
                 notices = unused_options(request)
         for notice in notices:
             terminal.say(notice)
-        by_tiles = bool(scheduler or decisions)
-        if is_store(request) or (by_tiles and is_tiff_to_tiff(request)):
+        if scheduler or decisions or is_store(request):
             fuse_store(
                 request,
                 terminal,
@@ -156,10 +155,6 @@ def fuse(
                 dry_run=dry_run,
             )
             return
-        if by_tiles:
-            raise UsageError(
-                "`scheduler` and `decisions` need an OME-Zarr store, or one TIFF that is fused to a TIFF."
-            )
         done = run(
             request,
             force=force,

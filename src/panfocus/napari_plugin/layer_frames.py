@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_kind
+from panfocus._threads import check_cancelled
 from panfocus.errors import FileError, InputError
 from panfocus.stack import Acquisition, LazyFrames, join_channels, joined_channel_count, last_is_alpha
 
@@ -91,10 +92,11 @@ def unit_sign(unit: Any) -> str:
 
 @dataclass(frozen=True)
 class Channel:
-    """One fused image: the layer it belongs to, and its number on the channel axis of that layer."""
+    """One fused image: the layer it belongs to, and its place in that layer."""
 
     layer: Snapshot
-    number: int | None = None
+    number: int | None = None  # on the channel axis
+    position: tuple[int, ...] = ()  # on the axes before the last two; 0 on the focus axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +113,6 @@ class Source:
         The fused images.
     focus_axis : int, optional
         Axis of the layers along which the focus changes; None if each frame is a layer.
-    positions : tuple of tuple of int
-        Index of each channel on the axes before the last two; 0 on the focus axis.
     place : dict of str to int
         Index on other axes, such as time, by the name of the axis.
     in_memory : bool
@@ -125,7 +125,6 @@ class Source:
     names: tuple[str, ...]
     channels: tuple[Channel, ...]
     focus_axis: int | None
-    positions: tuple[tuple[int, ...], ...]
     place: dict[str, int]
     in_memory: bool
     notices: tuple[str, ...] = ()
@@ -179,6 +178,7 @@ class LayerFrames(LazyFrames):
         super().__init__((len(planes), *first.shape, *channels), first.like.dtype)
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        check_cancelled()
         read = [plane.read(place) for plane in self._planes[k]]
         return read[0] if len(read) == 1 else join_channels(read, alpha=self._alpha)
 
@@ -223,35 +223,32 @@ def from_stacks(
     n_channels = 1 if channel_axis is None else _shape(first)[channel_axis]
     if (n_channels > 1 or len(layers) > 1) and any(layer.rgb for layer in layers):
         raise InputError(f"{first.name}: an RGB layer cannot be a channel. Fuse it alone.", layer=first.name)
-    at = position or [0] * n_leading
-    numbers: list[int | None] = [None] if channel_axis is None else list(range(n_channels))
-    channels = tuple(Channel(Snapshot.of(layer), number) for layer in layers for number in numbers)
-    arrays = [_array(layer) for layer in layers for _ in numbers]
-
-    def index(k: int, channel: Channel) -> tuple[int, ...]:
-        chosen = {focus_axis: k}
-        if channel_axis is not None and channel.number is not None:
-            chosen[channel_axis] = channel.number
-        return tuple(chosen.get(axis, place) for axis, place in enumerate(at))
-
-    def plane(k: int, channel: Channel, array: Any) -> Plane:
-        return Plane(f"slice {k} of {channel.layer.name}", array, index(k, channel))
-
+    n_frames = _shape(first)[focus_axis]
+    if n_frames < 2:
+        raise InputError(f"{first.name}: fusion needs at least two slices, got 1.", layer=first.name, got=1)
+    at = list(position or [0] * n_leading)
+    at[focus_axis] = 0
+    channels: list[Channel] = []
+    planes: list[list[Plane]] = [[] for _ in range(n_frames)]
+    for layer in layers:
+        snapshot, array = Snapshot.of(layer), _array(layer)
+        for number in [None] if channel_axis is None else range(n_channels):
+            if channel_axis is not None and number is not None:
+                at[channel_axis] = number
+            channels.append(Channel(snapshot, number, tuple(at)))
+            for k, frame in enumerate(planes):
+                index = (*at[:focus_axis], k, *at[focus_axis + 1 :])
+                frame.append(Plane(f"slice {k} of {layer.name}", array, index))
     others = {
         axis: length
         for axis, length in enumerate(_shape(first)[:n_leading])
         if length > 1 and axis not in (focus_axis, channel_axis)
     }
-    n_frames = _shape(first)[focus_axis]
-    if n_frames < 2:
-        raise InputError(f"{first.name}: fusion needs at least two slices, got 1.", layer=first.name, got=1)
-    planes = [[plane(k, *of) for of in zip(channels, arrays, strict=True)] for k in range(n_frames)]
     return Source(
         LayerFrames(planes, alpha=channel_axis is None and last_is_alpha([layer.name for layer in layers])),
         tuple(f"slice {k} of {' and '.join(layer.name for layer in layers)}" for k in range(n_frames)),
-        channels,
+        tuple(channels),
         focus_axis,
-        tuple(index(0, channel) for channel in channels),
         {axis_name(first, axis): at[axis] for axis in others},
         _in_memory(layers),
         (
@@ -268,12 +265,14 @@ def from_list(layers: Sequence["Image"]) -> Source:
     """Return 2-D layers as frames, in their order."""
     if len(layers) < 2:
         raise InputError("Select two or more layers to fuse, or choose a stack.", got=len(layers))
-    planes = [[Plane(layer.name, _array(layer), ())] for layer in layers]
-    names = tuple(layer.name for layer in layers)
-    frames = LayerFrames(planes)
-    channels = (Channel(Snapshot.of(layers[0])),)
     return Source(
-        frames, names, channels, None, ((),), {}, _in_memory(layers), tuple(_position_notices(layers))
+        LayerFrames([[Plane(layer.name, _array(layer), ())] for layer in layers]),
+        tuple(layer.name for layer in layers),
+        (Channel(Snapshot.of(layers[0])),),
+        None,
+        {},
+        _in_memory(layers),
+        tuple(_position_notices(layers)),
     )
 
 

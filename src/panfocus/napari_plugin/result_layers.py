@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panfocus.napari_plugin.fusion_worker import Outcome
 from panfocus.napari_plugin.layer_frames import Channel, Snapshot, Source, unit_sign
+from panfocus.result import FusionResult
 
 MAX_VERTICES = 1 << 18  # of a surface: graphics cards rotate it smoothly
 
 LayerData = tuple[Any, dict[str, Any], str]
 
 
-def layers_of(outcome: Outcome, source: Source) -> list[LayerData]:
+def layers_of(result: FusionResult, source: Source) -> list[LayerData]:
     """Return data, settings and kind of every layer. The fused image is last, so that it is on top.
 
     The metadata of each layer contain the report of the fusion.
     """
-    report = {"metadata": {"panfocus": outcome.result.report}}
-    layers = [*_maps(outcome, source), *_images(outcome, source)]
+    report = {"metadata": {"panfocus": result.report}}
+    layers = [*_maps(result, source), *_images(result, source)]
     return [(data, about | report, kind) for data, about, kind in layers]
 
 
@@ -38,17 +38,17 @@ def _image_position(layer: Snapshot) -> dict[str, Any]:
     return layer.position((layer.ndim - 2, layer.ndim - 1))
 
 
-def _images(outcome: Outcome, source: Source) -> Iterator[LayerData]:
+def _images(result: FusionResult, source: Source) -> Iterator[LayerData]:
     for c, channel in enumerate(source.channels):
-        image = outcome.result.image
+        image = result.image
         if len(source.channels) > 1:
             image = np.ascontiguousarray(image[..., c])  # napari reads it often
         name = {"name": f"{_name(source, channel)} fused"}
         yield image, _image_position(channel.layer) | channel.layer.looks | name, "image"
 
 
-def _maps(outcome: Outcome, source: Source) -> Iterator[LayerData]:
-    result, name = outcome.result, _name(source)
+def _maps(result: FusionResult, source: Source) -> Iterator[LayerData]:
+    name = _name(source)
     flat = _image_position(source.channels[0].layer) | {"visible": False}
     if result.never_in_focus is not None:
         marked = result.never_in_focus.astype(np.uint8)
@@ -90,7 +90,7 @@ def _surface(depth: NDArray[Any], lengths: NDArray[Any], source: Source, name: s
     """
     layer, focus = source.channels[0].layer, source.focus_axis
     assert focus is not None
-    between = [*dict.fromkeys(position[focus + 1 :] for position in source.positions)]
+    between = [*dict.fromkeys(channel.position[focus + 1 :] for channel in source.channels)]
     step = max(1, ceil(sqrt(len(between) * depth.size / MAX_VERTICES)))
     rows, cols = np.mgrid[: depth.shape[0] : step, : depth.shape[1] : step]
     axes = range(focus, layer.ndim)

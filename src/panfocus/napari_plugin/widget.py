@@ -11,7 +11,7 @@ from qtpy.QtWidgets import QLabel, QScrollArea, QScrollBar, QSizePolicy, QWidget
 
 from panfocus.errors import InputError, PanfocusError
 from panfocus.methods import DEFAULT_METHOD, method_names, parse_settings
-from panfocus.napari_plugin.fusion_worker import Cancelled, Outcome, fuse_source
+from panfocus.napari_plugin.fusion_worker import Cancelled, fuse_source
 from panfocus.napari_plugin.layer_frames import Source, axis_name, from_list, from_stacks, in_one_line
 from panfocus.napari_plugin.result_layers import LayerData, layers_of, number_names
 from panfocus.napari_plugin.settings_form import (
@@ -21,6 +21,7 @@ from panfocus.napari_plugin.settings_form import (
     method_help,
     option_fields,
 )
+from panfocus.result import FusionResult
 
 if TYPE_CHECKING:
     import napari
@@ -33,7 +34,7 @@ MAX_MESSAGE_HEIGHT = 200  # pixels; the tooltip has the full message
 COMPILING = "compiling for this machine, which may take half a minute"
 REFRESH = 100  # milliseconds between updates of the progress, which comes from other threads
 
-Fused = tuple[Outcome, list[LayerData]]  # the outcome of a fusion and its layers
+Fused = tuple[FusionResult, list[str], list[LayerData]]  # a result, its summary and its layers
 
 
 class FusionWidget(Container[Any]):
@@ -130,8 +131,10 @@ class FusionWidget(Container[Any]):
 
             try:
                 with watch_compiling(compiling):
-                    outcome = fuse_source(source, method, settings, progress=progress, check=check, **options)
-                return outcome, layers_of(outcome, source)
+                    result, summary = fuse_source(
+                        source, method, settings, progress=progress, check=check, **options
+                    )
+                return result, summary, layers_of(result, source)
             except PanfocusError as error:
                 return PLUGIN.text(error)  # napari shows a traceback of raised errors
             except MemoryError:
@@ -263,12 +266,12 @@ class FusionWidget(Container[Any]):
         elif isinstance(fused, str):
             self._show_error(fused)
         else:
-            outcome, layers = fused
+            result, summary, layers = fused
             added, failed = self._add(layers)
             self._hide(sources, below=[layer for layer in added if layer.visible])
-            if outcome.result.depth is not None and source.focus_axis is not None and not failed:
+            if result.depth is not None and source.focus_axis is not None and not failed:
                 self._show_in_3d(source.channels[0].layer.ndim, source.focus_axis)
-            self._set_message("\n".join((*failed, *outcome.summary, *source.notices)))
+            self._set_message("\n".join((*failed, *summary, *source.notices)))
             for line in failed:
                 show_error(line)
 

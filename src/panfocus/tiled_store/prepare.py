@@ -90,7 +90,7 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
-        _check_settings(request, decisions)
+        check_settings(request, decisions)
         max_memory, limit = _memory_limit(request, cluster)
         settings = _method_settings(request)
         outputs = _output_paths(request)
@@ -223,11 +223,20 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
     return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
 
 
-def _check_settings(request: Request, decisions: str) -> None:
+def check_settings(request: Request, decisions: str) -> None:
     """Raise if a setting is not supported for stores."""
     from panfocus._checks import check_choice
+    from panfocus.io.input_files import is_zarr
+    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
+    paths = [Path(path) for path in (*request.inputs, request.outputs.image) if path]
+    from_tiff_to_tiff = len(paths) == 2 and all(path.suffix.lower() in TIFF_SUFFIXES for path in paths)
+    if not from_tiff_to_tiff and not any(map(is_zarr, paths)):
+        raise InputError(
+            "`scheduler` and `decisions` need an OME-Zarr store, or one TIFF that is fused to a TIFF.",
+            setting="decisions",
+        )
     if len(request.inputs) != 1:
         raise InputError(
             f"Only one store can be fused at a time, got {len(request.inputs)} inputs.",
