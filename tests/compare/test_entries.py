@@ -18,7 +18,7 @@ def test_commas_separate_methods_and_colons_settings():
     assert (first.name, first.method, first.settings) == ("coupled", "coupled", {})
     assert (second.name, second.settings) == ("coupled:w=0.6:stride=2", {"w": 0.6, "stride": 2})
     assert "eps=0.1" in second.about
-    assert second.identity("group", None)["settings"]["w"] == 0.6
+    assert second.identity(None)["settings"]["w"] == 0.6
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_a_dictionary_is_identified_by_its_atoms(tmp_path):
 
     def identity(dictionary):
         (entry,) = parse_methods(f"coupled:dictionary={dictionary}")
-        return json.dumps(entry.identity("group", None))
+        return json.dumps(entry.identity(None))
 
     (default,) = parse_methods("coupled")
-    expected = json.dumps(default.identity("group", None))
+    expected = json.dumps(default.identity(None))
     assert identity(tmp_path / "same.npz") == identity("levels2") == expected
     assert identity(tmp_path / "negated.npz") != expected
 
@@ -60,7 +60,7 @@ def test_a_method_gives_the_result_of_fuse(scenes_dir):
     (group,) = find_groups([scenes_dir])
     stack = read_stack(group.scenes[0].sources)
     (entry,) = parse_methods("coupled:stride=3")
-    result = entry.result(group.name, group.scenes[0], stack)
+    result = entry.result(group.scenes[0], stack)
     np.testing.assert_array_equal(result.image, fuse(stack.frames, "coupled", stride=3).image)
 
 
@@ -75,7 +75,7 @@ def test_results_are_matched_to_scenes_by_name(scenes_dir, average_dir, small_sc
         "box-10": "box-10_fused.png",
     }
     scene = groups[0].scenes[0]
-    result = entry.result("scenes", scene, read_stack(scene.sources))
+    result = entry.result(scene, read_stack(scene.sources))
     np.testing.assert_array_equal(
         result.image, np.rint(small_scenes["box-2"][:2].mean(axis=0)).astype(np.uint8)
     )
@@ -85,7 +85,7 @@ def test_a_scene_may_have_no_result(scenes_dir, average_dir):
     (average_dir / "cup_fused.png").unlink()
     groups = find_groups([scenes_dir])
     (entry,) = parse_results([f"mean={average_dir}"], groups)
-    assert [entry.has("scenes", scene) for scene in groups[0].scenes] == [True, True, False]
+    assert [entry.has(scene) for scene in groups[0].scenes] == [True, True, False]
 
 
 def test_the_longest_scene_name_and_the_exact_file_name_win(scenes_dir, average_dir):
@@ -138,7 +138,7 @@ def test_a_result_that_does_not_match_the_frames_is_named(scenes_dir, average_di
     (entry,) = parse_results([f"mean={average_dir}"], groups)
     scene = groups[0].scenes[2]
     with pytest.raises(FileError) as caught:
-        entry.result("scenes", scene, read_stack(scene.sources))
+        entry.result(scene, read_stack(scene.sources))
     assert caught.value.facts["file"] == str(average_dir / "cup_fused.png")
 
 
@@ -155,7 +155,7 @@ def test_a_result_of_another_depth_is_converted_without_loss(scenes_dir, average
     groups = find_groups([scenes_dir])
     (entry,) = parse_results([f"mean={average_dir}"], groups)
     scene = groups[0].scenes[2]
-    result = entry.result("scenes", scene, read_stack(scene.sources))
+    result = entry.result(scene, read_stack(scene.sources))
     np.testing.assert_array_equal(result.image, image.astype(frames) * frames(factors[frames]))
     assert result.report["scaled_from"] == np.dtype(stored).name
 

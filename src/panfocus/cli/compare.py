@@ -105,5 +105,5 @@ def _announce(terminal: Console, groups: "Sequence[Group]", entries: "Sequence[E
         if group.ignored:
             terminal.say(f"  Skipped, not part of a scene: {', '.join(path.name for path in group.ignored)}")
         for entry in entries:
-            if missing := [scene.name for scene in group.scenes if not entry.has(group.name, scene)]:
+            if missing := [scene.name for scene in group.scenes if not entry.has(scene)]:
                 terminal.say(f"  {entry.name} has no result for {', '.join(missing)}")

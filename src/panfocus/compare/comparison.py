@@ -11,9 +11,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from importlib.resources import as_file, files
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from panfocus.metrics import explain_undefined
 from panfocus.parallel import STOPPING, run_tasks
 from panfocus.stack import Stack
 
+TIME = "s/MP"  # shown on the page and in the JSON only, because it changes from run to run
 _MAX_SHOWN = 3  # errors shown in full
 
 
@@ -76,7 +78,6 @@ class Conditions:
 class Trial:
     """One method on one scene, and the folder for its files."""
 
-    group: str
     scene: Scene
     entry: Entry
     conditions: Conditions
@@ -109,17 +110,23 @@ class TrialResult:
     scaled_from: str | None = None  # data type of a result before conversion to the depth of the frames
     seconds_per_megapixel: float | None = field(default=None, compare=False)  # only for panfocus methods
 
+    @property
+    def values(self) -> dict[str, float]:
+        """The scores, and the time if known."""
+        cost = self.seconds_per_megapixel
+        return self.scores | ({} if cost is None else {TIME: cost})
+
 
 def list_trials(
     groups: Sequence[Group], entries: Sequence[Entry], conditions: Conditions, folder: Path
 ) -> list[Trial]:
     """List the trials of a comparison. An entry is skipped on scenes for which it has no result."""
     return [
-        Trial(group.name, scene, entry, conditions, folder / file_name(entry) / group.name)
+        Trial(scene, entry, conditions, folder / file_name(entry) / group.name)
         for group in groups
         for scene in group.scenes
         for entry in entries
-        if entry.has(group.name, scene)
+        if entry.has(scene)
     ]
 
 
@@ -154,11 +161,9 @@ def run_trials(
 
 def _check_inputs(trials: Sequence[Trial], *, progress: Progress) -> None:
     """Read every input once; raise for unreadable or unmatched images and unsuitable conditions."""
-    by_scene: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        by_scene.setdefault((trial.group, trial.scene.name), []).append(trial)
+    by_scene = [list(group) for _, group in groupby(trials, key=lambda trial: trial.scene)]
     found: list[PanfocusError] = []
-    for done, errors in enumerate(map_blocks(_find_errors, by_scene.values()), start=1):
+    for done, errors in enumerate(map_blocks(_find_errors, by_scene), start=1):
         found += errors
         progress("check", done / len(by_scene))
     if found:
@@ -170,7 +175,7 @@ def _check_inputs(trials: Sequence[Trial], *, progress: Progress) -> None:
 
 def _find_errors(trials: Sequence[Trial]) -> list[PanfocusError]:
     """Return the errors of one scene. Only two of its frames are in memory at a time."""
-    scene, group, conditions = trials[0].scene, trials[0].group, trials[0].conditions
+    scene, conditions = trials[0].scene, trials[0].conditions
     found: list[PanfocusError] = []
 
     @contextmanager
@@ -199,7 +204,7 @@ def _find_errors(trials: Sequence[Trial]) -> list[PanfocusError]:
             check_value_range(reference, str(scene.reference), conditions.data_range)
     for trial in trials:
         with collect():
-            trial.entry.check(group, scene, first, first_name, conditions.data_range)
+            trial.entry.check(scene, first, conditions.data_range)
     return found
 
 
@@ -214,17 +219,16 @@ def _check_conditions(frame: NDArray[Any], name: str, conditions: Conditions) ->
 
 def _check_files(trials: Sequence[Trial]) -> None:
     """Raise if a trial would overwrite an input or a file that no comparison has written."""
-    inputs = {path for trial in trials for path in (*trial.scene.sources, trial.scene.reference) if path}
-    inputs |= {
-        path for entry in {id(trial.entry): trial.entry for trial in trials}.values() for path in entry.files
-    }
+    inputs: set[Path] = set()
+    for trial in trials:
+        inputs.update(trial.scene.files, trial.entry.files)
     real_inputs = set(map(os.path.realpath, inputs))
     counts = Counter(path for trial in trials for path in trial.files)
     for trial in trials:
         for path in trial.files:
             if counts[path] > 1:  # the labels of a group, and the images of a group named labels inside it
                 raise FileError(
-                    f"{path}: Two results have this path. Rename the folder {trial.group}.", file=path
+                    f"{path}: Two results have this path. Rename the folder {trial.scene.group}.", file=path
                 )
             if os.path.realpath(path) in real_inputs:
                 raise FileError(
@@ -262,12 +266,12 @@ def _run_with_threads(threads: int, trial: Trial, fingerprint: Fingerprint) -> T
 
 def _run_trial(trial: Trial, fingerprint: Fingerprint) -> TrialResult:
     stack = read_stack(trial.scene.sources)
-    fused = trial.entry.result(trial.group, trial.scene, stack)
+    fused = trial.entry.result(trial.scene, stack)
     image, path, data = _encode(fused.image, trial, stack)
     scores = score_images(
         list(stack.frames[:]),
         image,
-        _read_reference(trial.scene, stack),
+        read_single(trial.scene.reference) if trial.scene.reference else None,
         keys=trial.conditions.metrics,
         crop=trial.conditions.crop,
         data_range=trial.conditions.data_range,
@@ -300,19 +304,10 @@ def _run_trial(trial: Trial, fingerprint: Fingerprint) -> TrialResult:
     return TrialResult(path, labels, scores, fused.report.get("scaled_from"), cost)
 
 
-def _read_reference(scene: Scene, stack: Stack) -> NDArray[Any] | None:
-    if scene.reference is None:
-        return None
-    reference = read_single(scene.reference)
-    check_same_format(reference, str(scene.reference), stack.frames[0], stack.names[0])
-    return reference
-
-
 def _encode(image: NDArray[Any], trial: Trial, stack: Stack) -> tuple[NDArray[Any], Path, Content]:
     """Return the image for the scores, the path of its file and the content of the file."""
-    like = (
-        stack if image.shape == stack.frames.shape[1:] else None
-    )  # a grey result cannot use the colour profile
+    # A grey result cannot use the colour profile.
+    like = stack if image.shape == stack.frames.shape[1:] else None
     path = trial.folder / f"{trial.scene.name}{'.tif' if image.dtype.kind == 'f' else '.png'}"
     if trial.conditions.jpeg is None:
         return image, path, encode_image(path, image, like=like)
@@ -348,11 +343,8 @@ def _fingerprint(trial: Trial, digest_of: Callable[[Path], str]) -> Fingerprint:
     return Fingerprint.of(
         f"{version('panfocus')} {_code_digest()}",
         {
-            "entry": trial.entry.identity(trial.group, trial.scene),
-            "metrics": trial.conditions.metrics,
-            "crop": trial.conditions.crop,
-            "jpeg": trial.conditions.jpeg,
-            "data_range": trial.conditions.data_range,
+            "entry": trial.entry.identity(trial.scene),
+            **asdict(trial.conditions),
         },
         [[digest_of(path) for path in trial.scene.sources], digest_of(reference) if reference else None],
     )

@@ -15,7 +15,7 @@ import numpy as np
 from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.compare import pictures
-from panfocus.compare.comparison import Conditions, Trial, TrialResult
+from panfocus.compare.comparison import TIME, Conditions, Trial, TrialResult
 from panfocus.compare.entries import Entry
 from panfocus.compare.pictures import Picture, encode_error_map, encode_label_map, encode_photo
 from panfocus.compare.scenes import Group, Scene
@@ -31,7 +31,6 @@ from panfocus.show.document import fill, open_page, read_part
 
 PAGE, TABLE, DATA = "index.html", "scores.csv", "scores.json"
 _RESULTS = "results"
-TIME = "s/MP"  # shown on the page and in the JSON only, because it changes from run to run
 
 
 @dataclass(frozen=True)
@@ -53,21 +52,17 @@ class Comparison:
         results: Sequence[TrialResult],
     ) -> "Comparison":
         """Combine the results with their trials."""
-        keys = [(trial.group, trial.scene.name, trial.entry.name) for trial in trials]
+        keys = [(trial.scene.group, trial.scene.name, trial.entry.name) for trial in trials]
         return cls(groups, entries, conditions, dict(zip(keys, results, strict=True)))
 
-    def result(self, group: Group, scene: Scene, entry: Entry) -> TrialResult | None:
+    def result(self, scene: Scene, entry: Entry) -> TrialResult | None:
         """Return the result of an entry on a scene, or None."""
-        return self.results.get((group.name, scene.name, entry.name))
-
-    def has(self, metric: str) -> bool:
-        """Return whether any result has a score by a metric."""
-        return any(metric in result.scores for result in self.results.values())
+        return self.results.get((scene.group, scene.name, entry.name))
 
     @property
     def keys(self) -> list[str]:
         """Columns of the tables: the metrics, and the time if known."""
-        timed = any(TIME in list_values(result) for result in self.results.values())
+        timed = any(TIME in result.values for result in self.results.values())
         return [*self.conditions.metrics, *([TIME] if timed else [])]
 
     def list_scaled_results(self) -> list[str]:
@@ -88,28 +83,17 @@ class Comparison:
         return [
             f"{key} has no value: no scene has {lacking[get_metric(key).colour]}."
             for key in self.conditions.metrics
-            if not self.has(key)
+            if not any(key in result.scores for result in self.results.values())
         ]
 
     def scores(self, group: Group, metric: str) -> Scores:
         """Return scores (scenes, entries); NaN means no score."""
-        return np.array(
-            [
-                [
-                    list_values(result).get(metric, np.nan)
-                    if (result := self.result(group, scene, entry))
-                    else np.nan
-                    for entry in self.entries
-                ]
-                for scene in group.scenes
-            ]
-        )
 
+        def score(scene: Scene, entry: Entry) -> float:
+            result = self.result(scene, entry)
+            return result.values.get(metric, np.nan) if result else np.nan
 
-def list_values(result: TrialResult) -> dict[str, float]:
-    """Return the scores, and the time if known."""
-    cost = result.seconds_per_megapixel
-    return result.scores | ({} if cost is None else {TIME: cost})
+        return np.array([[score(scene, entry) for entry in self.entries] for scene in group.scenes])
 
 
 @contextmanager
@@ -193,9 +177,9 @@ def _group_data(comparison: Comparison, group: Group) -> dict[str, Any]:
                 "sources": [path.name for path in scene.sources],
                 "reference": scene.reference.name if scene.reference else None,
                 "scores": {
-                    entry.name: {key: _finite_or_none(value) for key, value in list_values(result).items()}
+                    entry.name: {key: _finite_or_none(value) for key, value in result.values.items()}
                     for entry in comparison.entries
-                    if (result := comparison.result(group, scene, entry))
+                    if (result := comparison.result(scene, entry))
                 },
             }
             for scene in group.scenes
@@ -235,24 +219,25 @@ def _finite_or_none(value: float) -> float | None:
 def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> Iterator[bytes]:
     """Yield the page in pieces, so that only the images of a few scenes are in memory."""
     script = read_part("panfocus.compare", "page.js")
+    n_frames = {len(scene.sources) for group in comparison.groups for scene in group.scenes}
     shown = data | {
         "method_colours": pictures.COLOURS,
         "error_limit": pictures.ERROR_LIMIT,
         "error_colours": pictures.ramp(9),
-        "label_colours": {str(n): pictures.label_colours(n) for n in _frame_counts(comparison)},
+        "label_colours": {str(n): pictures.label_colours(n) for n in n_frames},
     }
     page = fill(open_page("panfocus.compare", script=script), script=script, data=_encode_inline(shown))
     head, tail = page.split("{{ pictures }}")
     yield head.encode()
     scenes = [
-        (f"pictures-{i}-{j}", group, scene)
+        (f"pictures-{i}-{j}", scene)
         for i, group in enumerate(comparison.groups)
         for j, scene in enumerate(group.scenes)
     ]
 
-    def block(item: tuple[str, Group, Scene]) -> bytes:
-        identity, group, scene = item
-        shown = list(_scene_pictures(comparison, group, scene))
+    def block(item: tuple[str, Scene]) -> bytes:
+        identity, scene = item
+        shown = list(_scene_pictures(comparison, scene))
         return f'<script type="application/json" id="{identity}">{_encode_inline(shown)}</script>\n'.encode()
 
     for done, piece in enumerate(map_blocks(block, scenes), start=1):
@@ -261,7 +246,7 @@ def _page(comparison: Comparison, data: dict[str, Any], progress: Progress) -> I
     yield tail.encode()
 
 
-def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Iterator[dict[str, Any]]:
+def _scene_pictures(comparison: Comparison, scene: Scene) -> Iterator[dict[str, Any]]:
     """Yield all images of a scene."""
     white, crop = comparison.conditions.data_range, comparison.conditions.crop
     for i, path in enumerate(scene.sources):
@@ -270,7 +255,7 @@ def _scene_pictures(comparison: Comparison, group: Group, scene: Scene) -> Itera
     if reference is not None:
         yield _embed("reference", "reference", encode_photo(reference, white))
     for entry in comparison.entries:
-        result = comparison.result(group, scene, entry)
+        result = comparison.result(scene, entry)
         if result is None:
             continue
         image = read_image(result.image)
@@ -293,10 +278,6 @@ def _embed(kind: str, title: str, picture: Picture) -> dict[str, Any]:
         "height": picture.height,
         "address": picture.address,
     }
-
-
-def _frame_counts(comparison: Comparison) -> set[int]:
-    return {len(scene.sources) for group in comparison.groups for scene in group.scenes}
 
 
 def _encode_inline(data: object) -> str:

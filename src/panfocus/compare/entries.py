@@ -40,16 +40,14 @@ class FusionEntry:
         """All settings, including defaults."""
         return ", ".join(f"{name}={value}" for name, value in self._all_settings().items())
 
-    def has(self, group: str, scene: Scene) -> bool:
+    def has(self, scene: Scene) -> bool:
         """Return True: every scene can be fused."""
         return True
 
-    def check(
-        self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str, data_range: float | None
-    ) -> None:
+    def check(self, scene: Scene, frame: NDArray[Any], data_range: float | None) -> None:
         """Do nothing: all readable frames can be fused."""
 
-    def identity(self, group: str, scene: Scene) -> dict[str, Any]:
+    def identity(self, scene: Scene) -> dict[str, Any]:
         """Return everything that determines the result besides the frames."""
         settings = {
             name: value.digest if isinstance(value, CoupledDictionary) else value
@@ -57,7 +55,7 @@ class FusionEntry:
         }
         return {"method": self.method, "settings": settings}
 
-    def result(self, group: str, scene: Scene, stack: Stack) -> FusionResult:
+    def result(self, scene: Scene, stack: Stack) -> FusionResult:
         """Fuse the frames of a scene."""
         return fuse(stack.frames, self.method, **self.settings)
 
@@ -82,31 +80,31 @@ class ResultsEntry:
         """Description for tables."""
         return "results of another program"
 
-    def has(self, group: str, scene: Scene) -> bool:
+    def has(self, scene: Scene) -> bool:
         """Return whether the folder has a result for this scene."""
-        return (group, scene.name) in self.pictures
+        return (scene.group, scene.name) in self.pictures
 
-    def check(
-        self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str, data_range: float | None
-    ) -> None:
+    def check(self, scene: Scene, frame: NDArray[Any], data_range: float | None) -> None:
         """Raise if the result does not match the frames."""
-        image = self._read(group, scene, frame, frame_name).image
-        name = str(self.pictures[group, scene.name])
-        check_value_range(image, name, data_range, overshoot=RESULT_OVERSHOOT)
+        image = self._read(scene, frame).image
+        check_value_range(image, str(self._path(scene)), data_range, overshoot=RESULT_OVERSHOOT)
 
-    def identity(self, group: str, scene: Scene) -> dict[str, Any]:
+    def identity(self, scene: Scene) -> dict[str, Any]:
         """Return everything that determines the result: the content of its file."""
-        return {"picture": digest(self.pictures[group, scene.name])}
+        return {"picture": digest(self._path(scene))}
 
-    def result(self, group: str, scene: Scene, stack: Stack) -> FusionResult:
+    def result(self, scene: Scene, stack: Stack) -> FusionResult:
         """Read the result of a scene."""
-        return self._read(group, scene, stack.frames[0], stack.names[0])
+        return self._read(scene, stack.frames[0])
 
-    def _read(self, group: str, scene: Scene, frame: NDArray[Any], frame_name: str) -> FusionResult:
-        path = self.pictures[group, scene.name]
-        original = read_single(path)
-        image = match_bit_depth(frame, original, str(path))
-        check_same_format(image, str(path), frame, frame_name)
+    def _path(self, scene: Scene) -> Path:
+        return self.pictures[scene.group, scene.name]
+
+    def _read(self, scene: Scene, frame: NDArray[Any]) -> FusionResult:
+        name = str(self._path(scene))
+        original = read_single(self._path(scene))
+        image = match_bit_depth(frame, original, name)
+        check_same_format(image, name, frame, str(scene.sources[0]))
         return FusionResult(image, report={} if image is original else {"scaled_from": original.dtype.name})
 
 
@@ -128,7 +126,13 @@ def parse_methods(text: str) -> list[FusionEntry]:
 
     A setting, such as the path of a dictionary, cannot contain either.
     """
-    return [_parse_method(typed.strip()) for typed in text.split(",")]
+    entries = []
+    for typed in map(str.strip, text.split(",")):
+        method, *settings = typed.split(":")
+        entry = FusionEntry(typed, method, parse_settings(method, parse_assignments(settings)))
+        get_method(method, **entry.settings)  # raises for a wrong setting, before the workers start
+        entries.append(entry)
+    return entries
 
 
 def parse_results(texts: Sequence[str], groups: Sequence[Group]) -> list[ResultsEntry]:
@@ -147,13 +151,6 @@ def check_names(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if counts[file_name(entry)] > 1:
             raise InputError(f"The method {entry.name} is given twice.", setting="methods", got=entry.name)
-
-
-def _parse_method(typed: str) -> FusionEntry:
-    method, *settings = typed.split(":")
-    entry = FusionEntry(typed, method, parse_settings(method, parse_assignments(settings)))
-    get_method(method, **entry.settings)  # raises for a wrong setting, before the workers start
-    return entry
 
 
 def _parse_results(text: str, groups: Sequence[Group]) -> ResultsEntry:
@@ -197,8 +194,7 @@ def _match(folder: Path, scenes: set[str]) -> dict[str, Path]:
             matches.setdefault(max(fitting, key=len), []).append(path)
     chosen = {}
     for scene, paths in matches.items():
-        exact = [path for path in paths if path.stem == scene]
-        candidates = exact or paths
+        candidates = [path for path in paths if path.stem == scene] or paths
         if len(candidates) > 1:
             names = ", ".join(path.name for path in candidates)
             raise FileError(

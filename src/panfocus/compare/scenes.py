@@ -25,6 +25,12 @@ class Scene:
     name: str
     sources: tuple[Path, ...]
     reference: Path | None = None
+    group: str = ""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The sources, and the reference if there is one."""
+        return (*self.sources, *([self.reference] if self.reference else []))
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def _find_group(folder: Path, name: str, warn: Callable[[str], None] | None) -> 
         f"Scene {scene} {mistake}" for scene in scenes for mistake in _find_mistakes(scenes[scene])
     ]:
         raise FileError(f"{folder}: {'; '.join(mistakes)}.", file=folder, mistakes=tuple(mistakes))
-    return Group(name, tuple(_make_scene(scene, parts) for scene, parts in scenes.items()), tuple(ignored))
+    return Group(name, tuple(_make_scene(*item, name) for item in scenes.items()), tuple(ignored))
 
 
 def _find_mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
@@ -90,12 +96,13 @@ def _find_mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
         yield f"has no {' and no '.join(missing)}"
 
 
-def _make_scene(name: str, parts: Mapping[str, Sequence[Path]]) -> Scene:
+def _make_scene(name: str, parts: Mapping[str, Sequence[Path]], group: str) -> Scene:
     references = [parts[part][0] for part in _REFERENCES if part in parts]
     return Scene(
         name,
         sources=tuple(parts[letter][0] for letter in _frame_letters(parts)),
         reference=references[0] if references else None,
+        group=group,
     )
 
 

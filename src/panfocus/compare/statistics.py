@@ -54,7 +54,8 @@ def summarise(scores: Scores, *, larger_is_better: bool) -> Summary:
     gains = scores if larger_is_better else -scores
     present = ~np.isnan(scores)
     n = present.sum(axis=0)
-    mean = _mean(np.where(present, scores, 0).sum(axis=0), n)
+    total = np.where(present, scores, 0).sum(axis=0)
+    mean = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
     rank, rank_n = _ranks(gains)
     p, ahead = _tests(gains)
     complete = (n == n.max()) & (n > 0)
@@ -118,7 +119,3 @@ def _paired_test(a: Scores, b: Scores) -> tuple[float, float]:
         return 1.0, 0.0
     result: Any = wilcoxon(differences)
     return float(result.pvalue), float(np.sign(differences) @ rankdata(np.abs(differences)))
-
-
-def _mean(total: Scores, n: NDArray[np.intp]) -> Scores:
-    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
