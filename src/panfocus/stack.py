@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
@@ -123,6 +123,15 @@ class Acquisition:
     unit: str = "µm"  # of all three
     name: str = ""  # of the image
     channel_details: tuple[dict[str, str], ...] = ()  # OME attributes of each channel: Color, Fluor, ...
+
+    def of_channels(self, numbers: Sequence[int]) -> "Acquisition":
+        """Return the acquisition of some channels, by their numbers from 0."""
+        details = self.channel_details
+        return replace(
+            self,
+            channels=tuple(self.channels[c] for c in numbers),
+            channel_details=tuple(details[c] for c in numbers) if details else (),
+        )
 
     @property
     def has_display(self) -> bool:

@@ -3,8 +3,8 @@
 import pytest
 
 from kills import Killed, killed_at, on_two_disks
-from panfocus.errors import FileError
 from panfocus.io.atomic_files import bring_to_disk, move_into_place, restore_replaced
+from rejections import rejected
 
 FILES = ("zarr.json", "b", "c/d")
 
@@ -70,7 +70,7 @@ def test_store_is_replaced_only_with_force(tmp_path):
     make(source, "new")
     make(target, "old")
     waiting = bring_to_disk(source, aside)
-    with pytest.raises(FileError):
+    with rejected(target, problem="exists"):
         move_into_place(waiting, target, aside, force=False)
     assert (content_of(target), content_of(source)) == ("old", "new")
 

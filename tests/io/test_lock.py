@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from panfocus.errors import FileError
 from panfocus.io.atomic_files import open_temporary, remove_abandoned
 from panfocus.io.lock import lock_folder
+from rejections import rejected
 
 
 def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
@@ -22,7 +22,7 @@ def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
     thread = threading.Thread(target=first)
     thread.start()
     is_in.wait()
-    with pytest.raises(FileError), lock_folder(tmp_path):
+    with rejected(tmp_path, problem="locked"), lock_folder(tmp_path):
         pass
     with lock_folder(tmp_path, wait=True):
         order.append("second")

@@ -9,6 +9,7 @@ from PIL import Image
 from panfocus.errors import FileError
 from panfocus.io._kernel_lzw import BAD_CODE, FINE, TOO_LONG, TOO_SHORT, walk_lzw
 from panfocus.io.read_stack import read_image
+from rejections import rejected
 
 CLEAR, END = 256, 257
 
@@ -156,8 +157,8 @@ def test_invalid_first_code_is_rejected(tmp_path):
     data = path.read_bytes()
     codes = imagecodecs.lzw_encode(image.tobytes())
     path.write_bytes(data.replace(codes, (packed(CLEAR, 400, 7, 258) + codes)[: len(codes)]))
-    with pytest.raises(FileError) as caught:
+    with rejected(path, problem="invalid code"):
         read_image(path)
-    assert caught.value.facts["file"] == str(path)
-    with path.open("rb") as file, pytest.raises(FileError):
+    with path.open("rb") as file, pytest.raises(FileError) as caught:
         list(read_bands(file, 0))
+    assert caught.value.facts["problem"] == "invalid code"

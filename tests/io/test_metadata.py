@@ -9,14 +9,14 @@ import pytest
 import tifffile
 from PIL import Image
 
-from panfocus.errors import FileError
-from panfocus.io._tiff_ifd import Value, number_value, text_value
+from panfocus.io._tiff_ifd import Value, integer_value, text_value
 from panfocus.io.encode import describe_losses, write_image
 from panfocus.io.exif import Exif, parse_exif
 from panfocus.io.headers import read_headers, read_metadata
 from panfocus.io.metadata import update_xmp, xmp_orientation
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import Metadata, Stack
+from rejections import rejected
 
 COLOUR = np.arange(13 * 17 * 3, dtype=np.uint16).reshape(13, 17, 3).astype(np.uint8)
 MAKE, NOTE, CAMERA, ORIENTATION = 0x010F, 0x927C, 0x8769, 0x0112
@@ -148,7 +148,7 @@ def test_a_chunk_whose_check_sum_is_wrong_is_rejected(tmp_path):
     broken[12] ^= 1
     path = tmp_path / "a.png"
     path.write_bytes(png_with(bytes(broken)))
-    with pytest.raises(FileError, match=r"a\.png"):
+    with rejected(path, problem="checksum"):
         read_image(path)
 
 
@@ -162,7 +162,7 @@ def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
     path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(bytes(1 << 26)))))
     stack = read_stack([path, path])
     assert stack.metadata.xmp is None
-    assert "XMP data of more than 4 MB" in describe_losses(tmp_path / "b.png", stack)[0]
+    assert "4 MB" in describe_losses(tmp_path / "b.png", stack)[0]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_xmp_orientation_is_used_without_exif_orientation(tmp_path):
 
 
 def test_an_orientation_that_does_not_exist_is_upright(tmp_path):
-    exif = exif_with({ORIENTATION: number_value("<", 77, kind=3)}).to_bytes()
+    exif = exif_with({ORIENTATION: integer_value("<", 77, kind=3)}).to_bytes()
     Image.fromarray(COLOUR).save(tmp_path / "a.png", exif=exif)
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), COLOUR)
 

@@ -17,6 +17,7 @@ from panfocus.io.headers import read_headers
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.preprocess.frame_checks import BadFrames
+from rejections import rejected
 
 
 @pytest.fixture
@@ -72,13 +73,14 @@ def test_a_folder_that_may_not_be_searched_is_rejected_by_name(tmp_path, monkeyp
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "is_dir", refuse)  # the tests may run as an administrator, whom nothing stops
-    with pytest.raises(FileError, match=str(tmp_path)):
+    with rejected(tmp_path / given, problem="Permission denied"):
         find_inputs([tmp_path / given])
 
 
 def test_a_name_that_is_too_long_is_rejected_by_name(tmp_path):
-    with pytest.raises(FileError):
-        find_inputs([tmp_path / f"{'x' * 300}.png"])
+    path = tmp_path / f"{'x' * 300}.png"
+    with rejected(path, problem="File name too long"):
+        find_inputs([path])
 
 
 def test_files_keep_the_order_in_which_they_were_given(tmp_path):
@@ -88,7 +90,7 @@ def test_files_keep_the_order_in_which_they_were_given(tmp_path):
 
 @pytest.mark.parametrize("given", ["", "*.png"])
 def test_a_folder_or_pattern_without_images_is_rejected_by_name(tmp_path, given):
-    with pytest.raises(FileError, match=str(tmp_path)):
+    with rejected(tmp_path / given, problem="no image", unsupported=0):
         find_inputs([tmp_path / given])
 
 
@@ -115,8 +117,9 @@ def test_pictures_that_are_not_read_are_named_in_one_line(tmp_path, given):
 def test_folder_of_unsupported_images_is_rejected(tmp_path):
     for k in range(7):
         (tmp_path / f"{k}.bmp").touch()
-    with pytest.raises(FileError, match=r"0\.bmp, 1\.bmp, 2\.bmp, 3\.bmp, 4\.bmp, \.\.\."):
+    with rejected(tmp_path, problem="no image", unsupported=7) as caught:
         find_inputs([tmp_path])
+    assert "0.bmp, 1.bmp, 2.bmp, 3.bmp, 4.bmp, ..." in str(caught.value)
 
 
 @pytest.mark.parametrize("given", ["", "*.png"])
@@ -127,7 +130,7 @@ def test_broken_links_are_rejected_or_skipped(tmp_path, rng, given, target):
     (tmp_path / "f2.png").symlink_to(tmp_path / target)
     found = find_inputs([tmp_path / given])
     assert [path.name for path in found] == ["f1.png", "f2.png", "f3.png"]
-    with pytest.raises(FileError, match=r"f2\.png"):
+    with rejected(tmp_path / "f2.png", problem="link"):
         read_headers(found)
     bad = BadFrames(skip=True)
     headers = read_headers(found, bad)
@@ -294,7 +297,7 @@ def test_truncated_file_is_rejected(tmp_path, photo, name, options):
         path.write_bytes(data[:length])
         if name.endswith(".tif") and length > len(data) - 12 and _decodes_fully(path, photo):
             continue  # the last bytes of a TIFF may be those of a tag that says nothing about the pixels
-        with pytest.raises(FileError, match=name):
+        with rejected(path):
             read_image(path)
 
 
@@ -312,7 +315,7 @@ def test_a_png_whose_pixels_are_missing_is_rejected(tmp_path):
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", half) + chunk(b"IEND", b"")
     )
-    with pytest.raises(FileError, match=r"half\.png"):
+    with rejected(path, problem="damaged"):
         read_image(path)
 
 
@@ -324,15 +327,24 @@ def test_a_stack_that_lost_pages_is_rejected(tmp_path, rng, layout):
     data = path.read_bytes()
     for tenth in range(1, 10):
         path.write_bytes(data[: len(data) * tenth // 10])
-        with pytest.raises(FileError, match=r"stack\.tif"):
+        with rejected(path, problem="truncated"):
             read_stack([path])
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.tif", "a.webp"])
-@pytest.mark.parametrize("content", [b"", b"just text\n", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"II*\0"])
-def test_file_without_an_image_is_rejected(tmp_path, name, content):
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "empty"),
+        (b"just text\n", "format"),
+        (b"\xff\xd8\xff", "damaged"),
+        (b"\x89PNG\r\n\x1a\n", "truncated"),
+        (b"II*\0", "format"),
+    ],
+)
+def test_file_without_an_image_is_rejected(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(FileError, match=name):
+    with rejected(tmp_path / name, problem=problem):
         read_image(tmp_path / name)
 
 
@@ -350,21 +362,21 @@ def test_file_without_an_image_is_rejected(tmp_path, name, content):
 def test_error_repeats_messages_of_decoders_but_not_of_python(error, detail):
     with pytest.raises(FileError) as caught, add_path_to_errors(Path("a.tif")):
         raise error
-    assert caught.value.facts == {"file": "a.tif"}
+    assert caught.value.facts["file"] == "a.tif"
     assert (detail or "") in str(caught.value)
     assert detail or str(error) not in str(caught.value)
 
 
 def test_a_missing_file_and_a_folder_are_rejected_by_name(tmp_path):
-    with pytest.raises(FileError, match=r"none\.png"):
+    with rejected(tmp_path / "none.png", problem="No such file or directory"):
         read_image(tmp_path / "none.png")
-    with pytest.raises(FileError):
+    with rejected(tmp_path, problem="Is a directory"):
         read_image(tmp_path)
 
 
 def test_a_tiff_of_nothing_but_a_thumbnail_is_rejected(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.uint8), subfiletype=1, metadata=None)
-    with pytest.raises(FileError, match=r"a\.tif"):
+    with rejected(tmp_path / "a.tif", problem="no page"):
         read_image(tmp_path / "a.tif")
 
 
@@ -372,29 +384,31 @@ def test_a_tiff_of_nothing_but_a_thumbnail_is_rejected(tmp_path):
 def test_a_pipe_is_rejected_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     for read in (read_image, lambda path: read_stack([path])):
-        with pytest.raises(FileError, match=r"a\.png"):
+        with rejected(tmp_path / "a.png", problem="pipe"):
             read(tmp_path / "a.png")
 
 
-def test_cmyk_is_rejected_by_name(tmp_path):
-    for name in ("a.jpg", "a.tif"):
-        Image.new("CMYK", (8, 8)).save(tmp_path / name)
-        with pytest.raises(FileError, match=rf"{name}.*(CMYK|SEPARATED)"):
-            read_image(tmp_path / name)
-
-
-@pytest.mark.parametrize("mode", ["1", "P"])
-def test_tiffs_that_need_a_conversion_are_rejected(tmp_path, mode):
-    Image.new(mode, (8, 8)).save(tmp_path / "a.tif")
-    with pytest.raises(FileError, match=r"a\.tif"):
-        read_image(tmp_path / "a.tif")
+@pytest.mark.parametrize(
+    ("mode", "name", "found"),
+    [
+        ("CMYK", "a.jpg", "CMYK"),
+        ("CMYK", "a.tif", "SEPARATED"),
+        ("P", "a.tif", "PALETTE"),
+        ("LAB", "a.tif", "CIELAB"),
+        ("1", "a.tif", 1),
+    ],
+)
+def test_images_that_need_a_conversion_are_rejected(tmp_path, mode, name, found):
+    Image.new(mode, (8, 8)).save(tmp_path / name)
+    with rejected(tmp_path / name, got=found):
+        read_image(tmp_path / name)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".webp"])
 def test_animations_are_rejected(tmp_path, photo, suffix):
     other = Image.fromarray(photo[::-1].copy())
     save(tmp_path / f"a{suffix}", photo, save_all=True, append_images=[other], duration=100)
-    with pytest.raises(FileError):
+    with rejected(tmp_path / f"a{suffix}", problem="animated"):
         read_image(tmp_path / f"a{suffix}")
 
 
@@ -407,7 +421,7 @@ def test_a_decompression_bomb_is_rejected_before_it_is_unpacked(tmp_path):
         + chunk(b"IDAT", zlib.compress(b""))
         + chunk(b"IEND", b"")
     )
-    with pytest.raises(FileError, match=r"bomb\.png"):
+    with rejected(path, got=100_000**2):
         read_image(path)
 
 
@@ -422,23 +436,14 @@ def test_a_tiff_is_as_large_as_its_file_says(tmp_path):
     with tifffile.TiffFile(path, mode="r+") as tiff:
         for name, size in (("ImageWidth", 20_000), ("ImageLength", 30_000), ("RowsPerStrip", 30_000)):
             tiff.pages[0].tags[name].overwrite(size)
-    with pytest.raises(FileError, match=r"bomb\.tif"):
+    with rejected(path, got=20_000 * 30_000):
         read_headers([path])
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("lab.tif", "CIELAB"), ("ycck.jpg", "CMYK"), ("bits.tif", "1 bits")],
-)
-def test_colours_and_samples_that_are_not_read_are_rejected_by_name(tmp_path, name, words):
-    path = tmp_path / name
-    if name == "lab.tif":
-        Image.new("LAB", (8, 8)).save(path)
-    elif name == "ycck.jpg":
-        path.write_bytes(_as_ycck(tmp_path))
-    else:
-        Image.new("1", (8, 8)).save(path)
-    with pytest.raises(FileError, match=rf"{name}.*({words})"):
+def test_ycck_is_rejected_by_name(tmp_path):
+    path = tmp_path / "ycck.jpg"
+    path.write_bytes(_as_ycck(tmp_path))
+    with rejected(path, got="CMYK"):
         read_stack([path, path])
 
 
@@ -453,31 +458,34 @@ def _as_ycck(tmp_path):
 
 def test_frames_that_do_not_match_are_rejected_by_name(tmp_path, photo):
     first = save(tmp_path / "first.png", photo)
-    for name, image in {"smaller.png": photo[:-1], "grey.png": photo[..., 0]}.items():
-        with pytest.raises(InputError, match=name):
-            read_stack([first, save(tmp_path / name, image)])
-    deep = tmp_path / "deep.png"
-    write_image(deep, photo.astype(np.uint16))
-    with pytest.raises(InputError, match=r"deep\.png"):
-        read_stack([first, deep])
+    for name, image, needed in (
+        ("smaller.png", photo[:-1], photo.shape),
+        ("grey.png", photo[..., 0], photo.shape),
+        ("deep.png", photo.astype(np.uint16), "uint8"),
+    ):
+        write_image(tmp_path / name, image)
+        with rejected(tmp_path / name, InputError, needed=needed):
+            read_stack([first, tmp_path / name])
 
 
 def test_nan_is_rejected_by_name(tmp_path):
     good, bad = np.zeros((9, 9), np.float32), np.full((9, 9), np.nan, np.float32)
     for name, image in (("good.tif", good), ("bad.tif", bad)):
         write_image(tmp_path / name, image)
-    with pytest.raises(InputError, match=r"bad\.tif"):
+    with rejected(tmp_path / "bad.tif", InputError) as caught:
         read_stack([tmp_path / "good.tif", tmp_path / "bad.tif"])
+    assert np.isnan(caught.value.facts["got"])
 
 
 def test_one_frame_is_rejected(tmp_path, photo):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         read_stack([save(tmp_path / "only.png", photo)])
+    assert caught.value.facts["frames"] == 1
 
 
 def test_unsupported_samples_are_rejected_by_name(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((8, 8), np.int32))
-    with pytest.raises(InputError, match=r"a\.tif"):
+    with rejected(tmp_path / "a.tif", InputError, got="int32"):
         read_stack([tmp_path / "a.tif"] * 2)
 
 
@@ -520,5 +528,5 @@ def test_truncated_photograph_is_rejected(data_dir, tmp_path):
     for data in (baseline, buffer.getvalue()):
         for length in cuts(data):
             (tmp_path / "cut.jpg").write_bytes(data[:length])
-            with pytest.raises(FileError, match=r"cut\.jpg"):
+            with rejected(tmp_path / "cut.jpg"):
                 read_image(tmp_path / "cut.jpg")

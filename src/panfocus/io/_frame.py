@@ -18,6 +18,9 @@ MAX_PIXELS = 500_000_000  # above the largest cameras (150 MP), below what exhau
 MAX_PIXELS_PER_BYTE = 10_000
 
 
+ANIMATED = "Animated images are not supported. Save the frames as separate files."
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """One upright image from a file. The image of a header is blank and takes no memory."""

@@ -59,13 +59,8 @@ class Value:
 Directory = dict[int, Value]
 
 
-def number_value(order: ByteOrder, number: int, kind: int = LONG) -> Value:
-    """Return a value that holds one integer."""
-    return Value(kind, 1, struct.pack(order + _INTEGERS[kind], number))
-
-
-def numbers_value(order: ByteOrder, numbers: list[int], kind: int) -> Value:
-    """Return a value that holds several integers."""
+def integer_value(order: ByteOrder, *numbers: int, kind: int = LONG) -> Value:
+    """Return a value that holds one or more integers."""
     return Value(kind, len(numbers), struct.pack(f"{order}{len(numbers)}{_INTEGERS[kind]}", *numbers))
 
 
@@ -81,11 +76,11 @@ def read_file_start(file: BinaryIO) -> tuple[ByteOrder, bool, int]:
     head = file.read(16)
     orders: dict[bytes, ByteOrder] = {b"II": "<", b"MM": ">"}
     if len(head) < 8 or head[:2] not in orders:
-        raise FileError("The file does not start like TIFF or EXIF data.")
+        raise FileError("The file does not start like TIFF or EXIF data.", problem="format")
     order = orders[head[:2]]
     big = struct.unpack_from(order + "H", head, 2)[0] == 43
     if big and len(head) < 16:
-        raise FileError("The file is truncated.")
+        raise FileError("The file is truncated.", problem="truncated")
     start = struct.unpack_from(order + "Q", head, 8) if big else struct.unpack_from(order + "I", head, 4)
     return order, big, start[0]
 
@@ -97,7 +92,7 @@ def read_directory(file: BinaryIO, order: ByteOrder, big: bool, position: int) -
     file.seek(position)
     head = file.read(struct.calcsize(counter))
     if len(head) < struct.calcsize(counter):
-        raise FileError("The file is truncated: tags are missing.")
+        raise FileError("The file is truncated: tags are missing.", problem="truncated")
     n_entries = struct.unpack(order + counter, head)[0]
     raw = file.read(width * min(n_entries, _MAX_ENTRIES))
     is_complete = len(raw) == width * n_entries
@@ -151,11 +146,8 @@ class DirectoryWriter:
             content = value.data if self._fits(value) else struct.pack(self.order + offset, value.offset)
             head = struct.pack(f"{self.order}HH{offset}", tag, value.kind, value.count)
             entries.append(head + content.ljust(struct.calcsize(offset), b"\0"))
-        count, end = (
-            struct.pack(self.order + counter, len(entries)),
-            struct.pack(self.order + offset, following),
-        )
-        return self.append(count + b"".join(entries) + end)
+        count = struct.pack(self.order + counter, len(entries))
+        return self.append(count + b"".join(entries) + struct.pack(self.order + offset, following))
 
     def _fits(self, value: Value) -> bool:
         return len(value.data) <= (8 if self.big else 4)

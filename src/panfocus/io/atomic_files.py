@@ -38,41 +38,39 @@ def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
 
 def check_destination(path: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
     """Raise if a file cannot be written, or exists and must not be replaced."""
-    try:
+    with add_path_to_errors(path):
         folder = _resolve_link(path).parent
         if not folder.is_dir():
-            raise FileError(f"{path}: The folder {folder} does not exist.", file=str(path))
+            raise FileError(f"The folder {folder} does not exist.", problem="no folder")
         if path.is_dir():
-            raise FileError(f"{path}: This is a folder. Name a file in it.", file=str(path))
+            raise FileError("This is a folder. Name a file in it.", problem="folder")
         if path.exists():
             _check_existing(path, force=force, inputs=inputs)
-        with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY_HERE):  # the only reliable check
-            pass
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(
-            f"{path}: Cannot write into {path.parent} ({error.strerror}).", file=str(path)
-        ) from error
+        try:
+            with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY_HERE):  # the only reliable check
+                pass
+        except OSError as error:
+            reason = error.strerror
+            raise FileError(f"Cannot write into {path.parent} ({reason}).", problem=reason) from error
 
 
 def _check_existing(path: Path, *, force: bool, inputs: Iterable[Path]) -> None:
     if any(path.samefile(frame) for frame in inputs if frame.exists()):
-        raise FileError(f"{path}: This is one of the inputs. Choose another name.", file=str(path))
+        raise FileError("This is one of the inputs. Choose another name.", problem="input")
     if not path.is_file():
-        raise FileError(f"{path}: This is a pipe or a device, not a file.", file=str(path))
+        raise FileError("This is a pipe or a device, not a file.", problem="pipe")
     if not force:
-        raise FileError(f"{path}: The file exists.", hint="overwrite", file=str(path))
+        raise FileError("The file exists.", hint="overwrite", problem="exists")
     # The mode is checked too, because the system lets an administrator write anything.
     if not (path.stat().st_mode & stat.S_IWUSR and os.access(path, os.W_OK)):
-        raise FileError(f"{path}: The file is read-only.", file=str(path))
+        raise FileError("The file is read-only.", problem="read-only")
 
 
 def _resolve_link(path: Path) -> Path:
     """Return the target of a symbolic link: the target is replaced, not the link."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
-        raise FileError(f"{path}: The symbolic link points to itself.", file=str(path))
+        raise FileError("The symbolic link points to itself.", problem="link")
     return target
 
 
@@ -167,7 +165,7 @@ def write_files(
             # NumPy reports only the number of bytes that it could not write.
             reason = error.strerror or f"the disk is full: {error}"
             message = f"{current}: Cannot write this file ({reason})."
-            raise FileError(message, file=str(current)) from error
+            raise FileError(message, file=str(current), problem=reason) from error
         finally:
             for temporary in renames:
                 temporary.unlink(missing_ok=True)
@@ -274,16 +272,17 @@ _OLD = "replaced"
 
 def check_store_destination(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
     """Raise if a store cannot be created, or exists and must not be replaced."""
-    if not path.parent.is_dir():
-        raise FileError(f"{path}: The folder {path.parent} does not exist.", file=str(path))
     here = path.resolve()
-    for source in (path.resolve() for path in inputs):
-        if here == source or here in source.parents or source in here.parents:
-            raise FileError(f"{path}: This is an input, or inside an input.", file=str(path))
-    if path.exists() and not force:
-        raise FileError(f"{path}: The store exists.", hint="overwrite", file=str(path))
-    if path.exists() and not _is_store(path):
-        raise FileError(f"{path}: This is not a Zarr store and is not replaced by one.", file=str(path))
+    with add_path_to_errors(path):
+        if not path.parent.is_dir():
+            raise FileError(f"The folder {path.parent} does not exist.", problem="no folder")
+        for source in (each.resolve() for each in inputs):
+            if here == source or here in source.parents or source in here.parents:
+                raise FileError("This is an input, or inside an input.", problem="input")
+        if path.exists() and not force:
+            raise FileError("The store exists.", hint="overwrite", problem="exists")
+        if path.exists() and not _is_store(path):
+            raise FileError("This is not a Zarr store and is not replaced by one.", problem="no store")
     trial = path.with_name(f"{TEMPORARY_HERE}trial")
     with suppress(OSError):
         trial.rmdir()  # of a killed process
@@ -326,7 +325,7 @@ def move_into_place(waiting: Path, target: Path, aside: Path, *, force: bool) ->
     with add_path_to_errors(target):
         if store_exists(waiting):
             if target.exists() and not force:
-                raise FileError("The store exists.", hint="overwrite")
+                raise FileError("The store exists.", hint="overwrite", problem="exists")
             if target.is_dir():
                 remove_quietly(aside / _OLD)
                 target.rename(aside / _OLD)

@@ -80,10 +80,14 @@ def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[st
 def _read(path: Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
     with zipfile.ZipFile(path) as archive:
         if sorted(archive.namelist()) != sorted(_MEMBERS):
-            raise FileError(f"This is not a dictionary: it must contain {' and '.join(_MEMBERS)} only.")
+            raise FileError(
+                f"This is not a dictionary: it must contain {' and '.join(_MEMBERS)} only.", problem="members"
+            )
         # zipfile never unpacks more than a member declares.
         if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
-            raise FileError(f"This is not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB.")
+            raise FileError(
+                f"This is not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB.", limit=_MAX_BYTES
+            )
         levels, text = (_parse_array(archive.read(name)) for name in _MEMBERS)
         header = _parse_header(text.tobytes())
         _check_levels(levels, *(header[name] for name in _SIZES))
@@ -96,7 +100,7 @@ def _parse_array(data: bytes) -> NDArray[Any]:
     npy.read_magic(file)
     shape, fortran_order, dtype = npy.read_array_header_1_0(file)
     if dtype.hasobject:
-        raise FileError("The file contains Python objects (pickle), which are never read.")
+        raise FileError("The file contains Python objects (pickle), which are never read.", problem="pickle")
     values = np.frombuffer(data, dtype, offset=file.tell())
     return values.reshape(shape, order="F" if fortran_order else "C")
 
@@ -105,7 +109,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     header: dict[str, Any] = json.loads(text)
     version = header.get("format_version") if isinstance(header, dict) else None
     if type(version) is not int or version < 1:
-        raise FileError("This is not a dictionary: its header has no format version.")
+        raise FileError("This is not a dictionary: its header has no format version.", key="format_version")
     if version > FORMAT_VERSION:
         raise FileError(
             f"The dictionary has format {version}; this version of panfocus reads up to {FORMAT_VERSION}.",
@@ -127,9 +131,13 @@ def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms:
         )
     check_total_atoms(n_levels, n_atoms)
     if levels.dtype != np.float32 or levels.shape != expected:
-        raise FileError(f"The atoms are {levels.dtype} {levels.shape}; the header says float32 {expected}.")
+        raise FileError(
+            f"The atoms are {levels.dtype} {levels.shape}; the header says float32 {expected}.",
+            got=levels.shape,
+            needed=expected,
+        )
     if not np.isfinite(levels).all():
-        raise FileError("The atoms contain NaN or infinite values.")
+        raise FileError("The atoms contain NaN or infinite values.", problem="not finite")
     norms = np.linalg.norm(levels, axis=1)
     if np.abs(norms - 1).max() > _NORM_TOLERANCE:
-        raise FileError("The atoms do not have unit length.")
+        raise FileError("The atoms do not have unit length.", problem="norm")

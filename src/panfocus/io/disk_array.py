@@ -149,7 +149,7 @@ class DiskArray(LazyFrames):
         while rest:  # Linux reads at most 2 GiB at once
             n_read = self._read_some(rest, offset)
             if n_read == 0:
-                raise FileError("The file is truncated.")
+                raise FileError("The file is truncated.", problem="truncated")
             rest, offset = rest[n_read:], offset + n_read
 
     def _read_some(self, buffer: memoryview, offset: int) -> int:
@@ -218,7 +218,7 @@ class ArrayFolder:
     def check_room(self, size: int) -> None:
         """Raise if the disk has no room for `size` bytes."""
         make_folder(self.folder)
-        _check_room(self.folder, size, "free_space")
+        check_room(size, self.folder)
 
 
 @contextmanager
@@ -228,17 +228,18 @@ def scratch_frames(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[Dis
     The file has no name on systems that allow this, so it disappears even if the process is killed.
     """
     check_room(blank(shape, dtype).nbytes)
-    file = tempfile.TemporaryFile(dir=scratch_folder())  # noqa: SIM115  # closed below
-    try:
-        yield DiskArray(scratch_folder(), file, shape, dtype)
-    finally:
-        with suppress(OSError):  # an error of writing was reported when it occurred
-            file.close()
+    with DiskArray(scratch_folder(), tempfile.TemporaryFile(dir=scratch_folder()), shape, dtype) as frames:
+        yield frames
 
 
-def check_room(size: int) -> None:
-    """Raise if the folder for scratch files has no room for `size` bytes of frames."""
-    _check_room(scratch_folder(), size, "free_scratch_space")
+def check_room(size: int, folder: Path | None = None) -> None:
+    """Raise if a folder, by default the folder for scratch files, has no room for `size` bytes."""
+    hint = "free_space" if folder else "free_scratch_space"
+    folder = folder or scratch_folder()
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        message = f"{folder}: {size / 1e6:,.0f} MB of disk space are needed, {free / 1e6:,.0f} MB are free."
+        raise FileError(message, hint=hint, file=str(folder), needed=size, free=free)
 
 
 def scratch_folder() -> Path:
@@ -249,19 +250,11 @@ def scratch_folder() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def _check_room(folder: Path, size: int, hint: str) -> None:
-    free = shutil.disk_usage(folder).free
-    if size > free:
-        message = f"{folder}: {size / 1e6:,.0f} MB of disk space are needed, {free / 1e6:,.0f} MB are free."
-        raise FileError(message, hint=hint, file=str(folder), needed=size, free=free)
-
-
 def _read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise FileError("The file was not written by panfocus.")
+    version = np.lib.format.read_magic(file)
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if fortran_order or dtype.hasobject:
-        raise FileError("The file was not written by panfocus.")
+    if version != (1, 0) or fortran_order or dtype.hasobject:
+        raise FileError("The file was not written by panfocus.", problem="format")
     return shape, dtype
 
 

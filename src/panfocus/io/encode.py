@@ -67,7 +67,8 @@ def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADA
         )
     if problem := find_format_problem(suffix, image):
         remedy = "Use .tif." if image.dtype.kind == "f" else "Use .png or .tif."
-        raise InputError(f"{path}: {problem}. {remedy}", file=str(path), got=image.dtype.name)
+        got = image.shape if image.dtype == np.uint8 else image.dtype.name
+        raise InputError(f"{path}: {problem}. {remedy}", file=str(path), got=got)
 
 
 def find_format_problem(suffix: str, image: NDArray[Any]) -> str | None:

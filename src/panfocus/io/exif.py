@@ -22,7 +22,7 @@ from panfocus.io._tiff_ifd import (
     ByteOrder,
     Directory,
     DirectoryWriter,
-    number_value,
+    integer_value,
     pack_file_start,
     read_directory,
     read_file_start,
@@ -38,22 +38,13 @@ _MAKER_NOTE = 0x927C
 _WIDTHS, _HEIGHTS = {0xA002, 0x1001}, {0xA003, 0x1002}  # image sizes in EXIF and in interoperability data
 _TIMES = ((0x9003, 0x9291), (0x0132, 0x9290))  # taken, else changed; each with its fraction of a second
 
+# Conversion between RGB and the colours inside a JPEG; wrong in an RGB file.
+_JPEG_COLOUR = {0x0211, 0x0212, 0x0213, 0x0214}
 # Tags of the first directory: names, dates, people, camera, resolution, colour, place and comments.
 _DESCRIPTIVE = {
-    *(
-        0x000B,
-        0x010D,
-        0x010E,
-        0x010F,
-        0x0110,
-        ORIENTATION_TAG,
-        X_RESOLUTION,
-        Y_RESOLUTION,
-        0x011D,
-        RESOLUTION_UNIT,
-    ),
-    *(_SOFTWARE_TAG, 0x0132, 0x013B, 0x013C, 0x013E, 0x013F, 0x0211, 0x0212, 0x0213, 0x0214, 0x4746, 0x4749),
-    *(0x8298, _EXIF, _GPS, 0x9C9B, 0x9C9C, 0x9C9D, 0x9C9E, 0x9C9F, 0xC4A5, 0xC614, 0xC62F, 0xC630),
+    *(0x000B, 0x010D, 0x010E, 0x010F, 0x0110, 0x011D, 0x0132, 0x013B, 0x013C, 0x013E, 0x013F, 0x4746, 0x4749),
+    *(0x8298, 0x9C9B, 0x9C9C, 0x9C9D, 0x9C9E, 0x9C9F, 0xC4A5, 0xC614, 0xC62F, 0xC630, _SOFTWARE_TAG),
+    *(ORIENTATION_TAG, X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT, _EXIF, _GPS, *_JPEG_COLOUR),
 }
 # Tags of a TIFF that describe its pixels, or that are carried in another way (XMP, ICC profile): no loss.
 _STRUCTURE = {
@@ -61,9 +52,6 @@ _STRUCTURE = {
     *(0x0116, 0x0117, 0x0118, 0x0119, 0x011C, 0x0129, 0x013D, 0x0140, 0x0141, 0x0142, 0x0143, 0x0144, 0x0145),
     *(0x0152, 0x0153, 0x0154, 0x0155, 0x015B, 0x02BC, 0x8773, 0xEA1C),
 }
-# Conversion between RGB and the colours inside a JPEG; wrong in an RGB file.
-_JPEG_COLOUR = {0x0211, 0x0212, 0x0213, 0x0214}
-
 _MAX_NOTE_OFFSET = 1 << 20  # bytes; a maker's note further inside a TIFF is dropped, not kept in place
 
 
@@ -117,7 +105,7 @@ class Exif:
 
         def set_sizes(tags: Directory) -> Directory:
             sizes = dict.fromkeys(_WIDTHS, width) | dict.fromkeys(_HEIGHTS, height)
-            return tags | {tag: number_value(order, sizes[tag]) for tag in tags if tag in sizes}
+            return tags | {tag: integer_value(order, sizes[tag]) for tag in tags if tag in sizes}
 
         allowed = _DESCRIPTIVE if jpeg else _DESCRIPTIVE - _JPEG_COLOUR
         main = {tag: value for tag, value in self.main.items() if tag in allowed}
@@ -125,7 +113,7 @@ class Exif:
             exchanged = {X_RESOLUTION: Y_RESOLUTION, Y_RESOLUTION: X_RESOLUTION}
             main |= {tag: self.main[other] for tag, other in exchanged.items() if other in self.main}
         if ORIENTATION_TAG in main:
-            main[ORIENTATION_TAG] = number_value(order, 1, kind=SHORT)
+            main[ORIENTATION_TAG] = integer_value(order, 1, kind=SHORT)
         main[_SOFTWARE_TAG] = text_value(SOFTWARE)
         return replace(self, main=main)._map(set_sizes, main=False)
 
@@ -137,15 +125,16 @@ class Exif:
             if tag in self.parts:
                 place = writer.directory(writer.place(self.parts[tag] | pointers.get(tag, {})))
                 holder = _EXIF if tag == _INTEROP else None
-                pointers[holder][tag] = number_value(self.order, place, kind=IFD8 if big else LONG)
+                pointers[holder][tag] = integer_value(self.order, place, kind=IFD8 if big else LONG)
         return writer, writer.place(self.main) | pointers[None]
 
     def _values_in_place(self, *, big: bool) -> bytes:
         """Return the start of a file; with a maker's note, every value is at its original offset."""
         start = bytearray(16 if big else 8)
+        first = len(start)
         if self.has_maker_note:
             for value in (value for tags in (self.main, *self.parts.values()) for value in tags.values()):
-                if value.offset is not None and value.offset >= len(pack_file_start("<", 0, big=big)):
+                if value.offset is not None and value.offset >= first:
                     end = value.offset + len(value.data)
                     start.extend(bytes(max(0, end - len(start))))
                     start[value.offset : end] = value.data

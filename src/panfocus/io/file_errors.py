@@ -25,7 +25,7 @@ def add_path_to_errors(path: Path | str) -> Iterator[None]:
         # Errors of the operating system have a text; errors of decoders have none.
         system = getattr(error, "strerror", None)
         reason = f"{system}." if system else f"The file is damaged or truncated{_decoder_message(error)}."
-        raise FileError(f"{path}: {reason}", file=str(path)) from error
+        raise FileError(f"{path}: {reason}", file=str(path), problem=system or "damaged") from error
 
 
 def _decoder_message(error: Exception) -> str:
@@ -40,6 +40,6 @@ def _decoder_message(error: Exception) -> str:
 def check_regular(path: Path) -> None:
     """Raise for a broken symbolic link, and for a pipe or device, which could block forever."""
     if path.is_symlink() and not path.exists():
-        raise FileError("Broken symbolic link.")
+        raise FileError("Broken symbolic link.", problem="link")
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise FileError("This is a pipe or a device, not a file.")
+        raise FileError("This is a pipe or a device, not a file.", problem="pipe")

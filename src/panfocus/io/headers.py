@@ -101,10 +101,10 @@ def _detect_format(file: BinaryIO, path: Path) -> str:
     head = file.read(12)
     file.seek(0)
     if not head:
-        raise FileError("The file is empty.")
+        raise FileError("The file is empty.", problem="empty")
     kind = "RAW" if path.suffix.lower() in RAW_SUFFIXES else detect_format(head)
     if kind is None:
-        raise FileError("The file is not a JPEG, PNG, TIFF or WebP image.")
+        raise FileError("The file is not a JPEG, PNG, TIFF or WebP image.", problem="format")
     return kind
 
 

@@ -77,7 +77,8 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
             return files
         unsupported = [each for each in visible if is_unsupported(each)]
         if not files:
-            raise FileError(f"{empty} Unsupported: {_names(unsupported)}." if unsupported else empty)
+            message = f"{empty} Unsupported: {_names(unsupported)}." if unsupported else empty
+            raise FileError(message, problem="no image", unsupported=len(unsupported))
         if unsupported and warn:
             warn(describe_skipped(unsupported, path))
         return files

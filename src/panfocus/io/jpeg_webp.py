@@ -17,7 +17,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from panfocus._checks import blank, check_choice, check_integer
 from panfocus.errors import FileError
-from panfocus.io._frame import Frame, check_pixel_count, turn_upright
+from panfocus.io._frame import ANIMATED, Frame, check_pixel_count, turn_upright
 from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
@@ -61,7 +61,7 @@ def decode_jpeg(data: bytes) -> Frame:
         image = simplejpeg.decode_jpeg(data, colorspace=colours, strict=True)
     except ValueError as error:
         if _DAMAGE.search(str(error)):
-            raise FileError(f"The JPEG data is damaged or truncated ({error}).") from error
+            raise FileError(f"The JPEG data is damaged or truncated ({error}).", problem="damaged") from error
         image = np.asarray(picture)  # a harmless warning, or subsampling that simplejpeg does not support
     image = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     return replace(header, image=turn_upright(image, header.orientation))
@@ -143,10 +143,12 @@ def _metadata_options(metadata: Metadata, suffix: str, image: NDArray[Any]) -> d
 
 def _read_header(picture: ImageFile) -> Frame:
     if isinstance(picture, WebPImageFile) and picture.is_animated:
-        raise FileError("Animated images are not supported. Save the frames as separate files.")
+        raise FileError(ANIMATED, problem="animated")
     check_pixel_count(*picture.size)
     if picture.mode not in ("L", "RGB", "RGBA"):
-        raise FileError(f"The colour mode is {picture.mode}. Convert the image to grey or RGB.")
+        raise FileError(
+            f"The colour mode is {picture.mode}. Convert the image to grey or RGB.", got=picture.mode
+        )
     info = picture.info
     lost = {"photoshop": "IPTC and Photoshop data", "comment": "a comment", "mp": "further images"}
     metadata, orientation, taken = collect_metadata(

@@ -25,7 +25,7 @@ def lock_folder(folder: Path, *, wait: bool = False) -> Iterator[None]:
         lock.acquire(blocking=wait)
     except Timeout as error:
         message = f"{folder}: Another panfocus process is using this folder. Wait, or choose another folder."
-        raise FileError(message, file=str(folder)) from error
+        raise FileError(message, file=str(folder), problem="locked") from error
     except OSError as error:
         raise FileError(f"{folder}: Cannot write here ({error.strerror}).", file=str(folder)) from error
     try:

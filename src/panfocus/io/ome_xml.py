@@ -17,6 +17,11 @@ from panfocus.stack import Acquisition
 _SCHEMA = "http://www.openmicroscopy.org/Schemas/OME/2016-06"
 _PIXEL_TYPES = {"uint8": "uint8", "uint16": "uint16", "float32": "float", "float64": "double"}
 _MAX_SIZE = 1 << 24  # places of an axis; a larger number is damage
+OME_CHANNEL_ATTRIBUTES = (  # that a store keeps; NGFF has none for them
+    *("EmissionWavelength", "EmissionWavelengthUnit", "ExcitationWavelength", "ExcitationWavelengthUnit"),
+    *("Fluor", "AcquisitionMode", "ContrastMethod", "IlluminationType", "NDFilter"),
+    *("PinholeSize", "PinholeSizeUnit"),
+)
 _OWN_CHANNEL_ATTRIBUTES = ("ID", "Name", "SamplesPerPixel")  # set for every file; others are copied
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -111,31 +116,32 @@ class Layout:
     origin: tuple[float, float] = (0.0, 0.0)  # x and y of the first pixel, in the unit of the pixel sizes
     other_images: tuple[str, ...] = ()  # names or numbers of images in the file that are not read
 
-    def select(self, channel: int | None, time: int | None) -> "Layout":
-        """Return one channel or all, at one time; both are counted from 1, as in microscopy software."""
-        for setting, number, count, noun in (
-            ("channel", channel, self.channels, "channel"),
-            ("time", time, self.times, "time point"),
-        ):
-            if number is not None and not 1 <= number <= count:
-                has = f"The file has {count} {noun}{'s' * (count != 1)}"
-                raise FileError(
-                    f"{has}; `{setting}` must be 1 to {count}, got {number}.", setting=setting, got=number
-                )
-        if self.times > 1 and time is None:
-            raise FileError(f"The file has {self.times} time points.", hint="choose_time", setting="time")
-        numbers = range(self.channels) if channel is None else [channel - 1]
-        pages = {
-            (z, place, 0): self.pages[z, c, (time or 1) - 1]
-            for z in range(self.slices)
-            for place, c in enumerate(numbers)
-        }
-        acquisition = select_channels(self.acquisition, numbers)
-        return Layout(self.slices, len(numbers), 1, pages, acquisition)
+    def select(self, channel: int | None, time: int | None) -> tuple[list[tuple[int, ...]], Acquisition]:
+        """Return the pages of every slice, one per channel, and the acquisition of these channels."""
+        channels, t = select_channels(channel, time, self.channels, self.times)
+        pages = [tuple(self.pages[z, c, t] for c in channels) for z in range(self.slices)]
+        return pages, self.acquisition.of_channels(channels)
 
-    def frame_pages(self) -> list[tuple[int, ...]]:
-        """Return the pages of every slice, one per channel."""
-        return [tuple(self.pages[z, c, 0] for c in range(self.channels)) for z in range(self.slices)]
+
+def select_channels(
+    channel: int | None, time: int | None, n_channels: int, n_times: int
+) -> tuple[Sequence[int], int]:
+    """Return the numbers, from 0, of one channel or all, and of one time point.
+
+    The arguments are counted from 1, as in microscopy software.
+    """
+    for setting, number, count, noun in (
+        ("channel", channel, n_channels, "channel"),
+        ("time", time, n_times, "time point"),
+    ):
+        if number is not None and not 1 <= number <= count:
+            has = f"The file has {count} {noun}{'s' * (count != 1)}"
+            raise FileError(
+                f"{has}; `{setting}` must be 1 to {count}, got {number}.", setting=setting, got=number
+            )
+    if n_times > 1 and time is None:
+        raise FileError(f"The file has {n_times} time points.", hint="choose_time", setting="time")
+    return range(n_channels) if channel is None else [channel - 1], (time or 1) - 1
 
 
 def make_acquisition(
@@ -159,16 +165,6 @@ def make_acquisition(
         pixel_height=converted.get("y"),
         step=converted.get("z"),
         unit=unit,
-    )
-
-
-def select_channels(acquisition: Acquisition, numbers: Sequence[int]) -> Acquisition:
-    """Return the acquisition of some channels, by their numbers from 0."""
-    details = acquisition.channel_details
-    return replace(
-        acquisition,
-        channels=tuple(acquisition.channels[c] for c in numbers),
-        channel_details=tuple(details[c] for c in numbers) if details else (),
     )
 
 
@@ -196,7 +192,9 @@ def read_ome(xml: str, samples: Sequence[int]) -> Layout:
     slices is read; others are labels and overviews.
     """
     if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise FileError("The OME-XML contains a document type declaration, which is not supported.")
+        raise FileError(
+            "The OME-XML contains a document type declaration, which is not supported.", problem="doctype"
+        )
     image, others = _find_stack(ElementTree.fromstring(xml))
     pixels = next(_children(image, "Pixels"))
     sizes = {axis: _count(pixels.get(f"Size{axis}", "1")) for axis in "CZT"}
@@ -254,7 +252,7 @@ def _find_stack(root: Element) -> tuple[Element, tuple[str, ...]]:
             got=n_images,
         )
     if stacks[0] is not images[0] and not any(block.get("IFD") for block in _children(stacks[0], "TiffData")):
-        raise FileError("The OME-XML does not say which pages are the slices.")
+        raise FileError("The OME-XML does not say which pages are the slices.", problem="pages")
     return stacks[0], tuple(
         image.get("Name") or f"image {number}"
         for number, image in enumerate(images, start=1)
@@ -303,7 +301,9 @@ def _find_pages(pixels: Element, sizes: Mapping[str, int], n_pages: int) -> dict
         page = page_of.get(z * strides["Z"] + c * strides["C"] + t * strides["T"], n_pages)
         if page >= n_pages:
             raise FileError(
-                f"The OME-XML names no page for slice {z + 1}, channel {c + 1}. Save all pages in one file."
+                f"The OME-XML names no page for slice {z + 1}, channel {c + 1}. Save all pages in one file.",
+                slice=z + 1,
+                channel=c + 1,
             )
         pages[z, c, t] = page
     return pages
@@ -343,7 +343,9 @@ def read_imagej(
 
 def _count(text: str, *, least: int = 1) -> int:
     if not text.isdecimal() or not least <= int(text) <= _MAX_SIZE:
-        raise FileError(f"The description of the axes is damaged ({text!r} is not a number of pages).")
+        raise FileError(
+            f"The description of the axes is damaged ({text!r} is not a number of pages).", got=text
+        )
     return int(text)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, product
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from panfocus.errors import FileError, missing_extra
 from panfocus.io.file_errors import add_path_to_errors
-from panfocus.io.ome_xml import make_acquisition, ome_colour, to_ome_unit
+from panfocus.io.ome_xml import OME_CHANNEL_ATTRIBUTES, make_acquisition, ome_colour, to_ome_unit
 from panfocus.stack import Acquisition, LazyFrames, joined_channel_count, last_is_alpha
 
 KINDS = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
@@ -75,13 +75,14 @@ class ZarrImage:
     @property
     def channel_names(self) -> tuple[str, ...]:
         """Names of the channels, an empty text where unknown."""
-        return self._channel_texts("label")
+        return tuple(str(channel.get("label") or "") for channel in self._channels)
 
-    def _channel_texts(self, key: str) -> tuple[str, ...]:
-        channels = (self.omero or {}).get("channels") or []
-        texts = [str(channel.get(key) or "") for channel in channels if isinstance(channel, Mapping)]
-        n = self.length("c")
-        return tuple((texts + [""] * n)[:n])
+    @property
+    def _channels(self) -> list[Mapping[str, Any]]:
+        """Descriptions of the channels in the store, empty where unknown."""
+        listed = (self.omero or {}).get("channels") or []
+        known = [channel for channel in listed if isinstance(channel, Mapping)]
+        return (known + [{}] * self.length("c"))[: self.length("c")]
 
     @property
     def has_alpha(self) -> bool:
@@ -107,10 +108,17 @@ class ZarrImage:
         """Names and colours of channels, and pixel sizes, as of a microscopy TIFF."""
         axes = {name: axis for name in "xyz" if (axis := self.axis(name)) and axis.unit}
         sizes = {name: (axis.scale, to_ome_unit(str(axis.unit))) for name, axis in axes.items()}
-        colours = self._channel_texts("color")
-        has_colours = all(re.fullmatch("[0-9a-fA-F]{6}", colour) for colour in colours)
-        details = [{"Color": ome_colour(colour)} for colour in colours] if has_colours else []
-        return make_acquisition(self.channel_names, sizes, name=self.name, details=details)
+        details = [_ome_attributes(channel) for channel in self._channels]
+        return make_acquisition(
+            self.channel_names, sizes, name=self.name, details=details if any(details) else []
+        )
+
+
+def _ome_attributes(channel: Mapping[str, Any]) -> dict[str, str]:
+    attributes = {key: str(channel[key]) for key in OME_CHANNEL_ATTRIBUTES if key in channel}
+    if re.fullmatch("[0-9a-fA-F]{6}", str(channel.get("color"))):
+        attributes["Color"] = ome_colour(channel["color"])
+    return attributes
 
 
 class ZarrFrames(LazyFrames):
@@ -274,17 +282,21 @@ def read_ome_zarr(path: Path) -> ZarrImage:
     """Return an OME-Zarr image, or a plain array (n, h, w); no pixel is read."""
     with add_path_to_errors(path):
         if not path.is_dir():
-            raise FileError(
-                "There is no such store." if not path.exists() else "A Zarr store must be a folder."
-            )
+            message = "A Zarr store must be a folder." if path.exists() else "There is no such store."
+            raise FileError(message, problem="no store")
         attributes = _attributes(path)
         ome = attributes.get("ome", attributes)
         for kind, inside in (("plate", "A/1/0"), ("well", "0")):
             if kind in ome:
-                raise FileError(f"This is a {kind} of many images. Name one image, such as {path / inside}.")
+                raise FileError(
+                    f"This is a {kind} of many images. Name one image, such as {path / inside}.", problem=kind
+                )
         if "multiscales" not in ome and "bioformats2raw.layout" in ome:
             if (path / "1").is_dir():
-                raise FileError(f"The store contains several images. Name one, such as {path / '0'}.")
+                raise FileError(
+                    f"The store contains several images. Name one, such as {path / '0'}.",
+                    problem="several images",
+                )
             return read_ome_zarr(path / "0")
         if "multiscales" not in ome:
             return _plain_array(path)
@@ -300,7 +312,7 @@ def _attributes(path: Path) -> dict[str, Any]:
     elif any((path / name).is_file() for name in (".zgroup", ".zarray")):
         found = {}
     else:
-        raise FileError("This is not a Zarr store: there is no zarr.json and no .zattrs.")
+        raise FileError("This is not a Zarr store: there is no zarr.json and no .zattrs.", problem="no store")
     if not isinstance(found, dict):
         raise _damaged("attributes", "an object", found)
     return found
@@ -310,18 +322,25 @@ def _read_image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
     first = _get_objects(ome, "multiscales")[0]
     dataset = _get_objects(first, "datasets")[0]
     if "axes" not in first:
-        raise FileError("The axes have no names, as in NGFF before 0.4. Convert the store to 0.4 or 0.5.")
+        raise FileError(
+            "The axes have no names, as in NGFF before 0.4. Convert the store to 0.4 or 0.5.", key="axes"
+        )
     if not isinstance(dataset.get("path"), str):
         raise _damaged("path", "the name of an array", dataset.get("path"))
     array = open_array(path / dataset["path"])
     names, units = zip(*(_parse_axis(axis) for axis in _get_list(first, "axes")), strict=True)
     if len(names) != array.ndim:
-        raise FileError(f"The metadata names {len(names)} axes; the array has {array.ndim}.")
+        raise FileError(
+            f"The metadata names {len(names)} axes; the array has {array.ndim}.",
+            key="axes",
+        )
     scales, translations = _read_transforms(dataset, first, len(names))
     axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
     omero = ome.get("omero")
     name = str(first.get("name") or "")
-    return _make_image(path, dataset["path"], axes, array, name, omero if isinstance(omero, dict) else None)
+    image = _make_image(path, dataset["path"], axes, array, name, omero if isinstance(omero, dict) else None)
+    further = path.parent / "OME" / "METADATA.ome.xml"  # of bioformats2raw: wavelengths and more
+    return replace(image, notices=(f"Metadata not kept: {further}.",)) if further.is_file() else image
 
 
 def _get_objects(owner: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -414,9 +433,12 @@ def _make_image(
 ) -> ZarrImage:
     names = [axis.name for axis in axes]
     if not {"y", "x"} <= set(names) <= set(KINDS) or len(set(names)) < len(names):
-        raise FileError(f"The axes are {', '.join(names)}; supported are t, c, z, y and x, each once.")
+        raise FileError(
+            f"The axes are {', '.join(names)}; supported are t, c, z, y and x, each once.",
+            key="axes",
+        )
     if math.prod(array.shape) == 0:
-        raise FileError(f"The array is empty: its shape is {array.shape}.")
+        raise FileError(f"The array is empty: its shape is {array.shape}.", got=array.shape)
     native = np.dtype(array.dtype).newbyteorder("=")
     stored = array.shards or array.chunks
     return ZarrImage(path, array_path, axes, array.shape, array.chunks, native, name, omero, stored)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank
 from panfocus.errors import FileError
-from panfocus.io._frame import Frame, check_pixel_count, turn_upright
+from panfocus.io._frame import ANIMATED, Frame, check_pixel_count, turn_upright
 from panfocus.io.metadata import collect_metadata, exif_for_file, xmp_for_file
 from panfocus.stack import NO_METADATA, Metadata, Resolution
 
@@ -46,7 +46,7 @@ def read_png_header(file: BinaryIO) -> Frame:
     width, height, bits, kind = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
     check_pixel_count(width, height)
     if b"acTL" in chunks:
-        raise FileError("Animated images are not supported. Save the frames as separate files.")
+        raise FileError(ANIMATED, problem="animated")
     metadata, orientation, taken = collect_metadata(
         chunks.get(b"eXIf"),
         _unpack_text(chunks[_XMP_KEY]) if _XMP_KEY in chunks else None,
@@ -124,17 +124,20 @@ def _read_chunks(file: BinaryIO) -> dict[bytes, bytes]:
     position = len(PNG_SIGNATURE)
     while b"IEND" not in chunks:
         if position + 12 > size:
-            raise FileError("The file is truncated.")
+            raise FileError("The file is truncated.", problem="truncated")
         file.seek(position)
         head = file.read(8)
         length, name = int.from_bytes(head[:4], "big"), head[4:]
         position += 12 + length
         if position > size:  # checked before reading, which would allocate the claimed length
-            raise FileError("The file is truncated.")
+            raise FileError("The file is truncated.", problem="truncated")
         if name != b"IDAT":  # skip the pixels
             content = file.read(length) if length <= _MAX_CHUNK else b""
             if content and file.read(4) != struct.pack(">I", zlib.crc32(name + content)):
-                raise FileError(f"The file is damaged: wrong checksum of the chunk {repr(name)[2:-1]}.")
+                raise FileError(
+                    f"The file is damaged: wrong checksum of the chunk {repr(name)[2:-1]}.",
+                    problem="checksum",
+                )
             is_xmp = name == b"iTXt" and content.startswith(_XMP_KEY + b"\0")
             chunks[_XMP_KEY if is_xmp else name] = content
     return chunks
@@ -185,5 +188,7 @@ def _profile(chunk: bytes | None) -> bytes | None:
     unpacking = zlib.decompressobj()
     profile = unpacking.decompress(compressed[1:], _MAX_UNPACKED)
     if unpacking.unconsumed_tail:
-        raise FileError(f"The colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB.")
+        raise FileError(
+            f"The colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB.", limit=_MAX_UNPACKED
+        )
     return profile

@@ -79,7 +79,7 @@ def _unpack(raw: "rawpy.RawPy", path: Path) -> None:
     with capture_stderr(str(path)) as lines:
         raw.unpack()
     if lines:
-        raise FileError(f"The RAW data is damaged ({lines[0]}).")
+        raise FileError(f"The RAW data is damaged ({lines[0]}).", problem="damaged")
 
 
 @contextmanager

@@ -99,21 +99,15 @@ def _open_zarr(path: Path, channel: int | None, time: int | None) -> Stack:
 
     image = read_ome_zarr(path)
     with add_path_to_errors(path):
-        for setting, number, axis in (("channel", channel, "c"), ("time", time, "t")):
-            if number is not None and not 1 <= number <= image.length(axis):
-                message = f"`{setting}` must be 1 to {image.length(axis)}, got {number}."
-                raise FileError(message, setting=setting, got=number)
-        if time is None and image.length("t") > 1:
-            message = f"The image has {image.length('t')} time points. Choose one with `time`."
-            raise FileError(message, setting="time")
-    channels = range(image.length("c")) if channel is None else [channel - 1]
-    frames = image.frames((time or 1) - 1, channels)
+        channels, t = select_channels(channel, time, image.length("c"), image.length("t"))
+    frames = image.frames(t, channels)
     if len(frames) < 2:
         raise InputError(f"{path}: Fusion needs at least two frames, got 1.", file=str(path), frames=1)
     return Stack(
         frames=frames,
         names=tuple(f"{path}, slice {k + 1}" for k in range(len(frames))),
-        metadata=Metadata(acquisition=select_channels(image.acquisition, channels)),
+        notices=image.notices,
+        metadata=Metadata(acquisition=image.acquisition.of_channels(channels)),
     )
 
 

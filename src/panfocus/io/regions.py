@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import read_text
+from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.read_stack import read_image
 
 
@@ -41,14 +42,16 @@ def read_regions(path: Path) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
 
 
 def _read_tables(path: Path) -> list[object]:
-    try:
-        content = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: The file is not valid TOML: {error}.", file=str(path)) from error
-    tables = content.get("region")
-    if not isinstance(tables, list) or not tables or len(content) != 1:
-        raise FileError(f"{path}: The file must contain [[region]] tables and nothing else.", file=str(path))
-    return tables
+    text = read_text(path)
+    with add_path_to_errors(path):
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise FileError(f"The file is not valid TOML: {error}.", problem="TOML") from error
+        tables = content.get("region")
+        if not isinstance(tables, list) or not tables or len(content) != 1:
+            raise FileError("The file must contain [[region]] tables and nothing else.", problem="tables")
+        return tables
 
 
 def _read_pair(folder: Path, table: object) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -57,9 +60,9 @@ def _read_pair(folder: Path, table: object) -> tuple[NDArray[Any], NDArray[Any]]
     paths = folder / region.focused, folder / region.blurred
     focused, blurred = map(read_image, paths)
     if paths[0].samefile(paths[1]):
-        raise InputError("The focused and the blurred frame are the same file.")
+        raise InputError("The focused and the blurred frame are the same file.", problem="same file")
     if focused.shape[:2] != blurred.shape[:2]:
-        raise InputError("The two frames differ in size. They must be registered.")
+        raise InputError("The two frames differ in size. They must be registered.", problem="size")
     return _crop(focused, paths[0].name, region), _crop(blurred, paths[1].name, region)
 
 

@@ -48,7 +48,7 @@ def read_tiff_headers(
             taken = read_exif(file, pages[0].offset).taken
             return [((page.index,), replace(read_page_header(page), taken=taken)) for page in pages]
         slices = []
-        for numbers in layout.select(channel, time).frame_pages():
+        for numbers in layout.select(channel, time)[0]:
             headers = [read_page_header(pages[number]) for number in numbers]
             image = _combine_channels([header.image for header in headers])
             indices = tuple(pages[number].index for number in numbers)
@@ -88,7 +88,7 @@ def read_tiff_metadata(
         return replace(
             metadata,
             premultiplied=tifffile.EXTRASAMPLE.ASSOCALPHA in page.extrasamples,
-            acquisition=layout.select(channel, time).acquisition if layout else None,
+            acquisition=layout.select(channel, time)[1] if layout else None,
         )
 
 
@@ -180,7 +180,7 @@ def open_tiff(file: BinaryIO) -> Iterator[tuple[tifffile.TiffFile, list[tifffile
         pages = [page for page in tiff.pages if isinstance(page, tifffile.TiffPage)]
         full_size = [page for page in pages if not (page.is_reduced or page.is_mask)]
         if not full_size:
-            raise FileError("The file contains only reduced images or masks.")
+            raise FileError("The file contains only reduced images or masks.", problem="no page")
         yield tiff, full_size
 
 
@@ -192,21 +192,21 @@ def check_page_chain(file: BinaryIO) -> None:
     seen: set[int] = set()
     while page:
         if page in seen:
-            raise FileError("The file is damaged: its pages form a circle.")
+            raise FileError("The file is damaged: its pages form a circle.", problem="circle")
         if len(seen) == MAX_PAGES:
             raise FileError(f"The file has more than {MAX_PAGES:,} pages.", limit=MAX_PAGES)
         seen.add(page)
         n_tags = _read_number(file, page, order + count)
         page = _read_number(file, page + struct.calcsize(count) + n_tags * tag_size, order + offset)
     if not seen:
-        raise FileError("The file has no page.")
+        raise FileError("The file has no page.", problem="no page")
 
 
 def _read_number(file: BinaryIO, position: int, kind: str) -> int:
     file.seek(min(position, file.seek(0, os.SEEK_END)))
     data = file.read(struct.calcsize(kind))
     if len(data) < struct.calcsize(kind):
-        raise FileError("The file is truncated: pages are missing.")
+        raise FileError("The file is truncated: pages are missing.", problem="truncated")
     return int(struct.unpack(kind, data)[0])
 
 
@@ -229,7 +229,7 @@ def read_layout(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layo
         layout = read_ome(xml, [page.samplesperpixel for page in every])
         places = {page.index: place for place, page in enumerate(pages)}
         if not places.keys() >= {*layout.pages.values()}:
-            raise FileError("The OME-XML uses reduced images or masks as slices.")
+            raise FileError("The OME-XML uses reduced images or masks as slices.", problem="pages")
         return replace(layout, pages={plane: places[index] for plane, index in layout.pages.items()})
     return None
 
@@ -244,7 +244,9 @@ def _combine_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
     if len(planes) == 1:
         return planes[0]
     if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
-        raise FileError("The channels differ in size or are in colour. Save them as separate files.")
+        raise FileError(
+            "The channels differ in size or are in colour. Save them as separate files.", problem="channels"
+        )
     if not planes[0].strides[0]:  # blank planes of a header
         return blank((*planes[0].shape, joined_channel_count(len(planes))), planes[0].dtype)
     return join_channels(planes)
@@ -271,20 +273,20 @@ def read_page_header(page: tifffile.TiffPage, *, sparse: bool = False) -> Frame:
     size = page.parent.filehandle.size
     n_parts, n_empty = math.prod(page.chunked), count_empty_parts(page)
     if (n_empty and not sparse) or len(page.databytecounts) < n_parts:
-        raise FileError(_TRUNCATED)
+        raise FileError(_TRUNCATED, problem="truncated")
     width, height = int(page.imagewidth), int(page.imagelength)  # may be texts in a damaged file
     pixels, tile = width * height, int(page.tilewidth) * int(page.tilelength)
     if tile > max(4 * pixels, 1 << 24):  # tiles are decoded whole
-        raise FileError("The file is damaged: its tiles are larger than the image.")
+        raise FileError("The file is damaged: its tiles are larger than the image.", problem="tiles")
     stored = sum(page.databytecounts)
     if page.compression == tifffile.COMPRESSION.NONE and stored < page.nbytes and not n_empty:
-        raise FileError(_TRUNCATED)
+        raise FileError(_TRUNCATED, problem="truncated")
     if stored * _MAX_RATIO < page.nbytes * (1 - n_empty / n_parts):
         check_pixel_count(width, height)
     if any(start + n > size for start, n in zip(page.dataoffsets, page.databytecounts, strict=True)):
-        raise FileError(_TRUNCATED)
+        raise FileError(_TRUNCATED, problem="truncated")
     if page.dtype is None:
-        raise FileError("The sample type is unknown. Convert the image to 8 or 16 bits.")
+        raise FileError("The sample type is unknown. Convert the image to 8 or 16 bits.", problem="type")
     tag = page.tags.get(ORIENTATION_TAG)
     orientation = tag.value if tag and tag.value in range(1, 9) else 1
     return Frame(
@@ -338,4 +340,4 @@ def check_lzw(page: tifffile.TiffPage, index: int) -> None:
     most = rows if page.is_tiled else max(rows, int(page.rowsperstrip))
     result = walk_lzw(np.frombuffer(codes, np.uint8), depth * rows * row_bytes, depth * most * row_bytes)
     if result in problems:
-        raise FileError(f"The LZW data is damaged ({problems[result]}).")
+        raise FileError(f"The LZW data is damaged ({problems[result]}).", problem=problems[result])

@@ -25,8 +25,7 @@ from panfocus.io._tiff_ifd import (
     Directory,
     DirectoryWriter,
     Value,
-    number_value,
-    numbers_value,
+    integer_value,
     pack_file_start,
     text_value,
 )
@@ -110,10 +109,10 @@ def _resolution_tags(order: ByteOrder, resolution: Resolution) -> Directory:
     def ratio(value: Fraction) -> Value:
         if max(value.numerator, value.denominator) >= 1 << 32:
             value = value.limit_denominator(1 << 16)
-        pair = numbers_value(order, [value.numerator, value.denominator], LONG)
+        pair = integer_value(order, value.numerator, value.denominator)
         return Value(RATIONAL, 1, pair.data)
 
-    unit = number_value(order, resolution.unit, SHORT)
+    unit = integer_value(order, resolution.unit, kind=SHORT)
     return {X_RESOLUTION: ratio(resolution.x), Y_RESOLUTION: ratio(resolution.y), RESOLUTION_UNIT: unit}
 
 
@@ -121,17 +120,17 @@ def _pixel_tags(order: ByteOrder, page: NDArray[Any], *, premultiplied: bool) ->
     height, width = page.shape[:2]
     channels = page.shape[2] if page.ndim == 3 else 1
     tags = {
-        0x0100: number_value(order, width),
-        0x0101: number_value(order, height),
-        0x0102: numbers_value(order, [page.itemsize * 8] * channels, SHORT),
-        0x0103: number_value(order, 1, SHORT),  # not compressed
-        0x0106: number_value(order, 2 if channels >= 3 else 1, SHORT),  # RGB, or grey where 0 is black
-        0x0115: number_value(order, channels, SHORT),
-        0x011C: number_value(order, 1, SHORT),  # channels interleaved
-        0x0153: numbers_value(order, [3 if page.dtype.kind == "f" else 1] * channels, SHORT),
+        0x0100: integer_value(order, width),
+        0x0101: integer_value(order, height),
+        0x0102: integer_value(order, *[page.itemsize * 8] * channels, kind=SHORT),
+        0x0103: integer_value(order, 1, kind=SHORT),  # not compressed
+        0x0106: integer_value(order, 2 if channels >= 3 else 1, kind=SHORT),  # RGB, or grey where 0 is black
+        0x0115: integer_value(order, channels, kind=SHORT),
+        0x011C: integer_value(order, 1, kind=SHORT),  # channels interleaved
+        0x0153: integer_value(order, *[3 if page.dtype.kind == "f" else 1] * channels, kind=SHORT),
     }
     if channels in (2, 4):
-        tags[0x0152] = number_value(order, _PREMULTIPLIED if premultiplied else _SEPARATE, SHORT)
+        tags[0x0152] = integer_value(order, _PREMULTIPLIED if premultiplied else _SEPARATE, kind=SHORT)
     return tags
 
 
@@ -147,9 +146,9 @@ def _write_pixels(file: BinaryIO, order: ByteOrder, page: NDArray[Any], *, big: 
     sizes = [min(rows, len(page) - top) * row_bytes for top in tops]
     kind = _LONG8 if big else LONG
     return {
-        0x0111: numbers_value(order, [start + top * row_bytes for top in tops], kind),
-        0x0116: number_value(order, rows),
-        0x0117: numbers_value(order, sizes, kind),
+        0x0111: integer_value(order, *(start + top * row_bytes for top in tops), kind=kind),
+        0x0116: integer_value(order, rows),
+        0x0117: integer_value(order, *sizes, kind=kind),
     }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from panfocus.errors import FileError
 from panfocus.io.file_errors import add_path_to_errors
-from panfocus.io.ome_xml import Layout, hex_colours, to_ngff_unit
+from panfocus.io.ome_xml import OME_CHANNEL_ATTRIBUTES, Layout, hex_colours, to_ngff_unit
 from panfocus.io.ome_zarr import Axis, ZarrFrames, ZarrImage, read_ome_zarr
 from panfocus.stack import Acquisition
 
@@ -136,9 +136,9 @@ def _check_page(page: Any, first: Any) -> None:
     from panfocus.io.tiff import is_turned_or_planar, part_shape
 
     if is_turned_or_planar(page):
-        raise FileError("Rotated or planar TIFF pages are not supported.")
+        raise FileError("Rotated or planar TIFF pages are not supported.", problem="turned")
     if page.shape != first.shape or page.dtype != first.dtype:
-        raise FileError("The pages differ in size or type.")
+        raise FileError("The pages differ in size or type.", problem="pages")
     if math.prod(part_shape(page)) > _MAX_PART:
         message = "The tiles or strips are too large. Save the file with smaller tiles."
         raise FileError(message, limit=_MAX_PART)
@@ -158,23 +158,23 @@ def open_large_image(path: Path) -> ZarrImage:
 
 
 def _omero(layout: Layout, samples: int, dtype: np.dtype[Any]) -> dict[str, Any] | None:
-    """Return names and colours of channels in the form of NGFF; None if the file has neither."""
-    acquisition = layout.acquisition
-    channels: list[tuple[str, str]] = []
+    """Return names, colours and OME attributes of channels in the form of NGFF; None if there are none."""
+    channels: list[dict[str, str]] = []
     if layout.channels == 1 and samples in (3, 4):
-        channels = [*_RGBA.items()][:samples]
+        channels = [{"label": name, "color": colour} for name, colour in _RGBA.items()][:samples]
     elif samples == 1:
-        channels = [*zip(acquisition.channels, hex_colours(acquisition), strict=True)]
-    if not any(name or colour for name, colour in channels):
+        acquisition = layout.acquisition
+        details = acquisition.channel_details or ({},) * layout.channels
+        colours = hex_colours(acquisition)
+        for name, colour, attributes in zip(acquisition.channels, colours, details, strict=True):
+            copied = {key: attributes[key] for key in OME_CHANNEL_ATTRIBUTES if key in attributes}
+            channels.append({"label": name, "color": colour, **copied})
+    channels = [{key: text for key, text in channel.items() if text} for channel in channels]
+    if not any(channels):
         return None
     white = 1.0 if dtype.kind == "f" else int(np.iinfo(dtype).max)
     window = {"min": 0, "max": white, "start": 0, "end": white}
-    return {
-        "channels": [
-            {**({"label": name} if name else {}), "color": colour or "FFFFFF", "window": window}
-            for name, colour in channels
-        ]
-    }
+    return {"channels": [{"color": "FFFFFF", **channel, "window": window} for channel in channels]}
 
 
 def _axes(layout: Layout, names: list[str]) -> tuple[Axis, ...]:
