@@ -10,13 +10,13 @@ from panfocus.io.raw import capture_stderr
 
 def test_lines_about_a_file_are_gathered_and_others_appear(capfd):
     with capture_stderr("/a/b.dng") as said:
-        os.write(2, b"/a/b.dng: Unexpected end of file\nanother line\n")
-        other = threading.Thread(target=os.write, args=(2, b"of another thread\n"))
+        os.write(2, b"/a/b.dng: truncated\nother\n")
+        other = threading.Thread(target=os.write, args=(2, b"thread\n"))
         other.start()
         other.join()
-    assert said == ["Unexpected end of file"]
-    os.write(2, b"afterwards\n")
-    assert capfd.readouterr().err == "another line\nof another thread\nafterwards\n"
+    assert said == ["truncated"]
+    os.write(2, b"later\n")
+    assert capfd.readouterr().err == "other\nthread\nlater\n"
 
 
 def test_an_error_leaves_the_stream_as_it_was(capfd):

@@ -10,6 +10,7 @@ from PIL import Image
 from panfocus.errors import FileError
 from panfocus.io.jpeg_webp import decode_jpeg
 from panfocus.io.read_stack import read_image
+from rejections import rejected
 
 FORMS = [
     {"progressive": progressive, "subsampling": subsampling, **restarts}
@@ -96,8 +97,8 @@ def test_padding_before_a_marker_is_accepted(picture):
 
 
 def test_photographs_decode_as_with_pillow(data_dir):
-    paths = sorted(data_dir.rglob("*.jpg"))[::9]
-    assert len(paths) > 20
+    paths = sorted(data_dir.rglob("*.jpg"))[::25]
+    assert len(paths) > 8
     for path in paths:
         data = path.read_bytes()
         with Image.open(io.BytesIO(data)) as expected:
@@ -108,6 +109,5 @@ def test_error_names_the_damaged_file(picture, tmp_path):
     data = encode(picture)
     path = tmp_path / "damaged.jpg"
     path.write_bytes(data[: len(data) // 2] + b"\xff\xd9")
-    with pytest.raises(FileError) as caught:
+    with rejected(path, problem="damaged"):
         read_image(path)
-    assert caught.value.facts["file"] == str(path)

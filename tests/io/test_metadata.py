@@ -52,8 +52,8 @@ def test_metadata_survives_writing_and_reading(order):
 
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp"])
 @pytest.mark.parametrize("damage", ["cut", "offset", "nonsense"])
-def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, damage):
-    data = exif_with({0x013B: text_value("somebody with a name")}).to_bytes()
+def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, damage, message):
+    data = exif_with({0x013B: text_value("x" * 20)}).to_bytes()
     data = {
         "cut": data[:-40],
         "offset": data[:4] + struct.pack("<I", 1 << 30) + data[8:],
@@ -63,10 +63,10 @@ def test_damaged_exif_does_not_keep_a_picture_from_being_read(tmp_path, suffix, 
     Image.fromarray(COLOUR).save(path, exif=b"Exif\0\0" + data)
     stack = read_stack([path, path])
     assert stack.frames[0].shape == COLOUR.shape
-    assert "damaged EXIF data" in describe_losses(tmp_path / "b.jpg", stack)[0]
+    message("metadata-damaged-exif", describe_losses(tmp_path / "b.jpg", stack)[0])
 
 
-def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path):
+def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path, message):
     note = {NOTE: Value(7, 70_000, bytes(70_000))}
     stack = stack_with(exif=exif_with(camera=note).to_bytes())
     found = parse_exif(written(tmp_path, "a.jpg", stack).exif)
@@ -78,8 +78,7 @@ def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path)
     stack = stack_with(exif=exif_with({0x010E: text_value("x" * 70_000)}).to_bytes(), xmp=b"x" * 70_000)
     found = written(tmp_path, "b.jpg", stack)
     assert (found.exif, found.xmp) == (None, None)
-    assert "EXIF data (" in describe_losses(tmp_path / "b.jpg", stack)[0]
-    assert "XMP data (" in describe_losses(tmp_path / "b.jpg", stack)[0]
+    message("metadata-too-long-for-jpeg", describe_losses(tmp_path / "b.jpg", stack)[0])
 
 
 def test_maker_note_far_inside_a_tiff_is_reported_as_lost(tmp_path):
@@ -104,7 +103,7 @@ def test_a_tag_that_nobody_knows_is_named(tmp_path):
         tmp_path / "a.tif", COLOUR, photometric="rgb", extratags=[(65_001, 3, 1, 7, True)], metadata=None
     )
     stack = read_stack([tmp_path / "a.tif"] * 2)
-    assert "the tags 0xfde9" in describe_losses(tmp_path / "b.tif", stack)[0]
+    assert "0xfde9" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
 def test_description_of_the_file_layout_is_not_copied(tmp_path):
@@ -140,7 +139,8 @@ def test_colour_and_significant_bits_of_png_stay_in_png(tmp_path):
     assert chunk(b"gAMA", struct.pack(">I", 100_000)) in data
     np.testing.assert_array_equal(read_image(tmp_path / "b.png"), deep)
     assert describe_losses(tmp_path / "b.png", stack) == []
-    assert "the PNG chunk gAMA, the PNG chunk sBIT" in describe_losses(tmp_path / "b.tif", stack)[0]
+    (lost,) = describe_losses(tmp_path / "b.tif", stack)
+    assert "gAMA" in lost and "sBIT" in lost
 
 
 def test_a_chunk_whose_check_sum_is_wrong_is_rejected(tmp_path):
@@ -159,7 +159,7 @@ def test_packed_xmp_is_unpacked_and_endless_xmp_is_left_behind(tmp_path):
     stack = read_stack([path, path])
     assert stack.metadata.xmp == b"<x:xmpmeta/>"
     assert "texts" in describe_losses(tmp_path / "b.png", stack)[0]
-    path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(bytes(1 << 26)))))
+    path.write_bytes(png_with(chunk(b"iTXt", key + zlib.compress(bytes(1 << 25)))))
     stack = read_stack([path, path])
     assert stack.metadata.xmp is None
     assert "4 MB" in describe_losses(tmp_path / "b.png", stack)[0]
@@ -224,7 +224,7 @@ def test_premultiplied_colours_stay_marked(tmp_path, rng):
     with tifffile.TiffFile(tmp_path / "b.tif") as tiff:
         assert tiff.pages[0].extrasamples == (tifffile.EXTRASAMPLE.ASSOCALPHA,)
         np.testing.assert_array_equal(tiff.asarray(), image)
-    assert "multiplied by alpha" in describe_losses(tmp_path / "b.png", stack)[0]
+    assert "alpha" in describe_losses(tmp_path / "b.png", stack)[0]
 
 
 # --- the camera's clock ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from panfocus.errors import FileError
 from panfocus.io.input_files import is_zarr
 from panfocus.io.ome_zarr import Axis, ZarrFrames, read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
+from rejections import rejected
 
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("ome_zarr")
@@ -95,8 +96,9 @@ def test_damage_in_a_chunk_of_several_slices_names_them_all(tmp_path):
     zarr.create_array(tmp_path / "a.zarr", data=np.ones((5, 20, 30), np.uint8), chunks=(2, 32, 32))
     (tmp_path / "a.zarr" / "c" / "1" / "0" / "0").write_bytes(b"\xff" * 7)
     frames = ZarrFrames(read_ome_zarr(tmp_path / "a.zarr"), 0, [0])
-    with pytest.raises(FileError, match=r"a\.zarr"):
+    with pytest.raises(FileError) as caught:
         frames[:, 2:7]
+    assert caught.value.facts["file"] == f"{tmp_path / 'a.zarr'}, slices 3 to 4, rows 2 to 6, columns 0 to 29"
 
 
 def test_ome_zarr_py_reads_scale_and_units(tmp_path, rng):
@@ -157,11 +159,11 @@ def test_axes_of_which_some_are_null_are_not_guessed(tmp_path):
     zarr.create_array(
         tmp_path / "a.zarr", data=np.zeros((3, 20, 30), np.uint8), dimension_names=["x", None, None]
     )
-    with pytest.raises(FileError):
+    with rejected(tmp_path / "a.zarr", key="axes"):
         read_ome_zarr(tmp_path / "a.zarr")
     pixels = np.zeros((2, 3, 20, 30), np.uint8)
     zarr.create_array(tmp_path / "b.zarr", data=pixels, dimension_names=["t", None, "y", "x"])
-    with pytest.raises(FileError):
+    with rejected(tmp_path / "b.zarr", key="axes"):
         read_ome_zarr(tmp_path / "b.zarr")
 
 
@@ -170,48 +172,50 @@ def test_the_only_image_of_a_converted_file_is_found(theirs):
     outer = path.parent / "converted.zarr"
     zarr.create_group(outer, attributes={"ome": {"bioformats2raw.layout": 3}})
     path.rename(outer / "0")
-    assert read_ome_zarr(outer).shape == SHAPE
+    assert (read_ome_zarr(outer).shape, read_ome_zarr(outer).notices) == (SHAPE, ())
+    (outer / "OME").mkdir()
+    (outer / "OME" / "METADATA.ome.xml").touch()
+    (notice,) = read_ome_zarr(outer).notices
+    assert str(outer / "OME" / "METADATA.ome.xml") in notice
     (outer / "1").mkdir()
-    with pytest.raises(FileError):
+    with rejected(outer, problem="several images"):
         read_ome_zarr(outer)
 
 
 @pytest.mark.parametrize(
-    ("attributes", "key"),
+    ("attributes", "facts"),
     [
-        ({"plate": {}}, None),
-        ({"well": {}}, None),
-        ({"multiscales": []}, "multiscales"),
-        ({"multiscales": [{"axes": ["y"], "datasets": []}]}, "datasets"),
-        ({"multiscales": [{"axes": ["y"], "datasets": ["0"]}]}, "datasets"),
-        ({"multiscales": [{"axes": ["y"], "datasets": [{}]}]}, "path"),
-        ({}, None),
+        ({"plate": {}}, {"problem": "plate"}),
+        ({"well": {}}, {"problem": "well"}),
+        ({"multiscales": []}, {"key": "multiscales"}),
+        ({"multiscales": [{"axes": ["y"], "datasets": []}]}, {"key": "datasets"}),
+        ({"multiscales": [{"axes": ["y"], "datasets": ["0"]}]}, {"key": "datasets"}),
+        ({"multiscales": [{"axes": ["y"], "datasets": [{}]}]}, {"key": "path"}),
+        ({}, {"problem": "no image"}),
     ],
 )
-def test_store_without_a_readable_image_is_rejected(tmp_path, attributes, key):
+def test_store_without_a_readable_image_is_rejected(tmp_path, attributes, facts):
     path = tmp_path / "odd.zarr"
     zarr.create_group(path, attributes={"ome": attributes})
-    with pytest.raises(FileError) as caught:
+    with rejected(path, **facts):
         read_ome_zarr(path)
-    assert (caught.value.facts["file"], caught.value.facts.get("key")) == (str(path), key)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("described", "key"),
     [
-        ({}, None),
-        ({"axes": "zyq"}, None),
-        ({"axes": "zy"}, None),
+        ({}, "axes"),
+        ({"axes": "zyq"}, "axes"),
+        ({"axes": "zy"}, "axes"),
         ({"axes": "zyx", "scale": [1, 2]}, "scale"),
         ({"axes": "zyx", "scale": ["a", "b", "c"]}, "scale"),
         ({"axes": "zyx", "scale": [1, 0, 1]}, "scale"),
         ({"axes": "zyx", "translation": [1]}, "translation"),
         ({"axes": ""}, "axes"),
         ({"axes": [5, "y", "x"]}, "axes"),
-        ({"axes": "zyx", "unit": 5}, "unit of the axis z"),
+        ({"axes": "zyx", "unit": 5}, "unit"),
         ({"axes": "zyx", "transforms": None}, "coordinateTransformations"),
-        ({"axes": "zyx", "transforms": [{"type": "scale", "path": "s"}]}, None),
+        ({"axes": "zyx", "transforms": [{"type": "scale", "path": "s"}]}, "path"),
         ({"axes": "zyx", "transforms": [{"type": "scale"}]}, "scale"),
     ],
 )
@@ -229,27 +233,22 @@ def test_wrong_metadata_is_rejected_with_its_key(tmp_path, described, key, zarr_
         multiscale["axes"] = [{"name": name, **unit} for name in described["axes"]]
     attributes = {"multiscales": [multiscale]}
     group.attrs.update(attributes if zarr_format == 2 else {"ome": attributes})
-    with pytest.raises(FileError) as caught:
+    with rejected(path, key=key):
         read_ome_zarr(path)
-    assert (caught.value.facts["file"], caught.value.facts.get("key")) == (str(path), key)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_store_that_is_missing_or_damaged_is_named(tmp_path, theirs):
-    with pytest.raises(FileError, match=r"none\.zarr"):
-        read_ome_zarr(tmp_path / "none.zarr")
     (tmp_path / "empty.zarr").mkdir()
-    with pytest.raises(FileError):
-        read_ome_zarr(tmp_path / "empty.zarr")
+    for name in ("none.zarr", "empty.zarr"):
+        with rejected(tmp_path / name, problem="no store"):
+            read_ome_zarr(tmp_path / name)
     path, _ = theirs
     image = read_ome_zarr(path)
     for chunk in (path / image.array).rglob("*"):
         if chunk.is_file() and chunk.suffix != ".json" and not chunk.name.startswith(".z"):
             chunk.write_bytes(b"\xff" * 7)
-    place = "slice 1, time 1, channel 1, rows 0 to 36, columns 0 to 52"
-    with pytest.raises(FileError, match=rf"theirs\.ome\.zarr, {place}") as caught:
+    with rejected(f"{path}, slice 1, time 1, channel 1, rows 0 to 36, columns 0 to 52"):
         ZarrFrames(image, 0, [0])[0]
-    assert "\n" not in str(caught.value)
 
 
 def test_stores_are_recognised_by_name_or_content(theirs, tmp_path):
@@ -266,9 +265,8 @@ def test_missing_zarr_names_the_extra(tmp_path, monkeypatch):
     group.create_array("s0", data=np.zeros((2, 8, 9), np.uint8))
     group.attrs["ome"] = {"multiscales": [{"axes": [*"zyx"], "datasets": [{"path": "s0"}]}]}
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(FileError) as caught:
+    with rejected(tmp_path / "s.ome.zarr", extra="ome") as caught:
         read_ome_zarr(tmp_path / "s.ome.zarr")
-    assert caught.value.facts["extra"] == "ome"
     assert str(caught.value).count(str(tmp_path)) == 1
 
 
@@ -276,8 +274,8 @@ def test_attributes_that_are_no_json_are_named(tmp_path):
     path = tmp_path / "odd.zarr"
     path.mkdir()
     (path / "zarr.json").write_text("{")
-    with pytest.raises(FileError, match=r"odd\.zarr"):
+    with rejected(path, problem="damaged"):
         read_ome_zarr(path)
     (path / "zarr.json").write_text(json.dumps({"attributes": [1]}))
-    with pytest.raises(FileError):
+    with rejected(path, key="attributes"):
         read_ome_zarr(path)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tifffile
 
-from panfocus.errors import FileError
 from panfocus.io.headers import read_headers
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_image, read_stack
+from rejections import rejected
 
 FROM_XYZ = (3.2406, -1.5372, -0.4986, -0.9689, 1.8758, 0.0415, 0.0557, -0.2040, 1.0570)  # to linear sRGB
 BLACK, WHITE = 64, 4095
@@ -91,7 +91,7 @@ def test_a_damaged_raw_file_is_rejected_by_name(tmp_path, scene, capfd):
     data = path.read_bytes()
     for length in (0, 100, len(data) // 2, len(data) - 2000):
         path.write_bytes(data[:length])
-        with pytest.raises(FileError, match=r"cut\.dng"):
+        with rejected(path):
             read_image(path)
     assert capfd.readouterr().err == ""  # LibRaw's own line
 
@@ -103,7 +103,7 @@ def test_damage_that_libraw_only_prints_is_an_error(tmp_path, scene, monkeypatch
 
     class Complaining(rawpy.RawPy):
         def unpack(self):
-            os.write(2, f"{path}: data corrupted at 1234\n".encode())
+            os.write(2, f"{path}: corrupted\n".encode())
             super().unpack()
 
     def imread(name):
@@ -112,11 +112,12 @@ def test_damage_that_libraw_only_prints_is_an_error(tmp_path, scene, monkeypatch
         return raw
 
     monkeypatch.setattr(rawpy, "imread", imread)
-    with pytest.raises(FileError, match=r"a\.dng"):
+    with rejected(path, problem="damaged"):
         read_image(path)
 
 
 def test_missing_rawpy_names_the_extra(tmp_path, scene, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "rawpy", None)
-    with pytest.raises(FileError, match=r"a\.dng"):
-        read_headers([write_dng(tmp_path / "a.dng", scene)])
+    path = write_dng(tmp_path / "a.dng", scene)
+    with rejected(path, extra="raw"):
+        read_headers([path])

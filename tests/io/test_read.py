@@ -351,10 +351,10 @@ def test_file_without_an_image_is_rejected(tmp_path, name, content, problem):
 @pytest.mark.parametrize(
     ("error", "detail"),
     [
-        (TypeError("'NoneType' object is not subscriptable"), None),
-        (struct.error("unpack requires a buffer"), None),
+        (TypeError("subscript"), None),
+        (struct.error("unpack"), None),
         (zlib.error("incorrect header"), "incorrect header"),
-        (zlib.error(b"bytes of C"), "bytes of C"),
+        (zlib.error(b"in bytes"), "in bytes"),
         (OSError("broken data"), "broken data"),
         (OSError(5, "Input/output error"), "Input/output error"),
     ],
@@ -380,7 +380,7 @@ def test_a_tiff_of_nothing_but_a_thumbnail_is_rejected(tmp_path):
         read_image(tmp_path / "a.tif")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo")
 def test_a_pipe_is_rejected_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     for read in (read_image, lambda path: read_stack([path])):
@@ -506,18 +506,16 @@ def test_every_16_bit_level_survives(tmp_path, suffix):
         np.testing.assert_array_equal(read_image(path), levels)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".tif"])
-def test_fused_image_has_as_many_levels_as_its_frames(data_dir, tmp_path, suffix):
+def test_fused_image_has_as_many_levels_as_its_frames(data_dir, tmp_path):
     """Pixels are chosen, not computed: every value is one of theirs, and there are not fewer."""
     stack = read_stack(find_inputs([data_dir / "stacks" / "algae-16bit-derived" / "*rgb16_*.tif"]))
     fused = pf.fuse(stack.frames, composition="labels").image
-    path = tmp_path / f"fused{suffix}"
-    write_image(path, fused, like=stack)
-    read = read_image(path)
-    np.testing.assert_array_equal(read, fused)
-    assert np.isin(np.unique(read), np.unique(stack.frames)).all()
+    assert np.isin(np.unique(fused), np.unique(stack.frames)).all()
     fewest = min(len(np.unique(frame[..., 0])) for frame in stack.frames)
-    assert len(np.unique(read[..., 0])) >= fewest > 2000
+    assert len(np.unique(fused[..., 0])) >= fewest > 2000
+    for name in ("fused.png", "fused.tif"):
+        write_image(tmp_path / name, fused, like=stack)
+        np.testing.assert_array_equal(read_image(tmp_path / name), fused)
 
 
 def test_truncated_photograph_is_rejected(data_dir, tmp_path):

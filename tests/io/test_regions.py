@@ -2,7 +2,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panfocus.errors import FileError
@@ -87,6 +87,7 @@ def test_a_missing_frame_is_rejected_by_name(tmp_path, pair):
         read_regions(toml(tmp_path, REGION | {"blurred": '"none.png"'}))
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.text(), st.text(), st.integers(0, 10**6))
 def test_encoded_regions_are_read_as_they_were(focused, blurred, number):
     region = {"focused": focused, "blurred": blurred, "top": number, "left": 0, "height": 5, "width": 7}

@@ -128,7 +128,7 @@ def test_folders_that_cannot_be_written_are_rejected(tmp_path):
             check_destination(tmp_path / name)
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc, where even root creates no file")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc")
 def test_a_folder_without_permission_is_rejected():
     with rejected("/proc/fused.png", problem="No such file or directory"):
         check_destination(Path("/proc/fused.png"))
@@ -153,7 +153,7 @@ def test_a_folder_that_may_not_be_searched_is_rejected(tmp_path, monkeypatch):
         check_destination(tmp_path / "fused.png")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo")
 def test_a_pipe_is_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for force in (False, True):

@@ -124,18 +124,13 @@ def _parse_header(text: bytes) -> dict[str, Any]:
 
 
 def _check_levels(levels: NDArray[Any], n_levels: int, patch_size: int, n_atoms: int) -> None:
-    expected = (n_levels, patch_size**2, n_atoms)
     if n_levels < 1 or n_atoms < 1:
-        raise FileError(
-            f"The dictionary has {describe_sizes(n_levels, n_atoms)}; at least one of each is needed."
-        )
+        message = f"The dictionary has {describe_sizes(n_levels, n_atoms)}; at least one of each is needed."
+        raise FileError(message, got=n_levels * n_atoms)
     check_total_atoms(n_levels, n_atoms)
-    if levels.dtype != np.float32 or levels.shape != expected:
-        raise FileError(
-            f"The atoms are {levels.dtype} {levels.shape}; the header says float32 {expected}.",
-            got=levels.shape,
-            needed=expected,
-        )
+    got, needed = f"{levels.dtype} {levels.shape}", f"float32 {(n_levels, patch_size**2, n_atoms)}"
+    if got != needed:
+        raise FileError(f"The atoms are {got}; the header says {needed}.", got=got, needed=needed)
     if not np.isfinite(levels).all():
         raise FileError("The atoms contain NaN or infinite values.", problem="not finite")
     norms = np.linalg.norm(levels, axis=1)

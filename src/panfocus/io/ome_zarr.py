@@ -378,7 +378,8 @@ def _read_transforms(
             if kind not in transform and "path" in transform:
                 raise FileError(
                     f"The {kind} is in another file ({transform['path']}), which is not supported. Write its "
-                    f"{n} numbers into {_TRANSFORMS}."
+                    f"{n} numbers into {_TRANSFORMS}.",
+                    key="path",
                 )
             if kind not in transform:
                 raise _damaged(kind, f"a list of {n} numbers", None)
@@ -401,7 +402,7 @@ def _parse_axis(axis: Any) -> tuple[str, str | None]:
         raise _damaged("axes", "a list of objects, each with a name", axis)
     unit = axis.get("unit")
     if not isinstance(unit, str | None):
-        raise _damaged(f"unit of the axis {axis['name']}", "a name or null", unit)
+        raise _damaged("unit", f"a name or null in the axis {axis['name']}", unit)
     return axis["name"].lower(), unit
 
 
@@ -411,14 +412,16 @@ def _plain_array(path: Path) -> ZarrImage:
         array = open_array(path)
     except FileError as error:
         raise FileError(
-            "The store is neither an OME-Zarr image nor an array. If it contains images, name one."
+            "The store is neither an OME-Zarr image nor an array. If it contains images, name one.",
+            problem="no image",
         ) from error
     known = getattr(array.metadata, "dimension_names", None) or (None,) * array.ndim
     usual = "zyx" if array.ndim == 3 else (None,) * array.ndim
     names = [name.lower() if name else other for name, other in zip(known, usual, strict=True)]
     if None in names:
         raise FileError(
-            f"The array has {array.ndim} axes without names; needed are OME-Zarr or 3 axes (n, h, w)."
+            f"The array has {array.ndim} axes without names; needed are OME-Zarr or 3 axes (n, h, w).",
+            key="axes",
         )
     return _make_image(path, "", tuple(map(Axis, names)), array, "", None)
 
