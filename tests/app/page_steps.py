@@ -20,6 +20,7 @@ SETTLED = f"""() => panfocus.viewer?.job() && {MOUNTED} && Object.values(panfocu
     .every((pane) => pane.element.hidden || (pane.isLoaded && !pane.osd.isAnimating()))"""
 PICTURES_SEEN = "() => [...document.images].every((image) => image.complete || !image.checkVisibility())"
 LARGER_SEEN = "() => document.querySelector('.frame-view img').src.includes('/pictures/')"
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def walk_states(visit, frames):
@@ -88,6 +89,27 @@ def walk_states(visit, frames):
     yield "learn"
 
 
+def wait_until_drawn(page):
+    """Wait until the page has shown the changes that were under way, and sent their requests."""
+    page.evaluate(DRAWN)
+
+
+def settle(page):
+    """Wait until the viewer has loaded its tiles and stands still."""
+    for _ in range(2):  # changes begin with the next frame and end with another one
+        wait_until_drawn(page)
+        page.wait_for_function(SETTLED)
+
+
+def wait_until(page, condition):
+    """Wait for something that the handlers of this test notice; return it."""
+    for _ in range(3000):
+        if found := condition():
+            return found
+        page.wait_for_timeout(20)  # the handlers run meanwhile
+    raise AssertionError("it did not happen")
+
+
 def is_asked_before_unload(page):
     """Reload the page and dismiss the question. Return whether it was asked."""
     page.mouse.click(1, 1)  # without a user action it does not ask
@@ -146,11 +168,7 @@ class Visit:
         self.settle()
 
     def settle(self):
-        for _ in range(2):  # changes begin with the next frame and end with another one
-            self.page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
-            self.page.wait_for_function(SETTLED)
+        settle(self.page)
 
     def place_at(self, down, right):
         """Return the place (row, col) at fractions of the picture's height and width."""

@@ -111,7 +111,6 @@ def test_options_of_the_page_become_a_request():
         ({"algin": "off"}, "algin"),
         ({"align": 3}, None),
         ({"threads": "two"}, None),
-        ({"threads": 0}, "threads"),
         ({"settings": "w=1"}, None),
     ],
 )

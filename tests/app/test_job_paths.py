@@ -77,7 +77,7 @@ def test_hostile_names_are_refused(server, job, path, name):
 def test_missing_parts_of_a_job_are_refused(server, job, path):
     answer = server.client.get(f"/api/jobs/{job}/{path}")
     assert 400 <= answer.status_code < 500
-    assert answer.json().keys() == {"error"}
+    assert answer.json().keys() == {"error", "facts"}
     assert "\n" not in answer.json()["error"]
 
 

@@ -344,7 +344,7 @@ def test_fifty_files_at_once_all_arrive(server):
 def test_a_body_that_is_not_an_object_is_refused_in_one_line(server, body):
     answer = server.client.post("/api/stacks", content=body)
     assert answer.status_code == 400
-    assert answer.json().keys() == {"error"}
+    assert answer.json().keys() == {"error", "facts"}
     assert "\n" not in answer.json()["error"]
 
 

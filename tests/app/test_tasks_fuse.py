@@ -73,7 +73,7 @@ def fused(tmp_path, paths, **options):
 def exported(folder, request, outputs, **options):
     asked = dataclasses.replace(request, outputs=outputs, **options)
     plain = to_plain(asked)
-    return export.run(lambda _: None, folder=str(folder), request=plain, shown=plain, picture=True)
+    return export.run(lambda _: None, folder=str(folder), request=plain, with_image=True)
 
 
 def typed(line, folder, monkeypatch):

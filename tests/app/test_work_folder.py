@@ -231,4 +231,4 @@ def test_a_folder_of_another_user_is_refused(reachable, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: reachable.stat().st_uid + 1)
     with pytest.raises(FileError) as caught:
         check_private(reachable)
-    assert caught.value.facts["file"] == reachable
+    assert caught.value.facts["file"] == str(reachable)

@@ -32,7 +32,7 @@ class AllowedFolders:
         try:
             target.stat()
         except OSError as error:
-            raise RequestError(404, f"{path[:_MAX_PATH_SHOWN]}: {error.strerror}.") from None
+            raise RequestError(404, f"{path[:_MAX_PATH_SHOWN]}: {error.strerror}.", file=path) from None
         return target
 
     def check_opened(self, path: str) -> None:
@@ -49,14 +49,14 @@ class AllowedFolders:
         """Return the target of a path that the page sent; refuse anything but an allowed file."""
         target = self.resolve(path)
         if not target.is_file():
-            raise RequestError(404, f"{target} is not a file.")
+            raise RequestError(404, f"{target} is not a file.", file=str(target))
         return target
 
     def images_in(self, path: object) -> tuple[Path, list[Path], list[str]]:
         """Return a folder, its images, and lines on the files that are skipped."""
         folder = self.resolve(path)
         if not folder.is_dir():
-            raise RequestError(400, f"{folder} is not a folder.")
+            raise RequestError(400, f"{folder} is not a folder.", file=str(folder))
         notices: list[str] = []
         images, refused, reason = [], [], None
         for image in find_inputs([folder], warn=lambda notice: notices.append(page_text(notice))):
@@ -88,7 +88,7 @@ class AllowedFolders:
                 if is_image_name(entry.name) and entry.is_file() and self._is_inside(entry.resolve())
             ]
         except OSError as error:
-            raise RequestError(404, f"{folder}: {error.strerror}.") from error
+            raise RequestError(404, f"{folder}: {error.strerror}.", file=str(folder)) from error
         return {
             "path": str(folder),
             "parent": None if folder in self.roots else str(folder.parent),
@@ -102,6 +102,7 @@ class AllowedFolders:
             403,
             f"{path[:_MAX_PATH_SHOWN]} is outside the folders that panfocus app may open: {allowed}. "
             "Name other folders when you start it.",
+            file=path,
         )
 
     def _is_inside(self, place: Path) -> bool:
@@ -113,7 +114,8 @@ def _resolve(path: str) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError):
-        raise RequestError(403, f"{path[:_MAX_PATH_SHOWN]}: this symbolic link is a loop.") from None
+        message = f"{path[:_MAX_PATH_SHOWN]}: this symbolic link is a loop."
+        raise RequestError(403, message, file=path) from None
 
 
 def is_image_name(name: str) -> bool:

@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -34,31 +33,22 @@ class Events:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message to all pages; a newer message about the same object replaces one that waits."""
-        # Encoded at once: the object may change before it is sent.
-        text = json.dumps(message, ensure_ascii=True)
-        self._put((message["kind"], _id_of(message)), lambda: text)
+        about = message.get(message["kind"])
+        name = about["id"] if isinstance(about, dict) else message.get("id", "")
+        text = json.dumps(message)  # at once: the object may change before it is sent
+        self._put((message["kind"], name), lambda: text)
 
     def send_latest(self, kind: str, name: str, content: Callable[[], dict[str, Any] | None]) -> None:
-        """Send a large object in the state of the moment of sending; nothing if `content` returns None."""
+        """Send the message that `content` returns at the moment of sending; none if it returns None.
+
+        A newer message of the same kind and name replaces one that waits.
+        """
 
         def text() -> str | None:
-            latest = content()
-            return None if latest is None else json.dumps({"kind": kind, kind: latest}, ensure_ascii=True)
+            message = content()
+            return None if message is None else json.dumps(message)
 
         self._put((kind, name), text)
-
-    def send_part(self, kind: str, name: str, part: int, content: Callable[[set[int]], Any | None]) -> None:
-        """Send a part of a large object, together with other parts that wait.
-
-        `content` returns the message about some parts. If the whole object waits, its parts are not sent.
-        """
-        for subscriber in self._subscribers:
-            if (kind, name) in subscriber.pending:
-                continue
-            parts = subscriber.parts.setdefault(name, set())
-            parts.add(part)
-            subscriber.pending["part", name] = partial(_text_of_parts, content, parts)
-            subscriber.wake.set()
 
     def _put(self, about: tuple[str, str], text: Callable[[], str | None]) -> None:
         for subscriber in self._subscribers:
@@ -86,7 +76,7 @@ class Events:
                     yield ": ping\n\n"
                     continue
                 subscriber.wake.clear()
-                pending, subscriber.pending, subscriber.parts = subscriber.pending, {}, {}
+                pending, subscriber.pending = subscriber.pending, {}
                 texts = [text() for text in pending.values()]
                 yield "".join(f"data: {text}\n\n" for text in texts if text is not None)
                 await asyncio.sleep(SECONDS_BETWEEN)
@@ -99,18 +89,7 @@ class _Subscriber:
 
     def __init__(self) -> None:
         self.pending: dict[tuple[str, str], Callable[[], str | None]] = {}  # texts, by kind and id
-        self.parts: dict[str, set[int]] = {}  # that are pending, by the id of their object
         self.wake = asyncio.Event()
-
-
-def _text_of_parts(content: Callable[[set[int]], Any | None], parts: set[int]) -> str | None:
-    message = content(parts)
-    return None if message is None else json.dumps(message, ensure_ascii=True)
-
-
-def _id_of(message: dict[str, Any]) -> str:
-    about = message.get(message["kind"])
-    return str(about["id"]) if isinstance(about, dict) else str(message.get("id", ""))
 
 
 async def _listen(request: Request) -> StreamingResponse:

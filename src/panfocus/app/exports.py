@@ -7,8 +7,7 @@ import dataclasses
 import re
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,17 +17,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from panfocus.app.request_builder import short_command
+from panfocus.app.request_builder import short_command, without_folder
 from panfocus.app.responses import JsonAnswer, RequestError, json_body
-from panfocus.app.retouching import job_lock, open_retouching
+from panfocus.app.retouching import Retouching, job_lock
 from panfocus.app.saved_result import is_unchanged
 from panfocus.app.state import EXPORTS, REPORT, PageJob
 from panfocus.app.tasks import ExportSummary
 from panfocus.app.work_folder import ID, new_id
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder, read_json, read_text, write_files
-from panfocus.job import request as requests
 from panfocus.job.request import Outputs
+from panfocus.job.request import Request as FusionRequest
 from panfocus.job.serialization import from_plain, to_plain
 
 if TYPE_CHECKING:
@@ -38,21 +37,21 @@ FORMATS = ("tif", "png", "jpg", "webp")
 MAPS = ("labels", "confidence", "depth", "depth_colour", "never_in_focus")
 CONTENTS = ("image", *MAPS, "report", "retouch")
 SECONDS_KEPT = 600.0  # for which an older export can be downloaded; the newest stays with its job
-_STROKES_COPY = "exported-strokes.json"
 _MAX_STEM_BYTES = 150  # with a suffix, less than the 255 bytes that file systems allow
 _FLOAT_MAPS = ("confidence", "depth")  # floats in a TIFF, 16 bits in a PNG
 
 
-def parse_export(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, Any], list[str]]:
-    """Return the files of an export without their folder, settings of writing, and the wanted contents."""
+def parse_export(stem: Path, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, Any], list[str]]:
+    """Return the files of an export, whose paths start with `stem`, settings of writing, and contents."""
     suffix, contents = wanted.get("format", "tif"), wanted.get("what", ["image"])
     if suffix not in FORMATS:
-        raise RequestError(400, f"`format` must be one of {', '.join(FORMATS)}.")
+        raise RequestError(400, f"`format` must be one of {', '.join(FORMATS)}.", setting="format")
     if not (isinstance(contents, list) and contents and all(name in CONTENTS for name in contents)):
-        raise RequestError(400, f"`what` must be a list of {', '.join(CONTENTS)}.")
+        raise RequestError(400, f"`what` must be a list of {', '.join(CONTENTS)}.", setting="what")
     bits, quality = wanted.get("bits"), wanted.get("quality", 95)
-    if type(bits) not in (int, type(None)) or type(quality) is not int:
-        raise RequestError(400, "`bits` and `jpeg_quality` must be integers.")
+    for setting, value in (("bits", bits), ("jpeg_quality", quality)):
+        if value is not None and type(value) is not int:
+            raise RequestError(400, f"`{setting}` must be an integer.", setting=setting)
     float_suffix = "png" if suffix == "png" else "tif"
     maps: dict[str, Any] = {
         name: Path(f"{stem}-{name.replace('_', '-')}.{float_suffix if name in _FLOAT_MAPS else 'png'}")
@@ -62,16 +61,6 @@ def parse_export(stem: str, wanted: dict[str, Any]) -> tuple[Outputs, dict[str, 
     report = Path(f"{stem}-report.json") if "report" in contents else None
     outputs = Outputs(image=Path(f"{stem}.{suffix}"), **maps, report=report)
     return outputs, {"bits": bits, "jpeg_quality": quality}, contents
-
-
-def _move_outputs(outputs: Outputs, folder: Path) -> Outputs:
-    """Return the same files in a folder."""
-    files: dict[str, Any] = {
-        field.name: folder / path
-        for field in dataclasses.fields(outputs)
-        if isinstance(path := getattr(outputs, field.name), Path)
-    }
-    return Outputs(**files)
 
 
 def _file_stem(stack_name: str) -> str:
@@ -86,24 +75,27 @@ async def _export(request: Request) -> JsonAnswer:
     wanted = await json_body(request)
     _check_done(job)
     stack = app.store.stacks.get(job.stack)
-    stem = _file_stem(stack.name)
+    folder = app.store.jobs.folder(job.id) / EXPORTS / new_id()
+    stem = folder / _file_stem(stack.name)
     outputs, settings, contents = parse_export(stem, wanted)
-    fused: requests.Request = from_plain(job.task["request"])
-    shown = dataclasses.replace(fused, outputs=outputs, **settings)
+    export = dataclasses.replace(from_plain(job.task["request"]), outputs=outputs, **settings)
     async with app.jobs.exporting:
         _check_done(app.store.jobs.get(job.id))  # may have changed while this waited
-        async with _copy_strokes(app, job) as strokes:
-            if strokes:
-                shown = dataclasses.replace(shown, retouch=Path(f"{stem}-retouch.json"))
-            elif contents == ["retouch"]:
+        make_folder(folder)
+        try:
+            strokes = await _copy_strokes(app, job, Path(f"{stem}-retouch.json"))
+            if contents == ["retouch"] and not strokes:
                 raise RequestError(409, "This image is not retouched; there are no strokes to export.")
-            with _new_folder(app, job) as folder:
-                summary = await _write(app, job, shown, strokes, folder, picture="image" in contents)
-            await run_in_threadpool(_remove_older, folder)
+            export = dataclasses.replace(export, retouch=strokes)
+            summary = await _write(app, job, export, with_image="image" in contents)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        await run_in_threadpool(_remove_older, folder)
     for file in summary["files"]:
         file["url"] = f"/api/jobs/{job.id}/exports/{folder.name}/{quote(file['name'])}"
     notices = [app.store.shorten_paths(line) for line in summary["notices"]]
-    command = await run_in_threadpool(short_command, shown, stack.folder)
+    command = await run_in_threadpool(short_command, without_folder(export), stack.folder)
     changed = await run_in_threadpool(_changed_inputs, app, job)
     return JsonAnswer({"files": summary["files"], "said": notices, "command": command, "changed": changed})
 
@@ -125,20 +117,7 @@ def _changed_inputs(app: "App", job: PageJob) -> list[str]:
 
 def _check_done(job: PageJob) -> None:
     if not job.is_fused:
-        raise RequestError(409, "This job has no result to export.")
-
-
-@contextmanager
-def _new_folder(app: "App", job: PageJob) -> Iterator[Path]:
-    """Make a folder for an export, and remove it if that fails."""
-    app.store.jobs.get(job.id)  # refuses a job that was removed
-    folder = app.store.jobs.folder(job.id) / EXPORTS / new_id()
-    make_folder(folder)
-    try:
-        yield folder
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        raise RequestError(409, "This job has no result to export.", job=job.id)
 
 
 def _remove_older(newest: Path) -> None:
@@ -149,34 +128,24 @@ def _remove_older(newest: Path) -> None:
                 shutil.rmtree(path)
 
 
-@asynccontextmanager
-async def _copy_strokes(app: "App", job: PageJob) -> AsyncIterator[Path | None]:
-    """Yield a copy of a job's strokes, or None: the strokes may change during the export."""
-    folder = app.store.jobs.folder(job.id)
-    copy = None
+async def _copy_strokes(app: "App", job: PageJob, copy: Path) -> Path | None:
+    """Copy a job's strokes, which may change during the export; return None if there are none."""
     async with job_lock(job.id):
-        if job.retouch and job.retouch["n_strokes"]:
-            copy = folder / _STROKES_COPY
-            text = await run_in_threadpool(read_text, open_retouching(folder, job).file)
-            await run_in_threadpool(write_files, {copy: text.encode()}, force=True)
-    try:
-        yield copy
-    finally:
-        if copy:
-            copy.unlink(missing_ok=True)
+        if not (job.retouch and job.retouch["n_strokes"]):
+            return None
+        retouching = Retouching(app.store.jobs.folder(job.id), job.retouch_version)
+        text = await run_in_threadpool(read_text, retouching.file)
+        await run_in_threadpool(write_files, {copy: text.encode()})
+    return copy
 
 
-async def _write(
-    app: "App", job: PageJob, shown: requests.Request, strokes: Path | None, folder: Path, *, picture: bool
-) -> ExportSummary:
-    """Write files into a folder, in a worker process; `shown` names them without the folder."""
-    request = dataclasses.replace(shown, outputs=_move_outputs(shown.outputs, folder), retouch=strokes)
+async def _write(app: "App", job: PageJob, export: FusionRequest, *, with_image: bool) -> ExportSummary:
+    """Write the files of an export in a worker process."""
     task = {
         "task": "export",
         "folder": str(app.store.jobs.folder(job.id)),
-        "request": to_plain(request),
-        "shown": to_plain(shown),
-        "picture": picture,
+        "request": to_plain(export),
+        "with_image": with_image,
     }
     worker = await app.workers.lend_long()
     try:
@@ -192,13 +161,13 @@ async def _download(request: Request) -> FileResponse:
     folder = app.store.jobs.folder(job.id) / EXPORTS
     if export := request.path_params.get("export"):
         if not ID.fullmatch(export):
-            raise RequestError(404, f"There is no export {export[:40]}.")
+            raise RequestError(404, f"There is no export {export[:40]}.", got=export)
         folder /= export
     name = request.path_params["name"]
     for path in folder.glob("*"):  # compared with existing files: the name could lead elsewhere
         if path.name == name and path.is_file() and not name.startswith("."):
             return FileResponse(path, filename=name)
-    raise RequestError(404, f"This job has no file {name[:100]}.")
+    raise RequestError(404, f"This job has no file {name[:100]}.", file=name)
 
 
 routes = [

@@ -47,11 +47,11 @@ class FrameScanner:
         """Return the path of a frame's large picture, which is made when it is first requested."""
         frame = next((frame for frame in stack.frames if frame.key == key), None)
         if frame is None or frame.state != "ready":
-            raise RequestError(404, "There is no picture of this frame yet.")
+            raise RequestError(404, "There is no picture of this frame yet.", got=key)
         preview = self._stacks.preview(stack, key)
         if not await asyncio.to_thread(preview.is_file):
             path = self._stacks.path(stack, frame)
-            task = {"task": "preview", "path": str(path), "picture": str(preview)}
+            task = {"task": "scan_frame.preview", "path": str(path), "picture": str(preview)}
             await self._workers.run_quick(task, urgent=True, seconds=_timeout(frame))
         return preview
 

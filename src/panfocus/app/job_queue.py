@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from panfocus.app.events import with_revision
 from panfocus.app.responses import RequestError
-from panfocus.app.retouching import STROKE_FILES, job_lock, open_retouching
+from panfocus.app.retouching import STROKE_FILES, Retouching, job_lock
 from panfocus.app.state import ARRAYS, ATOMS, EXPORTS, LIVE, REPORT, SAVED_RESULT, PageJob
 from panfocus.app.wording import describe_error
 from panfocus.app.work_folder import now
@@ -61,8 +62,9 @@ class JobQueue:
 
     async def _repair_retouched_layer(self, job: PageJob) -> None:
         """Finish painting that a kill interrupted, before browsers cache a half-painted layer."""
+        retouching = Retouching(self._jobs.folder(job.id), job.retouch_version)
         try:
-            await asyncio.to_thread(open_retouching(self._jobs.folder(job.id), job).ensure_painted)
+            await asyncio.to_thread(retouching.ensure_painted)
         except PanfocusError as error:  # a full disk; tried again when the strokes are opened
             logger.warning("%s", error)
 
@@ -80,16 +82,22 @@ class JobQueue:
         """Send a job to the pages."""
         self._app.events.send({"kind": "job", "job": self.view(job)})
 
-    def new_folder(self) -> Path:
-        """Make the folder of a new job, with one for its exports."""
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """Make the folder of a new job, with one for its exports; remove it if the block raises."""
         folder = self._jobs.new_folder()
-        make_folder(folder / EXPORTS)
-        return folder
+        try:
+            make_folder(folder / EXPORTS)
+            yield folder
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     def add(self, job: PageJob) -> None:
         """Queue a job whose folder was made by `new_folder`."""
         if sum(job.state == "queued" for job in self._jobs.all()) >= MAX_QUEUED:
-            raise RequestError(409, f"{MAX_QUEUED} jobs are waiting already. Cancel some of them.")
+            message = f"{MAX_QUEUED} jobs are waiting already. Cancel some of them."
+            raise RequestError(409, message, limit=MAX_QUEUED)
         self._jobs.save(job)
         self.send(job)
         self._work.set()
@@ -111,9 +119,8 @@ class JobQueue:
     def retry(self, job: PageJob, task: dict[str, Any] | None = None, command: str | None = None) -> None:
         """Queue a job again that failed or was cancelled, perhaps with another task."""
         if job.state not in ("failed", "cancelled"):
-            raise RequestError(
-                409, f"This job is {job.state}. Only failed and cancelled jobs can be started again."
-            )
+            message = f"This job is {job.state}. Only failed and cancelled jobs can be started again."
+            raise RequestError(409, message, job=job.id, state=job.state)
         with self._jobs.edit(job) as draft:
             draft.reset()
             draft.task, draft.command = task or job.task, command or job.command

@@ -1,6 +1,5 @@
 """Routes of jobs: queue a fusion or a learning, cancel, retry, remove; and the estimate of a fusion."""
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,7 @@ def add_fusion(app: "App", stack: PageStack, options: dict[str, Any]) -> PageJob
     """Queue a fusion of a stack."""
     from panfocus.methods import DEFAULT_METHOD
 
-    folder = app.jobs.new_folder()
-    try:
+    with app.jobs.new_folder() as folder:
         task, command = _fusion_task(app, stack, options, folder)
         # The stack counts its fusions: a number is not used again when a result is deleted.
         with app.store.stacks.edit(stack) as draft:
@@ -42,9 +40,6 @@ def add_fusion(app: "App", stack: PageStack, options: dict[str, Any]) -> PageJob
             task=task,
         )
         app.jobs.add(job)
-    except Exception:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return job
 
 
@@ -55,7 +50,7 @@ def _fusion_task(
     frames = stack.used_frames
     # A file that is not scanned yet may have many pages.
     if all(frame.state == "ready" for frame in frames) and sum(frame.pages or 1 for frame in frames) < 2:
-        raise RequestError(409, "A fusion needs at least two frames.")
+        raise RequestError(409, "A fusion needs at least two frames.", needed=2)
     request = fusion_request(app, stack, options, folder / EXPORTS)
     task = {
         "task": "fuse",

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ SETTINGS = {
     "seed": (0, 0, 2**31 - 1),
 }
 MAX_REGIONS = 1000
-_RECTANGLE = ("top", "left", "height", "width")
+_REGION_KEYS = ("focused", "blurred", "top", "left", "height", "width")
 _NAME = re.compile(r"\w[\w -]{0,59}")
 
 
@@ -60,23 +59,22 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> PageJob:
     if source is None:
         frames = [str(path) for path in app.stacks.paths(stack)]
     elif source.fusion is None:
-        raise RequestError(409, "This job has no aligned frames yet.")
+        raise RequestError(409, "This job has no aligned frames yet.", job=source.id)
     else:
         frames = range(source.fusion["n_frames"])
     regions = _check_regions(wanted.get("regions"), frames)
-    folder = app.jobs.new_folder()
-    path = folder / EXPORTS / "regions.toml"
-    task = {
-        "task": "learn",
-        "folder": str(folder),
-        "file": str(path),
-        "frames_of": None if source is None else str(app.store.jobs.folder(source.id)),
-        "regions": regions,
-        "reads": frames if isinstance(frames, list) else [],
-        "settings": settings,
-        "output": str(app.store.dictionary_file(name)),
-    }
-    try:
+    with app.jobs.new_folder() as folder:
+        path = folder / EXPORTS / "regions.toml"
+        task = {
+            "task": "learn",
+            "folder": str(folder),
+            "file": str(path),
+            "frames_of": None if source is None else str(app.store.jobs.folder(source.id)),
+            "regions": regions,
+            "reads": frames if isinstance(frames, list) else [],
+            "settings": settings,
+            "output": str(app.store.dictionary_file(name)),
+        }
         job = PageJob(
             id=folder.name,
             created=now(),
@@ -89,9 +87,6 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> PageJob:
             learning=new_learning(),
         )
         app.jobs.add(job)
-    except Exception:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return job
 
 
@@ -109,25 +104,26 @@ def _check_name(app: "App", name: object) -> str:
 
     name = name.strip() if isinstance(name, str) else ""
     if not _NAME.fullmatch(name):
-        raise RequestError(
-            400, "The name of a dictionary has 1 to 60 letters, digits, spaces, dashes and underscores."
-        )
+        message = "The name of a dictionary has 1 to 60 letters, digits, spaces, dashes and underscores."
+        raise RequestError(400, message, setting="name", got=name)
     queued = [job.name for job in app.store.jobs.all() if job.kind == "learn" and job.is_open]
     taken = [*DEFAULT_NAMES, *app.store.dictionary_names(), *queued]
     # Without case: on some disks both names are one file.
     if other := next((each for each in taken if each.casefold() == name.casefold()), None):
-        raise RequestError(409, f"There is already a dictionary {other}. Choose another name.")
+        message = f"There is already a dictionary {other}. Choose another name."
+        raise RequestError(409, message, setting="name", got=name)
     return name
 
 
 def _check_settings(wanted: object) -> dict[str, int]:
     if not isinstance(wanted, dict) or not wanted.keys() <= SETTINGS.keys():
-        raise RequestError(400, f"Unknown setting; known: {', '.join(SETTINGS)}.")
+        raise RequestError(400, f"Unknown setting; known: {', '.join(SETTINGS)}.", setting="settings")
     settings = {}
     for name, (default, minimum, maximum) in SETTINGS.items():
         value = wanted.get(name, default)
         if type(value) is not int or not minimum <= value <= maximum:
-            raise RequestError(400, f"`{name}` must be an integer from {minimum} to {maximum}.")
+            message = f"`{name}` must be an integer from {minimum} to {maximum}."
+            raise RequestError(400, message, setting=name)
         settings[name] = value
     return settings
 
@@ -135,21 +131,25 @@ def _check_settings(wanted: object) -> dict[str, int]:
 def _check_regions(wanted: object, frames: Sequence[object]) -> list[dict[str, Any]]:
     """Return checked rectangles with their frames instead of numbers."""
     if not (isinstance(wanted, list) and 1 <= len(wanted) <= MAX_REGIONS):
-        raise RequestError(400, f"Learning needs 1 to {MAX_REGIONS} rectangles.")
+        raise RequestError(400, f"Learning needs 1 to {MAX_REGIONS} rectangles.", setting="regions")
     regions = []
     for number, region in enumerate(wanted, start=1):
-        if not isinstance(region, dict) or region.keys() != {"focused", "blurred", *_RECTANGLE}:
-            needed = ", ".join(("focused", "blurred", *_RECTANGLE))
-            raise RequestError(400, f"Region {number} must have {needed}.")
-        if any(type(value) is not int or value < 0 for value in region.values()):
-            raise RequestError(400, f"Region {number} must have integers from 0.")
-        focused, blurred = region["focused"], region["blurred"]
-        if focused == blurred or max(focused, blurred) >= len(frames):
-            raise RequestError(
-                400, f"Region {number} must name two different frames from 0 to {len(frames) - 1}."
-            )
-        regions.append(region | {"focused": frames[focused], "blurred": frames[blurred]})
+        problem = _region_problem(region, len(frames))
+        if problem:
+            raise RequestError(400, f"Region {number} must {problem}.", setting="regions", region=number)
+        regions.append(region | {which: frames[region[which]] for which in ("focused", "blurred")})
     return regions
+
+
+def _region_problem(region: object, n_frames: int) -> str | None:
+    """Return what a region must have and lacks."""
+    if not isinstance(region, dict) or region.keys() != set(_REGION_KEYS):
+        return f"have {', '.join(_REGION_KEYS)}"
+    if any(type(value) is not int or value < 0 for value in region.values()):
+        return "have integers from 0"
+    if region["focused"] == region["blurred"] or max(region["focused"], region["blurred"]) >= n_frames:
+        return f"name two different frames from 0 to {n_frames - 1}"
+    return None
 
 
 async def _atoms(request: Request) -> Response:
@@ -162,7 +162,7 @@ async def _atoms(request: Request) -> Response:
 def _requested_dictionary(request: Request) -> tuple["App", str]:
     app, name = request.app.state.app, request.path_params["name"]
     if name not in app.store.dictionary_names():
-        raise RequestError(404, f"There is no dictionary {name[:80]}.")
+        raise RequestError(404, f"There is no dictionary {name[:80]}.", got=name)
     return app, name
 
 
@@ -174,7 +174,8 @@ async def _download(request: Request) -> FileResponse:
 async def _remove(request: Request) -> Response:
     app, name = _requested_dictionary(request)
     if any(job.is_open and job.options.get("dictionary") == name for job in app.store.jobs.all()):
-        raise RequestError(409, f"A fusion that waits or runs uses the dictionary {name}. Cancel it first.")
+        message = f"A fusion that waits or runs uses the dictionary {name}. Cancel it first."
+        raise RequestError(409, message, got=name)
     app.store.dictionary_file(name).unlink(missing_ok=True)
     app.send_dictionaries()
     return Response(status_code=204)

@@ -23,7 +23,6 @@ PAGE_OPTIONS = (
     "method", "settings", "align", "borders", "reference", "exposure", "hot_pixels", "refine",
     "refine_strength", "slabs", "step", "channel", "time", "max_memory", "threads",
 )  # fmt: skip
-_POSITIVE = ("threads", "channel", "time")
 
 
 def fusion_request(app: "App", stack: PageStack, options: Mapping[str, Any], folder: Path) -> Request:
@@ -54,10 +53,6 @@ def build_request(
         request: Request = from_plain(content)
     except (TypeError, ValueError) as error:
         raise InputError(f"An option has the wrong type: {error}") from error
-    for name in _POSITIVE:
-        number = getattr(request, name)
-        if number is not None and number < 1:
-            raise InputError(f"`{name}` must be at least 1, got {number}.", setting=name, got=number)
     return dataclasses.replace(request, dictionary=dictionary)
 
 
@@ -73,7 +68,8 @@ def _find_dictionary(app: "App", name: object) -> Path | None:
     if name in DEFAULT_NAMES:
         return Path(str(name))
     known = ", ".join([*learned, *DEFAULT_NAMES])
-    raise RequestError(400, f"There is no dictionary {str(name)[:80]}; known: {known}.")
+    message = f"There is no dictionary {str(name)[:80]}; known: {known}."
+    raise RequestError(400, message, setting="dictionary", got=name)
 
 
 def fusion_command(request: Request, stack: PageStack) -> str:
@@ -91,6 +87,15 @@ def short_command(request: Request, folder: str | None) -> str:
     except PanfocusError:  # the folder was removed, or holds no images any more
         pass
     return command_line(request)
+
+
+def without_folder(request: Request) -> Request:
+    """Return a request that names its outputs and its strokes without their folder."""
+    outputs = request.outputs
+    paths = {field.name: getattr(outputs, field.name) for field in dataclasses.fields(outputs)}
+    names: dict[str, Any] = {name: Path(path.name) for name, path in paths.items() if isinstance(path, Path)}
+    retouch = None if request.retouch is None else Path(request.retouch.name)
+    return dataclasses.replace(request, outputs=Outputs(**names), retouch=retouch)
 
 
 def command_line(request: Request) -> str:

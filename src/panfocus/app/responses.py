@@ -26,8 +26,8 @@ CACHE_FOR_A_DAY = {"Cache-Control": "private, max-age=86400"}
 class RequestError(PanfocusError):
     """A request that is refused with an HTTP status."""
 
-    def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, status: int, message: str, *, hint: str | None = None, **facts: Any) -> None:
+        super().__init__(message, hint=hint, **facts)
         self.status = status
 
 
@@ -53,23 +53,21 @@ def path_number(request: Request, name: str) -> int:
     """Return a number of up to 9 digits in the path of a request."""
     text = request.path_params[name]
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise RequestError(404, f"There is no {name} {text[:40]}.")
+        raise RequestError(404, f"There is no {name} {text[:40]}.", got=text)
     return int(text)
 
 
-async def json_body(request: Request, *, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
+async def json_body(request: Request) -> dict[str, Any]:
     """Read the JSON object in the body of a request."""
     body, n_bytes = bytearray(), 0
     async for chunk in request.stream():  # to its end, to report the size
         n_bytes += len(chunk)
-        if n_bytes <= max_bytes:
+        if n_bytes <= MAX_JSON_BYTES:
             body += chunk
-    if n_bytes > max_bytes:
-        raise RequestError(
-            413,
-            f"The request has {format_size(n_bytes)}, more than the limit of {format_size(max_bytes)}. "
-            "Send less at once, such as fewer strokes.",
-        )
+    if n_bytes > MAX_JSON_BYTES:
+        sizes = f"{format_size(n_bytes)}, more than the limit of {format_size(MAX_JSON_BYTES)}"
+        message = f"The request has {sizes}. Send less at once, such as fewer strokes."
+        raise RequestError(413, message, got=n_bytes, limit=MAX_JSON_BYTES)
     try:
         content = json.loads(body)
         # It must be possible to store it: no NaN, no lone surrogate that no file name contains.
@@ -82,20 +80,21 @@ async def json_body(request: Request, *, max_bytes: int = MAX_JSON_BYTES) -> dic
 
 
 async def answer_error(request: Request, error: Exception) -> JsonAnswer:
-    """Answer a request that was refused, or that failed for a known reason."""
+    """Answer a request that failed: one line in `error`, and facts such as the `setting` that is wrong."""
     if isinstance(error, HTTPException):
-        return _error_answer(request, error.detail, error.status_code)
-    return _error_answer(request, describe_error(error), getattr(error, "status", 400))
+        text, status = error.detail, error.status_code
+    elif isinstance(error, PanfocusError):
+        text, status = describe_error(error), getattr(error, "status", 400)
+    else:
+        logger.error("%s %s", request.method, request.url.path, exc_info=error)
+        text, status = describe_error(error), 500
+    shorten_paths = request.app.state.app.store.shorten_paths
+    facts = {
+        name: shorten_paths(value) if isinstance(value, str) else value
+        for name, value in getattr(error, "facts", {}).items()
+        if isinstance(value, str | int)  # others may have no form in JSON
+    }
+    return JsonAnswer({"error": shorten_paths(text), "facts": facts}, status)
 
 
-async def answer_crash(request: Request, error: Exception) -> JsonAnswer:
-    """Answer a request that failed for an unknown reason; the log has the traceback."""
-    logger.error("%s %s", request.method, request.url.path, exc_info=error)
-    return _error_answer(request, describe_error(error), 500)
-
-
-def _error_answer(request: Request, text: str, status: int) -> JsonAnswer:
-    return JsonAnswer({"error": request.app.state.app.store.shorten_paths(text)}, status)
-
-
-HANDLERS: dict[Any, Any] = {PanfocusError: answer_error, HTTPException: answer_error, Exception: answer_crash}
+HANDLERS: dict[Any, Any] = dict.fromkeys((PanfocusError, HTTPException, Exception), answer_error)

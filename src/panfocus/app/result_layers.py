@@ -1,7 +1,6 @@
 """Layers of a result that the page shows: fused image, frames and maps, each with its pyramid."""
 
 import math
-from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from panfocus._threads import for_all
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.disk_array import ArrayFolder, DiskArray
 from panfocus.io.encode import encode_json
+from panfocus.job.serialization import from_plain, to_plain
 from panfocus.show.pyramid import (
     How,
     halved_length,
@@ -123,14 +123,11 @@ def save_display(arrays: ArrayFolder, icc_profile: bytes | None) -> Display:
         n_frames, (height, width) = len(frames), frames.shape[1:3]
     with arrays.array(level_name("fused", n_levels(height, width) - 1)) as small:
         display = Display(white_of(small[...]), n_frames, icc_profile)
-    profile = b64encode(icc_profile).decode() if icc_profile else None
-    content = {"white": display.white, "n_frames": n_frames, "icc_profile": profile}
-    write_files({arrays.folder / _DISPLAY: encode_json(content)}, force=True)
+    write_files({arrays.folder / _DISPLAY: encode_json(to_plain(display))}, force=True)
     return display
 
 
 def read_display(arrays: ArrayFolder) -> Display:
     """Return what `save_display` decided."""
-    content = read_json(arrays.folder / _DISPLAY)
-    profile = content["icc_profile"]
-    return Display(content["white"], content["n_frames"], b64decode(profile) if profile else None)
+    display: Display = from_plain(read_json(arrays.folder / _DISPLAY), Display)
+    return display

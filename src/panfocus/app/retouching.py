@@ -210,18 +210,14 @@ async def _put(request: Request) -> Response:
     return JsonAnswer({"version": version, "strokes": strokes.plain()})
 
 
-def open_retouching(folder: Path, job: PageJob) -> Retouching:
-    """Return the retouching of a job with this folder."""
-    return Retouching(folder, job.retouch_version)
-
-
 def _requested_job(request: Request) -> tuple[PageJob, Retouching]:
     """Return a finished fusion and its retouching."""
     app: App = request.app.state.app
     job = app.store.jobs.get(request.path_params["job"])
     if not job.is_fused:
-        raise RequestError(409, "This job has no image to retouch. Wait until it is done, or start it again.")
-    return job, open_retouching(app.store.jobs.folder(job.id), job)
+        message = "This job has no image to retouch. Wait until it is done, or start it again."
+        raise RequestError(409, message, job=job.id)
+    return job, Retouching(app.store.jobs.folder(job.id), job.retouch_version)
 
 
 routes = [

@@ -7,11 +7,11 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from platformdirs import user_data_path
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_PORT = 8765
 _PORTS_TRIED = 50
 _OPENER = "open.html"
-_STATIC = Path(str(files("panfocus"))) / "app" / "static"
+_STATIC = Path(__file__).parent / "static"
 _SECONDS_TO_END = 1  # for open requests when the server stops
 
 
@@ -116,12 +116,13 @@ async def _state(request: Request) -> JsonAnswer:
     return JsonAnswer(request.app.state.app.state())
 
 
-def make_application(app: App, *, port: int) -> Starlette:
-    """Return the web application of a server that listens at this port."""
+def make_application(app: App, *, port: int, ready: Callable[[], object] = lambda: None) -> Starlette:
+    """Return the web application of a server that listens at this port; it calls `ready` when it starts."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await app.start()
+        ready()
         try:
             yield
         finally:
@@ -141,14 +142,13 @@ def make_application(app: App, *, port: int) -> Starlette:
     return starlette
 
 
-class Server(uvicorn.Server):
-    """A uvicorn server that ends event streams when it stops, and calls `ready` when it listens."""
+class _Server(uvicorn.Server):
+    """A server that ends event streams when it stops: they would keep their connections open."""
 
-    def __init__(self, app: App, listener: socket.socket, ready: Callable[[], object]) -> None:
-        port = listener.getsockname()[1]
+    def __init__(self, application: Starlette) -> None:
         super().__init__(
             uvicorn.Config(
-                make_application(app, port=port),
+                application,
                 lifespan="on",
                 ws="none",
                 log_config=None,
@@ -157,25 +157,15 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
-        self._app = app
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+        self._events: Events = application.state.app.events
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop; event streams would keep their connections open forever."""
-        self._app.events.close()
+        self._events.close()
         await super().shutdown(sockets)
 
 
 def default_work_folder() -> Path:
     """Return the folder for this user's application data."""
-    from platformdirs import user_data_path
-
     return user_data_path("panfocus", appauthor=False) / "app"
 
 
@@ -202,12 +192,12 @@ def serve(
     if warning := check_private(work):
         logger.warning("%s", warning)
     with lock_folder(work), _open_listener(port) as listener:
-        app = App(work.resolve(), list(folders), limits)
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.store.token}"
+        app, listening_port = App(work.resolve(), list(folders), limits), listener.getsockname()[1]
+        address = f"http://127.0.0.1:{listening_port}/?token={app.store.token}"
         with _opener_file(app.store.work / _OPENER, address) if for_browser else nullcontext() as url:
-            server = Server(app, listener, lambda: ready(address, url))
+            application = make_application(app, port=listening_port, ready=lambda: ready(address, url))
             with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has stopped
-                server.run(sockets=[listener])
+                _Server(application).run(sockets=[listener])
 
 
 @contextmanager
@@ -244,11 +234,8 @@ def _open_listener(port: int | None) -> socket.socket:
         except OSError as error:
             listener.close()
             if port is not None:
-                raise PanfocusError(
-                    f"Port {port} cannot be used ({error.strerror}). Choose another `port`.",
-                    setting="port",
-                    got=port,
-                ) from error
+                message = f"Port {port} cannot be used ({error.strerror}). Choose another `port`."
+                raise PanfocusError(message, setting="port", got=port) from error
         else:
             return listener
     last = DEFAULT_PORT + _PORTS_TRIED - 1

@@ -76,14 +76,14 @@ class Stacks:
         """Create a stack of files that stay where they are; `skipped` are lines on other files there."""
         files = list(paths)
         if not files:
-            raise RequestError(400, "There are no images here (JPEG, PNG, TIFF, WebP or RAW).")
+            message = "There are no images here (JPEG, PNG, TIFF, WebP or RAW)."
+            raise RequestError(400, message, file=None if folder is None else str(folder))
         return self._create((folder or files[0].parent).name or str(folder), folder, files, skipped)
 
     def _create(
         self, name: str, folder: Path | None, files: list[Path], skipped: Sequence[str] = ()
     ) -> PageStack:
-        if len(files) > MAX_FRAMES:
-            raise _too_many_frames(len(files))
+        check_n_frames(len(files))
         root = self._store.stacks.new_folder()
         stack = PageStack(
             id=root.name,
@@ -111,8 +111,7 @@ class Stacks:
 
     async def add_upload(self, stack: PageStack, name: str, size: int) -> None:
         """Add an uploaded file as a frame, and return when that is saved."""
-        if len(stack.frames) >= MAX_FRAMES:
-            raise _too_many_frames(len(stack.frames) + 1)
+        check_n_frames(len(stack.frames) + 1)
         added = stack.add_frame(name, size, None)
         if stack.in_natural_order:
             names = sort_naturally(Path(frame.name) for frame in stack.frames)
@@ -130,7 +129,7 @@ class Stacks:
         """Change a stack's name, the order of its frames, or which of them are used."""
         name = wanted.get("name", stack.name)
         if not isinstance(name, str) or not name.strip():
-            raise RequestError(400, "`name` must be a text.")
+            raise RequestError(400, "`name` must be a text.", setting="name")
         frames = _mark_excluded(stack.frames, wanted)
         if "order" in wanted:
             frames = _sort_frames(frames, wanted["order"])
@@ -191,20 +190,21 @@ class Stacks:
         """Send a stack to the pages, unless it is removed before."""
 
         def latest() -> dict[str, Any] | None:
-            return self.view(stack) if stack.id in self._store.stacks else None
+            exists = stack.id in self._store.stacks
+            return {"kind": "stack", "stack": self.view(stack)} if exists else None
 
         self._events.send_latest("stack", stack.id, latest)
 
     def send_frame(self, stack: PageStack, key: int) -> None:
         """Send one frame to the pages: a large stack would be too much for every scan."""
 
-        def latest(keys: set[int]) -> dict[str, Any] | None:
-            if stack.id not in self._store.stacks:
+        def latest() -> dict[str, Any] | None:
+            frames = [frame.view() for frame in stack.frames if frame.key == key]
+            if not frames or stack.id not in self._store.stacks:
                 return None
-            frames = [frame.view() for frame in stack.frames if frame.key in keys]
             return with_revision({"kind": "frames", "stack": stack.id, "frames": frames})
 
-        self._events.send_part("stack", stack.id, key, latest)
+        self._events.send_latest("frame", f"{stack.id} {key}", latest)
 
     def _stamp(self, stack: PageStack, frame: PageFrame) -> FileStamp:
         try:
@@ -220,15 +220,19 @@ class Stacks:
         return self._store.shorten_paths(text)
 
 
-def _too_many_frames(n_frames: int) -> RequestError:
-    return RequestError(400, f"A stack has at most {MAX_FRAMES} frames, got {n_frames}.")
+def check_n_frames(n_frames: int) -> None:
+    """Refuse a stack that would have too many frames."""
+    if n_frames > MAX_FRAMES:
+        message = f"A stack has at most {MAX_FRAMES} frames, got {n_frames}. Choose fewer files."
+        raise RequestError(400, message, got=n_frames, limit=MAX_FRAMES)
 
 
 def _mark_excluded(frames: Sequence[PageFrame], wanted: dict[str, Any]) -> list[PageFrame]:
     """Return the frames, those with keys in `used` and `excluded` marked so."""
     used, excluded = (_frame_keys(which, wanted.get(which, []), frames) for which in ("used", "excluded"))
     if both := set(used) & set(excluded):
-        raise RequestError(400, f"The key {min(both)} is in both `used` and `excluded`.")
+        message = f"The key {min(both)} is in both `used` and `excluded`."
+        raise RequestError(400, message, setting="used", got=min(both))
     marks = dict.fromkeys(used, False) | dict.fromkeys(excluded, True)
     return [replace(frame, excluded=marks.get(frame.key, frame.excluded)) for frame in frames]
 
@@ -243,9 +247,10 @@ def _sort_frames(frames: Sequence[PageFrame], order: object) -> list[PageFrame]:
 def _frame_keys(setting: str, keys: object, frames: Sequence[PageFrame]) -> list[int]:
     """Return checked keys of frames. Positions would not do: the page may have seen an older order."""
     if not isinstance(keys, list) or any(type(key) is not int or key < 0 for key in keys):
-        raise RequestError(400, f"`{setting}` must be a list of frame keys.")
+        raise RequestError(400, f"`{setting}` must be a list of frame keys.", setting=setting)
     if len(set(keys)) != len(keys):
-        raise RequestError(400, f"`{setting}` names a frame twice.")
+        raise RequestError(400, f"`{setting}` names a frame twice.", setting=setting)
     if set(keys) - {frame.key for frame in frames}:
-        raise RequestError(409, "A frame has changed or was removed. Check the frames and choose again.")
+        message = "A frame has changed or was removed. Check the frames and choose again."
+        raise RequestError(409, message, setting=setting)
     return keys

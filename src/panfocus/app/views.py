@@ -49,7 +49,7 @@ async def _tile(request: Request) -> Response:
     place = request.path_params["place"]
     match = re.fullmatch(r"(\d{1,6})_(\d{1,6})", place)
     if not match:
-        raise RequestError(404, f"There is no tile {place[:40]}.")
+        raise RequestError(404, f"There is no tile {place[:40]}.", got=place)
     col, row = map(int, match.groups())
     arrays = _open_arrays(request, layer)
 
@@ -57,7 +57,8 @@ async def _tile(request: Request) -> Response:
         with _level(arrays, layer, level) as array:
             height, width = _size(array, layer)
             if row * TILE >= height or col * TILE >= width:
-                raise RequestError(404, f"There is no tile {col}_{row} at level {level}.")
+                message = f"There is no tile {place} at level {level}."
+                raise RequestError(404, message, got=place, level=level)
             rows, cols = (
                 slice(at * TILE, min(at * TILE + TILE, n)) for at, n in ((row, height), (col, width))
             )
@@ -163,7 +164,7 @@ def _layer(request: Request) -> ViewLayer:
     if number := re.fullmatch(r"frame-(\d{1,6})", name):
         return ViewLayer("frames", (int(number[1]),))
     if name not in PYRAMIDS or name in STACKED:
-        raise RequestError(404, f"There is no layer {name[:40]}.")
+        raise RequestError(404, f"There is no layer {name[:40]}.", layer=name)
     return ViewLayer(name)
 
 
@@ -173,17 +174,19 @@ def _open_arrays(request: Request, layer: ViewLayer) -> ArrayFolder:
     job = app.store.jobs.get(request.path_params["job"])
     arrays = ArrayFolder(app.store.jobs.folder(job.id) / ARRAYS)
     if layer.name not in arrays:
-        raise RequestError(404, f"This job has no layer {layer.name}.")
+        raise RequestError(404, f"This job has no layer {layer.name}.", layer=layer.name)
     return arrays
 
 
 def _level(arrays: ArrayFolder, layer: ViewLayer, level: int) -> DiskArray:
     if level_name(layer.name, level) not in arrays:
-        raise RequestError(404, f"The layer {layer.name} has no level {level}.")
+        message = f"The layer {layer.name} has no level {level}."
+        raise RequestError(404, message, layer=layer.name, level=level)
     array = arrays.array(level_name(layer.name, level))
     if layer.frame and layer.frame[0] >= len(array):
         array.close()
-        raise RequestError(404, f"This job has frames 0 to {len(array) - 1}, got {layer.frame[0]}.")
+        message = f"This job has frames 0 to {len(array) - 1}, got {layer.frame[0]}."
+        raise RequestError(404, message, layer=layer.name, got=layer.frame[0])
     return array
 
 
@@ -235,9 +238,8 @@ def _clamped(centre: int, size: int, length: int) -> tuple[slice, NDArray[np.int
 def _number(request: Request, name: str, minimum: int, maximum: int) -> int:
     text = request.query_params.get(name, "")
     if not re.fullmatch(r"[0-9]{1,9}", text) or not minimum <= int(text) <= maximum:
-        raise RequestError(
-            400, f"`{name}` must be an integer from {minimum} to {maximum}, got {text[:40]!r}."
-        )
+        message = f"`{name}` must be an integer from {minimum} to {maximum}, got {text[:40]!r}."
+        raise RequestError(400, message, setting=name, got=text)
     return int(text)
 
 

@@ -92,8 +92,11 @@ class Shelf(Generic[Item]):
     def get(self, name: str) -> Item:
         """Return an item by its id."""
         if name not in self._items:
-            raise RequestError(404, f"There is no {self._kind} {name[:40]}.")
+            raise self._missing(name)
         return self._items[name]
+
+    def _missing(self, name: str) -> RequestError:
+        return RequestError(404, f"There is no {self._kind} {name[:40]}.", id=name)
 
     def __contains__(self, name: str) -> bool:
         return name in self._items
@@ -105,7 +108,7 @@ class Shelf(Generic[Item]):
     def folder(self, name: str) -> Path:
         """Return the folder of an item."""
         if not ID.fullmatch(name):
-            raise RequestError(404, f"There is no {self._kind} {name[:40]}.")
+            raise self._missing(name)
         return self._folder / name
 
     def save(self, item: Item) -> None:
@@ -147,17 +150,12 @@ class Shelf(Generic[Item]):
 
     async def remove(self, name: str) -> None:
         """Remove an item and its folder; it is not found as soon as this is called."""
-        place = self._take_away(name)
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)  # may hold gigabytes
-
-    def _take_away(self, name: str) -> Path:
-        """Remove an item from the list and move its folder to where nothing writes; return its new path."""
         place = self.folder(name)
         with self._writing:
             self._items.pop(name, None)
             with suppress(OSError):  # Windows does not move open files; it is then removed in place
-                place = place.rename(self._folder / f"{_REMOVED}{name}")
-        return place
+                place = place.rename(self._folder / f"{_REMOVED}{name}")  # where nothing writes
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)  # may hold gigabytes
 
 
 def _folder_size(folder: Path) -> int:
@@ -217,7 +215,7 @@ def make_private_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{path}: cannot create this folder ({error.strerror}).", file=path) from error
+        raise FileError(f"{path}: cannot create this folder ({error.strerror}).", file=str(path)) from error
 
 
 def check_private(path: Path) -> str | None:
@@ -226,7 +224,7 @@ def check_private(path: Path) -> str | None:
         return None
     status = path.stat()
     if status.st_uid not in (os.geteuid(), _ROOT):
-        raise FileError(f"{path}: this folder belongs to another user. Choose another.", file=path)
+        raise FileError(f"{path}: this folder belongs to another user. Choose another.", file=str(path))
     is_reachable = all(folder.stat().st_mode & _ENTER for folder in path.resolve().parents)
     access = [verb for verb, bits in (("read", _READ), ("write", _WRITE)) if status.st_mode & bits]
     if not (is_reachable and access):

@@ -3,7 +3,6 @@
 import json
 import os
 import queue
-import re
 import signal
 import sys
 import threading
@@ -15,9 +14,7 @@ from typing import Any
 
 from panfocus.app.tasks import Send
 from panfocus.app.wording import describe_error, page_text
-from panfocus.errors import PanfocusError
 
-_TASK_NAME = re.compile(r"[a-z_]+")
 _SECONDS_TO_CLEAN_UP = 5.0
 _NICENESS = 2  # of long tasks: quick ones, which a user waits for, go first
 _MIN_QUICK_MEMORY = 1 << 30  # bytes that a quick task may use, however little is free
@@ -82,12 +79,11 @@ def _receive(tasks: queue.SimpleQueue[dict[str, Any]], interrupts: _Interrupts) 
 
 def _run(task: dict[str, Any], send: Send, interrupts: _Interrupts) -> dict[str, Any]:
     """Run a task, and return its last event."""
-    name = str(task.pop("task", ""))
+    module, _, function = task.pop("task").partition(".")
     try:
         interrupts.enter()
-        if not _TASK_NAME.fullmatch(name):
-            raise PanfocusError(f"There is no task {name}.")
-        result = import_module(f"panfocus.app.tasks.{name}").run(send, **task)
+        run = getattr(import_module(f"panfocus.app.tasks.{module}"), function or "run")
+        result = run(send, **task)
         interrupts.is_running = False
         return {"event": "done", "result": result}
     except KeyboardInterrupt:

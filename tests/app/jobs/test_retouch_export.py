@@ -133,10 +133,8 @@ def test_an_export_waits_for_painting_and_copies_the_strokes(tmp_path):
         return await exporting
 
     async def export():
-        async with exports._copy_strokes(SimpleNamespace(store=store), job) as copy:
-            strokes.write_text("newer")
-            return copy, copy.read_text()
+        return await exports._copy_strokes(SimpleNamespace(store=store), job, tmp_path / "copy.json")
 
-    copy, read = asyncio.run(run())
-    assert read == "new"
-    assert not copy.exists()
+    assert asyncio.run(run()) == tmp_path / "copy.json"
+    strokes.write_text("newer")
+    assert (tmp_path / "copy.json").read_text() == "new"

@@ -4,12 +4,12 @@ import re
 
 import pytest
 import small_stacks
-from page_steps import Visit, is_asked_before_unload
+from page_steps import Visit, is_asked_before_unload, wait_until, wait_until_drawn
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
 
-A_WHILE = 700  # ms: longer than the delay of an estimate
+ESTIMATE_DELAY = 400  # ms: longer than the page waits for further changes
 
 
 @pytest.fixture
@@ -45,11 +45,8 @@ def move_earlier(visit, name):
 
 def next_held(visit):
     """Wait for the next delayed change."""
-    for _ in range(100):
-        if visit.held:
-            return visit.held.pop(0)
-        visit.page.wait_for_timeout(50)
-    raise AssertionError("no change was sent")
+    wait_until(visit.page, lambda: visit.held)
+    return visit.held.pop(0)
 
 
 def jobs_of(page_server, visit):
@@ -74,8 +71,8 @@ def test_fusion_waits_for_frame_changes(visit, page_server):
     move_earlier(visit, "frame-3")
     exclude(visit, "frame-1")
     visit.click("button", "Fuse")
-    visit.page.wait_for_timeout(A_WHILE)
-    assert jobs_of(page_server, visit) == []
+    wait_until_drawn(visit.page)
+    assert not any(url.endswith("/api/jobs") for url in visit.context.requests)
     next_held(visit).continue_()
     next_held(visit).continue_()
     expect(visit.page.locator("#results li")).to_have_count(1)
@@ -87,11 +84,11 @@ def test_fusion_does_not_start_after_a_rejected_change(visit, page_server):
     exclude(visit, "frame-1")
     move_earlier(visit, "frame-3")
     visit.click("button", "Fuse")
-    next_held(visit).fulfill(status=400, json={"error": "no room on the disk"})
+    next_held(visit).fulfill(status=400, json={"error": "disk full"})
     next_held(visit).continue_()
     notices = visit.page.locator(".notice")
     expect(notices).to_have_count(2)
-    expect(notices.first).to_contain_text("no room on the disk")
+    expect(notices.first).to_contain_text("disk full")
     assert jobs_of(page_server, visit) == []
     visit.complaints.clear()  # the browser logs the response
     visit.click("button", "Fuse")  # of the frames as they are shown now
@@ -109,7 +106,7 @@ def test_repeated_fusion_waits_for_frame_changes(visit, page_server):
     page.route("**/api/jobs/old/again", lambda route: (asked.append(route.request), route.fulfill(json=job)))
     exclude(visit, "frame-1")
     visit.click("button", "Run again")
-    page.wait_for_timeout(A_WHILE)
+    wait_until_drawn(page)
     assert asked == []
     with page.expect_request("**/api/jobs/old/again"):
         next_held(visit).continue_()
@@ -122,7 +119,7 @@ def test_estimate_waits_for_frame_changes(visit):
     exclude(visit, "frame-1")
     visit.unfold("Settings")
     page.get_by_label("Align", exact=True).select_option("off")
-    page.wait_for_timeout(A_WHILE)
+    page.wait_for_timeout(ESTIMATE_DELAY)
     assert asked == []
     next_held(visit).continue_()
     visit.unfold("Command line")

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import small_stacks
-from page_steps import Visit
+from page_steps import Visit, wait_until_drawn
 
 from panfocus.io.encode import write_image
 
@@ -69,10 +69,10 @@ def test_page_fits_a_rotated_window(visit):
     page.locator(".side .frames").wait_for()
     for down in (99_999, 0):  # out of sight, a frame keeps the size in which it was last drawn
         page.evaluate("(down) => scrollTo(0, down)", down)
-        page.wait_for_timeout(300)
+        wait_until_drawn(page)
     for width, height in [(390, 844), (1280, 800), (320, 200)]:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(100)
+        wait_until_drawn(page)
         wide, room = page.evaluate(WIDTHS)
         assert wide <= room
 

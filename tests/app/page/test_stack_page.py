@@ -112,11 +112,11 @@ def test_repaired_file_is_read_again_on_focus(page, page_server):
 
 def test_rejected_frame_change_is_reverted(page, page_server):
     stack = open_stack(page, page_server)
-    refused = {"status": 400, "json": {"error": "no room on the disk"}}
+    refused = {"status": 400, "json": {"error": "disk full"}}
     page.route(f"**/api/stacks/{stack}", lambda route: route.fulfill(**refused))
     box = page.get_by_role("checkbox", name="Use frame-2.png")
     box.click()
-    expect(page.locator(".notice")).to_contain_text("no room on the disk")
+    expect(page.locator(".notice")).to_contain_text("disk full")
     expect(box).to_be_checked()
     page.context.complaints.clear()  # the browser logs the response
 

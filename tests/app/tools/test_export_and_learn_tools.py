@@ -7,6 +7,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from page_steps import wait_until
 from PIL import Image
 from tool_screen import HEIGHT, LOADED, WIDTH, drag, open_tool, point, wait_saved
 
@@ -93,8 +94,7 @@ def test_late_proposal_of_frames_does_not_overwrite_input(page):
         page.wait_for_function(LOADED)
         drag(page, *place)
         expect(page.locator(".regions fieldset")).to_have_count(n)
-        while len(held) < n:
-            page.wait_for_timeout(50)
+        wait_until(page, lambda n=n: len(held) >= n)
     focused = page.get_by_label("Focused in")
     focused.first.select_option("1")
     top = page.get_by_label("Top").first

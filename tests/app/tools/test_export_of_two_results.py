@@ -57,9 +57,9 @@ def test_two_results_are_exported_at_the_same_time(page, job, other):
 def test_failed_export_of_another_result_is_named(page, context, job, other):
     held = hold_export(page, job)
     choose(page, other)
-    held["request"].fulfill(status=507, json={"error": "no room on the disk"})
-    expect(page.locator(".notice")).to_contain_text(re.compile(f"{job['name']}.*no room on the disk"))
+    held["request"].fulfill(status=507, json={"error": "disk full"})
+    expect(page.locator(".notice")).to_contain_text(re.compile(f"{job['name']}.*disk full"))
     expect(page.locator("#panel-export .exported")).to_be_empty()
     choose(page, job)
-    expect(page.locator("#panel-export .exported")).to_have_text("no room on the disk")
+    expect(page.locator("#panel-export .exported")).to_have_text("disk full")
     context.complaints.clear()  # the browser's line about a response of 507

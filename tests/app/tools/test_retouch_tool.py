@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from page_steps import is_asked_before_unload
+from page_steps import is_asked_before_unload, settle, wait_until_drawn
 from tool_screen import (
     HEIGHT,
     LOADED,
@@ -60,11 +60,11 @@ def test_preview_looks_like_the_final_stroke(page, hardness, opacity):
     page.mouse.move(*point(page, 45, 60))
     empty = seen(page, *part)
     drag(page, (45, 20), (45, 60), release=False)
-    page.wait_for_timeout(300)
+    settle(page)
     drawn = seen(page, *part)
     page.mouse.up()
     wait_saved(page, 1)
-    page.wait_for_timeout(300)
+    settle(page)
     painted = seen(page, *part)
     shown, wanted = drawn - empty, painted - empty
     assert np.abs(wanted).mean() > 2
@@ -286,7 +286,7 @@ def test_late_pick_does_not_affect_another_result(page, context, job):
     page.wait_for_function("(id) => panfocus.viewer.job().id === id", arg=other["id"])
     with page.expect_response("**/place?*"):
         held.pop().continue_()
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
     expect(page.get_by_role("radio", name="Frame 1: frame-1.png")).to_be_checked()
     context.complaints.clear()  # of the pictures that are not there
 

@@ -4,6 +4,7 @@ import io
 from importlib.resources import files
 
 import numpy as np
+from page_steps import wait_until
 from PIL import Image
 
 
@@ -17,31 +18,27 @@ def test_relief_is_rotated_by_keys_and_mouse(page):
         picture = Image.open(io.BytesIO(canvas.screenshot())).convert("RGB")
         return np.asarray(picture).astype(int)[8:-8, 8:-8]
 
-    def drawn() -> np.ndarray:
-        """Wait until two screenshots are equal."""
-        page.wait_for_timeout(150)
-        before, now = shot(), shot()
-        while (before != now).any() or (now == now[5, 5]).all():
-            before, now = now, shot()
-        return now
+    def changed(other: np.ndarray) -> float:
+        return (shot() != other).any(axis=2).mean()
 
-    start = drawn()
-    assert (start != start[5, 5]).any(axis=2).mean() > 0.05  # the surface is there
+    wait_until(page, lambda: changed(shot()[5, 5]) > 0.05)  # the surface is there
+    start = shot()
+    while changed(start):
+        start = shot()
     page.keyboard.press("ArrowLeft")
-    turned = drawn()
-    assert (turned != start).any(axis=2).mean() > 0.01
+    wait_until(page, lambda: changed(start) > 0.01)
     page.keyboard.press("ArrowRight")
-    assert (drawn() != start).any(axis=2).mean() < 0.001
+    wait_until(page, lambda: changed(start) < 0.001)
     page.get_by_label("Height").fill("100")
-    assert (drawn() != start).any(axis=2).mean() > 0.01
+    wait_until(page, lambda: changed(start) > 0.01)
     page.get_by_role("button", name="Reset").click()
-    assert (drawn() != start).any(axis=2).mean() < 0.001
+    wait_until(page, lambda: changed(start) < 0.001)
     area = canvas.bounding_box()
     page.mouse.move(area["x"] + 300, area["y"] + 100)
     page.mouse.down()
     page.mouse.move(area["x"] + 400, area["y"] + 100, steps=3)
     page.mouse.up()
-    assert (drawn() != start).any(axis=2).mean() > 0.01
+    wait_until(page, lambda: changed(start) > 0.01)
 
 
 def test_relief_without_webgl_shows_a_message(chromium, page_server):

@@ -1,7 +1,8 @@
 """Tasks of worker processes.
 
-A task is sent as JSON: its name in "task", and the arguments of `run` in the module of that name. `run` sends
-events, whose kind is in "event", and returns the result.
+A task is sent as JSON: its name in "task", and its arguments. "fuse" is the function `run` of the module
+`fuse`, "scan_frame.preview" the function `preview` of `scan_frame`. The function sends events, whose kind is
+in "event", and returns the result.
 """
 
 from collections.abc import Callable

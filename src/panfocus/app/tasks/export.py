@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from panfocus._threads import limit_threads
+from panfocus.app.request_builder import without_folder
 from panfocus.app.saved_result import SavedResult
 from panfocus.app.state import ARRAYS, REPORT, SAVED_RESULT
 from panfocus.app.tasks import ExportSummary, Send
@@ -17,20 +18,15 @@ from panfocus.io.encode import encode_json
 from panfocus.job.prepare import check_stroke_size, read_strokes
 from panfocus.job.request import Request
 from panfocus.job.run_report import versions
-from panfocus.job.serialization import from_plain
+from panfocus.job.serialization import from_plain, to_plain
 from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
 from panfocus.result import FusionResult
 from panfocus.retouch import painted
 from panfocus.stack import Frames
 
 
-def run(
-    send: Send, *, folder: str, request: dict[str, Any], shown: dict[str, Any], picture: bool
-) -> ExportSummary:
-    """Write the outputs of a request; `picture` says whether the image is among them.
-
-    `shown` is the same request with names instead of paths, as the report has it.
-    """
+def run(send: Send, *, folder: str, request: dict[str, Any], with_image: bool) -> ExportSummary:
+    """Write the outputs and the strokes of a request; the image only `with_image`."""
     place, wanted = Path(folder), from_plain(request)
     saved: SavedResult = from_plain(read_json(place / SAVED_RESULT), SavedResult)
     arrays = ArrayFolder(place / ARRAYS)
@@ -39,10 +35,10 @@ def run(
         stack = saved.stack(files.enter_context(arrays.array("frames")))
         slabs = files.enter_context(arrays.array("slabs")) if saved.n_slabs else None
         result = _read_result(arrays, wanted, stack.frames)
-        strokes = shown["retouch"] and encode_json(read_json(wanted.retouch))
+        strokes = wanted.retouch and encode_json(read_json(wanted.retouch))
         notices = output_notices(wanted.outputs.picture, stack, wanted.bits)
         contents = output_contents(wanted, replace(result, slabs=slabs), stack, saved.depth_scale)
-        if not picture:
+        if not with_image:
             del contents[wanted.outputs.picture]
         report = read_json(place / REPORT) if wanted.outputs.report else {}
         if report:
@@ -50,17 +46,16 @@ def run(
             for entry in report["inputs"]:  # where the user saves the report is unknown: paths become names
                 entry["from_report"] = Path(entry["path"]).name
             report |= {
-                "request": shown,
+                "request": to_plain(without_folder(wanted)),
                 "versions": versions(),
                 "warnings": [*saved.notices, *map(str, notices)],
             }
         kinds = file_kinds(wanted, saved.n_slabs)
         if strokes:
-            copy = wanted.outputs.picture.parent / shown["retouch"]
-            contents[copy] = strokes
-            kinds[copy] = "retouch"
+            contents[wanted.retouch] = strokes
+            kinds[wanted.retouch] = "retouch"
             if report:
-                entry = {"path": copy.name, "from_report": copy.name}
+                entry = dict.fromkeys(("path", "from_report"), wanted.retouch.name)
                 report["retouch"] = entry | {"sha256": sha256(strokes).hexdigest()}
         write_outputs(
             wanted, contents, report or None, kinds=kinds, user_path=lambda path: Path(path.name), force=True

@@ -1,4 +1,4 @@
-"""Scan a file: decode it, measure its sharpness, and make its thumbnail."""
+"""Scan a file: decode it, measure its sharpness, and make its thumbnail; make a large picture of it."""
 
 import hashlib
 import tempfile
@@ -21,6 +21,7 @@ from panfocus.show.colormap import make_thumbnail
 from panfocus.stack import sampled_strips
 
 THUMBNAIL_SIDE = 320  # pixels, at most
+_PREVIEW_SIDE = 2400  # pixels, about a screen
 _QUALITY = 85  # of JPEG
 
 
@@ -36,8 +37,7 @@ def run(send: Send, *, path: str, thumbnail: str) -> dict[str, Any]:
         image = read_frame(header)
         check_like(image, header.name, image, header.name)
         if number == 0:
-            write_picture(Path(thumbnail), image, header, THUMBNAIL_SIDE)
-            send({"event": "thumbnail"})
+            _write_picture(Path(thumbnail), image, header, THUMBNAIL_SIDE)
         digest.update(np.ascontiguousarray(image).data)
         sharpness = max(sharpness, _measure_sharpness(image))
     first = headers[0].frame.image
@@ -52,11 +52,16 @@ def run(send: Send, *, path: str, thumbnail: str) -> dict[str, Any]:
     }
 
 
-def write_picture(path: Path, image: NDArray[Any], header: Header, max_side: int) -> tuple[int, int]:
-    """Write a JPEG of an image reduced to `max_side` pixels; return its height and width."""
+def preview(send: Send, *, path: str, picture: str) -> None:
+    """Write a large picture of the first page of a file."""
+    header = read_headers([Path(path)])[0]
+    _write_picture(Path(picture), read_frame(header), header, _PREVIEW_SIDE)
+
+
+def _write_picture(path: Path, image: NDArray[Any], header: Header, max_side: int) -> None:
+    """Write a JPEG of an image, reduced to `max_side` pixels."""
     pixels = make_thumbnail(image, max_side)
     write_files({path: encode_jpeg(pixels, header.frame.icc_profile, quality=_QUALITY)}, force=True)
-    return pixels.shape[0], pixels.shape[1]
 
 
 def _measure_sharpness(image: NDArray[Any]) -> float:
