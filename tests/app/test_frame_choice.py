@@ -72,21 +72,22 @@ def test_the_key_of_a_replaced_file_is_refused(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "facts"),
     [
-        {"order": [0, 1, 1]},
-        {"order": [0, 1, 2.0]},
-        {"order": "012"},
-        {"excluded": [True]},
-        {"excluded": [-1]},
-        {"excluded": None},
-        {"used": {"0": 1}},
-        {"used": [0, 1], "excluded": [1]},
-        {"name": "", "excluded": [0]},
-        {"name": None, "order": [2, 1, 0]},
+        ({"order": [0, 1, 1]}, {"setting": "order"}),
+        ({"order": [0, 1, 2.0]}, {"setting": "order"}),
+        ({"order": "012"}, {"setting": "order"}),
+        ({"excluded": [True]}, {"setting": "excluded"}),
+        ({"excluded": [-1]}, {"setting": "excluded"}),
+        ({"excluded": None}, {"setting": "excluded"}),
+        ({"used": {"0": 1}}, {"setting": "used"}),
+        ({"used": [0, 1], "excluded": [1]}, {"setting": "used", "got": 1}),
+        ({"name": "", "excluded": [0]}, {"setting": "name"}),
+        ({"name": None, "order": [2, 1, 0]}, {"setting": "name"}),
     ],
 )
-def test_an_invalid_change_is_refused_and_changes_nothing(server, stack, wrong):
-    assert change(server, stack, **wrong).status_code == 400
+def test_an_invalid_change_is_refused_and_changes_nothing(server, stack, wrong, facts):
+    answer = change(server, stack, **wrong)
+    assert (answer.status_code, answer.json()["facts"]) == (400, facts)
     now = server.stack(stack["id"])
     assert (now["name"], names(now), excluded(now)) == (stack["name"], names(stack), [])

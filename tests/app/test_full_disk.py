@@ -28,7 +28,7 @@ def test_a_stack_that_cannot_be_saved_leaves_no_folder(tmp_path, monkeypatch):
     with pytest.raises(FileError):
         stacks.create("new")
     assert list((tmp_path / "stacks").iterdir()) == []
-    assert stacks.all() == []
+    assert stacks.shelf.all() == []
 
 
 def test_empty_folders_of_stacks_are_removed_at_the_next_start(tmp_path, caplog):

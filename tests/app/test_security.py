@@ -227,7 +227,7 @@ def test_missing_stacks_and_thumbnails_are_not_found(server):
     for path in ("/api/stacks/..", f"/api/stacks/{stack}/thumbnails/0", f"/api/stacks/{stack}/thumbnails/-1"):
         assert server.client.get(path).status_code in (404, 405)
     missing = server.client.patch("/api/stacks/0000000000000000", json={"name": "x"})
-    assert missing.status_code == 404 and "0000000000000000" in missing.json()["error"]
+    assert (missing.status_code, missing.json()["facts"]) == (404, {"id": "0000000000000000"})
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_an_impossible_path_is_refused_in_one_line(server, kind, name):
     path = f"{server.root}/{name}"
     answer = server.client.post("/api/stacks", json={kind: path if kind == "folder" else [path]})
     assert answer.status_code == 404
-    assert answer.json()["error"].startswith(path[:250])
+    assert answer.json()["facts"] == {"file": path}
     assert len(answer.json()["error"]) < 400
 
 
@@ -264,7 +264,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_sent(server):
     stack = new_stack(server)
     first, text = put(server, stack, "Content-Length: 2000001")
     assert first.split()[1] == "413"
-    assert "2 MB" in text
+    assert json.loads(text.partition("\r\n\r\n")[2])["facts"] == {"got": 2_000_001, "limit": 2_000_000}
     assert server.stack(stack)["frames"] == []
 
 
@@ -351,7 +351,7 @@ def test_a_body_that_is_not_an_object_is_refused_in_one_line(server, body):
 def test_a_request_that_is_too_large_is_refused(server):
     answer = server.client.post("/api/stacks", content=b'{"name": "' + b"x" * 60_000_000 + b'"}')
     assert answer.status_code == 413
-    assert "60 MB" in answer.json()["error"] and "48 MB" in answer.json()["error"]
+    assert answer.json()["facts"] == {"got": 60_000_012, "limit": MAX_JSON_BYTES}
 
 
 def test_the_largest_requests_fit_into_the_limit():

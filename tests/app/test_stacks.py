@@ -52,7 +52,7 @@ def test_a_folder_with_only_a_broken_link_is_refused(server, target):
     (folder / "f.png").symlink_to(folder / target)
     answer = server.client.post("/api/stacks", json={"folder": str(folder)})
     assert answer.status_code in (403, 404)
-    assert target in answer.json()["error"]
+    assert answer.json()["facts"] == {"file": str(folder / "f.png")}
 
 
 def test_links_that_may_not_be_followed_are_skipped_and_named(server):

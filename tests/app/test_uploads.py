@@ -1,16 +1,19 @@
 """Uploads: limits, names, and what becomes of a file that cannot be stored."""
 
 import asyncio
+import errno
+import os
 from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from panfocus.app.responses import RequestError
 from panfocus.app.stacks import MAX_FRAMES
 from panfocus.app.state import PageFrame, PageStack
-from panfocus.app.uploads import UploadLimits, Uploads, safe_name
-from panfocus.errors import FileError
+from panfocus.app.uploads import UploadLimits, Uploads, _give_name, safe_name
+from panfocus.errors import FileError, PanfocusError
 
 
 def stack_of(*sizes, unsent=()):
@@ -35,13 +38,19 @@ def test_a_file_that_fits_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("there", "promised", "size", "status"),
-    [((), 0, 101, 413), ((100, 100), 0, 51, 413), ((100,), 100, 51, 413), ((), 0, -1, 411), ((), 0, "", 411)],
+    ("there", "promised", "size", "status", "facts"),
+    [
+        ((), 0, 101, 413, {"got": 101, "limit": 100}),
+        ((100, 100), 0, 51, 413, {"got": 251, "limit": 250}),
+        ((100,), 100, 51, 413, {"got": 251, "limit": 250}),
+        ((), 0, -1, 411, {"got": "-1"}),
+        ((), 0, "", 411, {"got": ""}),
+    ],
 )
-def test_a_file_that_exceeds_a_limit_is_refused(there, promised, size, status):
+def test_a_file_that_exceeds_a_limit_is_refused(there, promised, size, status, facts):
     with pytest.raises(RequestError) as caught:
         uploads(promised=promised)._checked_size(stack_of(*there), request(size))
-    assert caught.value.status == status
+    assert (caught.value.status, caught.value.facts) == (status, facts)
 
 
 @pytest.mark.parametrize("name", ["a.png", "Ä 1.TIFF", "a.b.jpg", "漢.webp", "x.CR2", "a'b.jpg"])
@@ -74,8 +83,9 @@ def test_characters_that_some_systems_forbid_are_replaced(name, safe):
     ],
 )
 def test_other_names_are_refused(name):
-    with pytest.raises(RequestError):
+    with pytest.raises(RequestError) as caught:
         safe_name(name)
+    assert caught.value.facts == {"file": name}
 
 
 def test_a_full_disk_is_reported_before_a_file_is_received():
@@ -83,6 +93,7 @@ def test_a_full_disk_is_reported_before_a_file_is_received():
     with pytest.raises(RequestError) as caught:
         asyncio.run(uploads(stacks, free=1000).receive(stack_of(), "a.png", request(10)))
     assert (caught.value.status, caught.value.hint) == (507, "free_space")
+    assert caught.value.facts == {"file": "a.png", "needed": 10}
 
 
 def test_announced_files_are_unsent_until_they_are_announced_again():
@@ -93,15 +104,66 @@ def test_announced_files_are_unsent_until_they_are_announced_again():
     assert announced == [["a.png", "b.png", "c.png", "c.png"]]
 
 
-@pytest.mark.parametrize("names", [None, "a.png", [1], ["a.png"] * (MAX_FRAMES + 1)], ids=type)
-def test_an_invalid_announcement_is_refused(names):
+@pytest.mark.parametrize(
+    ("names", "facts"),
+    [
+        (None, {"setting": "names"}),
+        ("a.png", {"setting": "names"}),
+        ([1], {"setting": "names"}),
+        (["a.png"] * MAX_FRAMES, {"got": MAX_FRAMES + 1, "limit": MAX_FRAMES}),
+    ],
+    ids=["nothing", "text", "number", "many"],
+)
+def test_an_invalid_announcement_is_refused(names, facts):
     with pytest.raises(RequestError) as caught:
-        uploads().announce(stack_of(), names)
-    assert caught.value.status == 400
+        uploads().announce(stack_of(100), names)
+    assert (caught.value.status, caught.value.facts) == (400, facts)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_an_upload_never_replaces_another_file(tmp_path, monkeypatch, links):
+    def refuse(*_):
+        raise PermissionError
+
+    if not links:  # as on some network disks
+        monkeypatch.setattr(os, "link", refuse)
+    given = []
+    for content in (b"1", b"2"):
+        temporary = tmp_path / "temporary"
+        temporary.write_bytes(content)
+        given.append(_give_name(temporary, "a.png"))
+        temporary.unlink(missing_ok=True)
+    assert given == ["a.png", "a (2).png"]
+    assert [(tmp_path / name).read_bytes() for name in given] == [b"1", b"2"]
 
 
 @pytest.mark.parametrize(
-    ("fault", "unsent"), [(None, ["b.png"]), (FileError("The disk is full."), ["b.png", "a:.png"])]
+    ("body", "facts"),
+    [
+        ([b"123"], {"file": "a.png", "got": 3, "needed": 5}),
+        ([b"123", ClientDisconnect()], {"file": "a.png"}),
+        ([OSError(errno.ENOSPC, "No space left")], {"file": "a.png"}),
+    ],
+    ids=["short", "interrupted", "full disk"],
+)
+def test_an_incomplete_upload_leaves_nothing(tmp_path, body, facts):
+    async def stream():
+        for chunk in body:
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+
+    stacks = SimpleNamespace(count_uploads=lambda stack, change: None, files_folder=lambda stack: tmp_path)
+    sent = request(5)
+    sent.stream = stream
+    with pytest.raises(PanfocusError) as caught:
+        asyncio.run(uploads(stacks).receive(stack_of(), "a.png", sent))
+    assert caught.value.facts == facts
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "unsent"), [(None, ["b.png"]), (FileError("Disk full."), ["b.png", "a:.png"])]
 )
 def test_a_received_file_stays_unsent_only_if_it_cannot_be_saved(tmp_path, fault, unsent):
     stack = stack_of(unsent=["a:.png", "b.png"])

@@ -204,26 +204,29 @@ def test_the_live_map_is_sent(job):
 
 
 @pytest.mark.parametrize(
-    ("path", "status"),
+    ("path", "status", "facts"),
     [
-        ("tiles/retouched/0/0_0", 404),
-        ("tiles/frame-3/0/0_0", 404),
-        ("tiles/frames/0/0_0", 404),
-        ("tiles/votes/0/0_0", 404),
-        ("tiles/..%2F..%2Ftoken/0/0_0", 404),
-        ("tiles/fused/0/1", 404),
-        ("tiles/fused/0/-1_0", 404),
-        ("place?row=1100&col=0", 400),
-        ("place?row=1.5&col=0", 400),
-        ("place?row=0", 400),
-        ("crop/fused?row=0&col=0&size=8", 400),
-        ("crop/fused?row=0&col=-1&size=20", 400),
-        ("relief?side=100000", 400),
+        ("tiles/retouched/0/0_0", 404, {"layer": "retouched"}),
+        ("tiles/frame-3/0/0_0", 404, {"layer": "frames", "got": 3}),
+        ("tiles/frames/0/0_0", 404, {"layer": "frames"}),
+        ("tiles/votes/0/0_0", 404, {"layer": "votes"}),
+        ("tiles/..%2F..%2Ftoken/0/0_0", 404, {}),
+        ("tiles/fused/9/0_0", 404, {"layer": "fused", "level": 9}),
+        ("tiles/fused/0/9_9", 404, {"level": 0, "got": "9_9"}),
+        ("tiles/fused/x/0_0", 404, {"got": "x"}),
+        ("tiles/fused/0/1", 404, {"got": "1"}),
+        ("tiles/fused/0/-1_0", 404, {"got": "-1_0"}),
+        ("place?row=1100&col=0", 400, {"setting": "row", "got": "1100"}),
+        ("place?row=1.5&col=0", 400, {"setting": "row", "got": "1.5"}),
+        ("place?row=0", 400, {"setting": "col", "got": ""}),
+        ("crop/fused?row=0&col=0&size=8", 400, {"setting": "size", "got": "8"}),
+        ("crop/fused?row=0&col=-1&size=20", 400, {"setting": "col", "got": "-1"}),
+        ("relief?side=100000", 400, {"setting": "side", "got": "100000"}),
     ],
 )
-def test_invalid_requests_are_refused_in_one_line(job, path, status):
+def test_invalid_requests_are_refused_in_one_line(job, path, status, facts):
     answer = job.get(path)
-    assert answer.status_code == status
+    assert (answer.status_code, answer.json()["facts"]) == (status, facts)
     assert "\n" not in answer.text
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 
 from panfocus.app.responses import RequestError
@@ -16,6 +17,7 @@ from panfocus.io.atomic_files import remove_temporaries
 
 logger = logging.getLogger(__name__)
 
+_SECONDS_BETWEEN_SAVES = 1.0  # frames whose results are lost are scanned again
 # OSError: no process can be started for lack of memory; the next frame may find some.
 _TASK_ERRORS = (PanfocusError, TaskCancelled, OSError)
 
@@ -27,10 +29,11 @@ class FrameScanner:
         self._stacks = stacks
         self._workers = workers
         self._scanning: asyncio.Task[None] | None = None
+        self._saved_at: dict[str, float] = {}  # last save, by stack
 
     def start(self) -> None:
         """Remove temporary files of the last server, and continue with frames that it did not scan."""
-        for stack in self._stacks.all():
+        for stack in self._stacks.shelf.all():
             remove_temporaries(self._stacks.files_folder(stack))
             for frame in stack.frames:
                 if frame.state == "looking":
@@ -66,7 +69,7 @@ class FrameScanner:
 
     def _next_waiting(self) -> tuple[PageStack, PageFrame] | None:
         """Return a frame to scan; the newest stack comes first, as the user is probably looking at it."""
-        for stack in reversed(self._stacks.all()):
+        for stack in reversed(self._stacks.shelf.all()):
             for frame in stack.frames:
                 if frame.state == "waiting":
                     return stack, frame
@@ -98,9 +101,9 @@ class FrameScanner:
         await self._save(stack)
 
     async def _check(self, stack_id: str) -> None:
-        stack = next((stack for stack in self._stacks.all() if stack.id == stack_id), None)
-        if stack is None:
+        if stack_id not in self._stacks.shelf:
             return
+        stack = self._stacks.shelf.get(stack_id)
         try:
             frames: list[FrameToCheck] = [
                 {
@@ -124,8 +127,15 @@ class FrameScanner:
         self._stacks.send(stack)
 
     async def _save(self, stack: PageStack) -> None:
+        """Save scan results from time to time; after the last frame, save and send all of them."""
+        is_waiting = any(frame.state == "waiting" for frame in stack.frames)
+        if is_waiting and time.monotonic() - self._saved_at.get(stack.id, 0.0) < _SECONDS_BETWEEN_SAVES:
+            return
+        if not is_waiting:
+            self._stacks.send(stack)
+        self._saved_at[stack.id] = time.monotonic()
         try:
-            await self._stacks.save_scan(stack)
+            await self._stacks.shelf.save_soon(stack)
         except PanfocusError as error:  # a full disk: the results stay in memory
             logger.warning("%s", error)
 

@@ -168,10 +168,8 @@ class JobQueue:
             self.send(job)
             if job.kind == "learn":
                 self._app.send_dictionaries()
-        except TaskCancelled:
-            self._end(job, "cancelled", CANCELLED)
         except Exception as error:
-            if job.id in self._cancelling:
+            if job.id in self._cancelling or isinstance(error, TaskCancelled):
                 self._end(job, "cancelled", CANCELLED)
             else:
                 logger.warning("Job %s failed: %s", job.id, error)

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,6 @@ from panfocus.io.input_files import sort_naturally
 
 MAX_FRAMES = 2000  # of a stack
 _MAX_NAME_LENGTH = 200
-_SECONDS_BETWEEN_SAVES = 1.0  # of scan results; frames whose results are lost are scanned again
 
 
 class Stacks:
@@ -28,20 +27,16 @@ class Stacks:
 
     def __init__(self, store: Store, events: Events, folders: AllowedFolders) -> None:
         self._store = store
+        self.shelf = store.stacks
         self._events = events
         self._folders = folders
-        self._receiving: dict[str, int] = {}  # number of running uploads, by stack
-        self._saved_at: dict[str, float] = {}  # last save of scan results, by stack
-        self.unchecked = {stack.id for stack in self.all()}
+        self._receiving: Counter[str] = Counter()  # running uploads, by stack
+        self.unchecked = {stack.id for stack in self.shelf.all()}
         self.any_changed = asyncio.Event()
-
-    def all(self) -> list[PageStack]:
-        """Return the stacks, oldest first."""
-        return self._store.stacks.all()
 
     def view(self, stack: PageStack) -> dict[str, Any]:
         """Return what pages see of a stack."""
-        return with_revision(stack.view(receiving=self._receiving.get(stack.id, 0)))
+        return with_revision(stack.view(receiving=self._receiving[stack.id]))
 
     def paths(self, stack: PageStack) -> list[Path]:
         """Return the files of the frames in use, in their order."""
@@ -56,15 +51,15 @@ class Stacks:
 
     def thumbnail(self, stack: PageStack, key: int) -> Path:
         """Return the path of a frame's thumbnail."""
-        return self._store.stacks.folder(stack.id) / "thumbnails" / f"{key}.jpg"
+        return self.shelf.folder(stack.id) / "thumbnails" / f"{key}.jpg"
 
     def preview(self, stack: PageStack, key: int) -> Path:
         """Return the path of a frame's large picture, which is made on request."""
-        return self._store.stacks.folder(stack.id) / "thumbnails" / f"{key}-large.jpg"
+        return self.shelf.folder(stack.id) / "thumbnails" / f"{key}-large.jpg"
 
     def files_folder(self, stack: PageStack) -> Path:
         """Return the folder of uploaded files."""
-        return self._store.stacks.folder(stack.id) / "files"
+        return self.shelf.folder(stack.id) / "files"
 
     def create(self, name: str) -> PageStack:
         """Create a stack for files that the page uploads."""
@@ -84,7 +79,7 @@ class Stacks:
         self, name: str, folder: Path | None, files: list[Path], skipped: Sequence[str] = ()
     ) -> PageStack:
         check_n_frames(len(files))
-        root = self._store.stacks.new_folder()
+        root = self.shelf.new_folder()
         stack = PageStack(
             id=root.name,
             created=now(),
@@ -97,7 +92,7 @@ class Stacks:
                 stack.add_frame(path.name, path.stat().st_size, str(path))
             make_folder(root / "files")
             make_folder(root / "thumbnails")
-            self._store.stacks.save(stack)
+            self.shelf.save(stack)
         except (PanfocusError, OSError):  # a full disk, or a file that was removed
             shutil.rmtree(root, ignore_errors=True)
             raise
@@ -106,7 +101,7 @@ class Stacks:
 
     def count_uploads(self, stack: PageStack, change: int) -> None:
         """Count the uploads that are running."""
-        self._receiving[stack.id] = self._receiving.get(stack.id, 0) + change
+        self._receiving[stack.id] += change
         self.send(stack)
 
     async def add_upload(self, stack: PageStack, name: str, size: int) -> None:
@@ -118,7 +113,7 @@ class Stacks:
             place = {path.name: number for number, path in enumerate(names)}
             stack.frames.sort(key=lambda frame: place[frame.name])
         try:
-            await self._store.stacks.save_soon(stack)
+            await self.shelf.save_soon(stack)
         except PanfocusError:  # a full disk
             stack.frames = [frame for frame in stack.frames if frame.key != added.key]
             raise
@@ -133,7 +128,7 @@ class Stacks:
         frames = _mark_excluded(stack.frames, wanted)
         if "order" in wanted:
             frames = _sort_frames(frames, wanted["order"])
-        with self._store.stacks.edit(stack) as draft:
+        with self.shelf.edit(stack) as draft:
             draft.name, draft.frames = name.strip()[:_MAX_NAME_LENGTH], frames
             if "order" in wanted:
                 draft.in_natural_order = False
@@ -144,7 +139,7 @@ class Stacks:
         scanned = [frame for frame in stack.frames if frame.path and frame.state in ("ready", "bad")]
         stamps = await asyncio.to_thread(lambda: [self._stamp(stack, frame) for frame in scanned])
         replaced = {frame.key for frame, stamp in zip(scanned, stamps, strict=True) if stamp != frame.stamp}
-        if not replaced or stack.id not in self._store.stacks:
+        if not replaced or stack.id not in self.shelf:
             return
         frames, key = [], stack.next_key
         for frame in stack.frames:
@@ -155,19 +150,19 @@ class Stacks:
                 key += 1
             else:
                 frames.append(frame)
-        with self._store.stacks.edit(stack) as draft:
+        with self.shelf.edit(stack) as draft:
             draft.frames, draft.next_key = frames, key
         self.announce_change(stack)
 
     def set_unsent(self, stack: PageStack, names: list[str]) -> None:
         """Set the names of the files that are announced but not uploaded."""
-        with self._store.stacks.edit(stack) as draft:
+        with self.shelf.edit(stack) as draft:
             draft.unsent = names
         self.announce_change(stack)
 
     async def remove(self, stack: PageStack) -> None:
         """Remove a stack; files that were opened in place stay."""
-        await self._store.stacks.remove(stack.id)
+        await self.shelf.remove(stack.id)
         self._events.send({"kind": "gone", "id": stack.id})
 
     def announce_change(self, stack: PageStack) -> None:
@@ -176,21 +171,11 @@ class Stacks:
         self.unchecked.add(stack.id)
         self.any_changed.set()
 
-    async def save_scan(self, stack: PageStack) -> None:
-        """Save scan results from time to time; after the last frame, save and send all of them."""
-        is_waiting = any(frame.state == "waiting" for frame in stack.frames)
-        if not is_waiting:
-            self.send(stack)
-        since = time.monotonic() - self._saved_at.get(stack.id, 0.0)
-        if not is_waiting or since >= _SECONDS_BETWEEN_SAVES:
-            self._saved_at[stack.id] = time.monotonic()
-            await self._store.stacks.save_soon(stack)
-
     def send(self, stack: PageStack) -> None:
         """Send a stack to the pages, unless it is removed before."""
 
         def latest() -> dict[str, Any] | None:
-            exists = stack.id in self._store.stacks
+            exists = stack.id in self.shelf
             return {"kind": "stack", "stack": self.view(stack)} if exists else None
 
         self._events.send_latest("stack", stack.id, latest)
@@ -200,7 +185,7 @@ class Stacks:
 
         def latest() -> dict[str, Any] | None:
             frames = [frame.view() for frame in stack.frames if frame.key == key]
-            if not frames or stack.id not in self._store.stacks:
+            if not frames or stack.id not in self.shelf:
                 return None
             return with_revision({"kind": "frames", "stack": stack.id, "frames": frames})
 
@@ -214,7 +199,7 @@ class Stacks:
 
     def shorten_paths(self, name: str, text: str) -> str:
         """Return a message in which the files of a stack have their names without the folder."""
-        for frame in self._store.stacks.get(name).frames if name in self._store.stacks else []:
+        for frame in self.shelf.get(name).frames if name in self.shelf else []:
             if frame.path:
                 text = text.replace(frame.path, frame.name)
         return self._store.shorten_paths(text)

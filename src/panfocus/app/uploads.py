@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class Uploads:
         self._stacks = stacks
         self._limits = limits
         self._turns = asyncio.Semaphore(_MAX_RUNNING)
-        self._promised: dict[str, int] = {}  # bytes of running uploads, by stack
+        self._promised: Counter[str] = Counter()  # bytes of running uploads, by stack
 
     def announce(self, stack: PageStack, names: object) -> None:
         """Note which files a page is about to send: it may be closed before all are sent."""
@@ -63,7 +64,7 @@ class Uploads:
             message = "This stack was opened in place. Create another one for uploads."
             raise RequestError(409, message, file=name)
         size = self._checked_size(stack, request)
-        self._promised[stack.id] = self._promised.get(stack.id, 0) + size
+        self._promised[stack.id] += size
         self._stacks.count_uploads(stack, +1)
         try:
             async with self._turns:
@@ -72,8 +73,7 @@ class Uploads:
                     raise RequestError(507, message, hint="free_space", file=name, needed=size)
                 saved_name = await self._write(stack, name, request, size)
         finally:
-            if left := self._promised.pop(stack.id, 0) - size:  # no entry: the others are empty
-                self._promised[stack.id] = left
+            self._promised[stack.id] -= size
             self._stacks.count_uploads(stack, -1)
         if announced_name in stack.unsent:
             stack.unsent.remove(announced_name)  # saved together with the frame
@@ -96,7 +96,7 @@ class Uploads:
                 got=size,
                 limit=limit,
             )
-        total = sum(frame.bytes for frame in stack.frames) + self._promised.get(stack.id, 0) + size
+        total = sum(frame.bytes for frame in stack.frames) + self._promised[stack.id] + size
         limit = self._limits.stack_bytes
         if total > limit:
             message = f"The stack would have more than {format_size(limit)}."
@@ -110,11 +110,8 @@ class Uploads:
         with add_path_to_errors(name), _temporary_file(folder) as (temporary, file):
             while (chunk := await _next_chunk(name, chunks)) is not None:
                 n_received += len(chunk)
-                if n_received > size:
-                    message = f"{name}: more data than announced ({size:,} bytes)."
-                    raise RequestError(413, message, file=name, limit=size)
                 await run_in_threadpool(file.write, chunk)
-            if n_received < size:
+            if n_received != size:
                 message = f"{name}: received {n_received:,} of {size:,} bytes."
                 raise RequestError(400, message, file=name, got=n_received, needed=size)
             await run_in_threadpool(file.close)

@@ -117,19 +117,21 @@ def test_files_are_named_after_their_stack_within_limits(stack, stem):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "part"),
+    ("wanted", "setting", "part"),
     [
-        ({"format": "bmp"}, "webp"),
-        ({"what": ["../../etc/passwd"]}, "labels"),
-        ({"what": ["depth"]}, "pca"),
-        ({"format": "png", "bits": 9}, "“Bits per channel”"),
-        ({"bits": "8"}, "“Bits per channel”"),
-        ({"format": "webp"}, "WebP"),
+        ({"format": "bmp"}, "format", "webp"),
+        ({"what": ["../../etc/passwd"]}, "what", "labels"),
+        ({"bits": "8"}, "bits", "Bits"),
+        ({"quality": 9.5}, "jpeg_quality", "Quality"),
+        # Found by the worker, which returns a line.
+        ({"what": ["depth"]}, None, "pca"),
+        ({"format": "png", "bits": 9}, None, "Bits"),
+        ({"format": "webp"}, None, "WebP"),
     ],
 )
-def test_an_invalid_export_is_refused_in_one_line(client, plain_job, wanted, part):
+def test_an_invalid_export_is_refused_in_one_line(client, plain_job, wanted, setting, part):
     answer = client.post(f"/api/jobs/{plain_job['id']}/export", json=wanted)
-    assert answer.status_code == 400
+    assert (answer.status_code, answer.json()["facts"].get("setting")) == (400, setting)
     assert part in answer.json()["error"] and "\n" not in answer.json()["error"]
 
 

@@ -34,7 +34,8 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     assert client.post(f"/api/jobs/{second['id']}/again").json()["state"] == "queued"
     assert seen(client, second)["error"] is None
     wait_until_under_way(client, second)
-    assert client.post(f"/api/jobs/{second['id']}/again").status_code == 409
+    refused = client.post(f"/api/jobs/{second['id']}/again")
+    assert (refused.status_code, refused.json()["facts"]["state"]) == (409, "running")
     folder = client.app_state.store.jobs.folder(second["id"])
     assert client.delete(f"/api/jobs/{second['id']}").status_code == 204
     assert not folder.exists()

@@ -62,23 +62,23 @@ def region(**changed):
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "facts"),
     [
-        {"name": "../mine"},
-        {"regions": []},
-        {"regions": [region(blurred=0)]},
-        {"regions": [region(), region(focused=3)]},
-        {"regions": [region(top=1.5)]},
-        {"regions": [{"focused": 0, "blurred": 1}]},
-        {"settings": {"atoms": 0}},
-        {"settings": {"speed": 1}},
+        ({"name": "../mine"}, {"setting": "name", "got": "../mine"}),
+        ({"regions": []}, {"setting": "regions"}),
+        ({"regions": [region(blurred=0)]}, {"setting": "regions", "region": 1}),
+        ({"regions": [region(), region(focused=3)]}, {"setting": "regions", "region": 2}),
+        ({"regions": [region(top=1.5)]}, {"setting": "regions", "region": 1}),
+        ({"regions": [{"focused": 0, "blurred": 1}]}, {"setting": "regions", "region": 1}),
+        ({"settings": {"atoms": 0}}, {"setting": "atoms"}),
+        ({"settings": {"speed": 1}}, {"setting": "settings"}),
     ],
 )
-def test_invalid_learning_is_refused(client, small, changed):
+def test_invalid_learning_is_refused(client, small, changed, facts):
     before = views_of(client, "jobs")
     learn = {"stack": small["id"], "name": "mine", "regions": [region()]} | changed
     answer = client.post("/api/jobs", json={"learn": learn})
-    assert answer.status_code == 400
+    assert (answer.status_code, answer.json()["facts"]) == (400, facts)
     assert views_of(client, "jobs") == before
 
 
@@ -89,21 +89,20 @@ def test_a_name_that_differs_only_in_case_is_refused(client, small, name, taken)
     (client.app_state.store.dictionaries / "learned here.npz").touch()
     learn = {"stack": small["id"], "name": name, "regions": [region()]}
     answer = client.post("/api/jobs", json={"learn": learn})
-    assert answer.status_code == 409
+    assert (answer.status_code, answer.json()["facts"]) == (409, {"setting": "name", "got": name})
     assert taken in answer.json()["error"]
     (client.app_state.store.dictionaries / "learned here.npz").unlink()
 
 
 def test_a_dictionary_that_a_fusion_needs_is_not_deleted(client, photos):
-    kept, shelf = "no longer needed", client.app_state.store.dictionaries
+    kept, shelf = "needed", client.app_state.store.dictionaries
     (shelf / f"{kept}.npz").touch()
     (shelf / "another.npz").touch()
     stack = stack_of(client, photos / "small")
     before = job_of(client, stack, align="off", method="coupled")  # the next one waits for it
     waits = job_of(client, stack, align="off", method="coupled", dictionary=kept)
     answer = client.delete(f"/api/dictionaries/{kept}")
-    assert answer.status_code == 409
-    assert kept in answer.json()["error"]
+    assert (answer.status_code, answer.json()["facts"]) == (409, {"got": kept})
     for job in (waits, before):
         client.post(f"/api/jobs/{job['id']}/cancel").raise_for_status()
         wait(client, job, "cancelled", "done")
