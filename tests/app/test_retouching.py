@@ -39,9 +39,10 @@ class Page:
         self.sent = []
         self.store = Store(work)
         if not self.store.jobs.all():
-            folder = self.store.jobs.new_folder()
             about = {"stack": "", "name": "", "options": {}, "command": "", "task": {}}
-            self.store.jobs.save(PageJob(id=folder.name, created=now(), kind="fuse", state="done", **about))
+            with self.store.jobs.new_folder() as folder:
+                job = PageJob(id=folder.name, created=now(), kind="fuse", state="done", **about)
+                self.store.jobs.save(job)
             save_layer(ArrayFolder(folder / "arrays"), "frames", FRAMES)
             save_layer(ArrayFolder(folder / "arrays"), "fused", FUSED)
         (self.job,) = self.store.jobs.all()

@@ -48,12 +48,10 @@ def arrays():
 
 
 def new_job(store):
-    folder = store.jobs.new_folder()
-    job = PageJob(
-        id=folder.name, created=now(), stack="", kind="fuse", name="", options={}, command="", task={}
-    )
-    store.jobs.save(job)
-    return job.id
+    about = {"stack": "", "name": "", "options": {}, "command": "", "task": {}}
+    with store.jobs.new_folder() as folder:
+        store.jobs.save(PageJob(id=folder.name, created=now(), kind="fuse", **about))
+    return folder.name
 
 
 @pytest.fixture(scope="module")

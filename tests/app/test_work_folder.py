@@ -21,8 +21,9 @@ def open_shelf(folder):
 
 
 def new_stack(shelf):
-    stack = PageStack(id=shelf.new_folder().name, created=now(), name="0")
-    shelf.save(stack)
+    with shelf.new_folder() as folder:
+        stack = PageStack(id=folder.name, created=now(), name="0")
+        shelf.save(stack)
     return stack
 
 
@@ -155,7 +156,7 @@ def store(tmp_path):
 
 
 def test_messages_name_files_of_the_user_without_their_folder(tmp_path, store):
-    name = store.stacks.new_folder().name
+    name = "0123456789abcdef"
     files = [
         store.stacks.folder(name) / "files" / "a b.png",
         store.jobs.folder(name) / "exports" / "fused.tif",

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,22 +81,12 @@ class JobQueue:
         """Send a job to the pages."""
         self._app.events.send({"kind": "job", "job": self.view(job)})
 
-    @contextmanager
-    def new_folder(self) -> Iterator[Path]:
-        """Make the folder of a new job, with one for its exports; remove it if the block raises."""
-        folder = self._jobs.new_folder()
-        try:
-            make_folder(folder / EXPORTS)
-            yield folder
-        except Exception:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
     def add(self, job: PageJob) -> None:
-        """Queue a job whose folder was made by `new_folder`."""
+        """Queue a new job, and make the folder of its exports."""
         if sum(job.state == "queued" for job in self._jobs.all()) >= MAX_QUEUED:
             message = f"{MAX_QUEUED} jobs are waiting already. Cancel some of them."
             raise RequestError(409, message, limit=MAX_QUEUED)
+        make_folder(self._jobs.folder(job.id) / EXPORTS)
         self._jobs.save(job)
         self.send(job)
         self._work.set()

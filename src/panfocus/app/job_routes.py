@@ -24,7 +24,7 @@ def add_fusion(app: "App", stack: PageStack, options: dict[str, Any]) -> PageJob
     """Queue a fusion of a stack."""
     from panfocus.methods import DEFAULT_METHOD
 
-    with app.jobs.new_folder() as folder:
+    with app.store.jobs.new_folder() as folder:
         task, command = _fusion_task(app, stack, options, folder)
         # The stack counts its fusions: a number is not used again when a result is deleted.
         with app.store.stacks.edit(stack) as draft:

@@ -63,7 +63,7 @@ def add_learning(app: "App", wanted: dict[str, Any]) -> PageJob:
     else:
         frames = range(source.fusion["n_frames"])
     regions = _check_regions(wanted.get("regions"), frames)
-    with app.jobs.new_folder() as folder:
+    with app.store.jobs.new_folder() as folder:
         path = folder / EXPORTS / "regions.toml"
         task = {
             "task": "learn",

@@ -1,7 +1,6 @@
 """Stacks of frames: files that were uploaded or opened in place, their order and the user's choice."""
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -79,23 +78,19 @@ class Stacks:
         self, name: str, folder: Path | None, files: list[Path], skipped: Sequence[str] = ()
     ) -> PageStack:
         check_n_frames(len(files))
-        root = self.shelf.new_folder()
-        stack = PageStack(
-            id=root.name,
-            created=now(),
-            name=name,
-            folder=None if folder is None else str(folder),
-            skipped=list(skipped),
-        )
-        try:
+        with self.shelf.new_folder() as root:
+            stack = PageStack(
+                id=root.name,
+                created=now(),
+                name=name,
+                folder=None if folder is None else str(folder),
+                skipped=list(skipped),
+            )
             for path in files:
                 stack.add_frame(path.name, path.stat().st_size, str(path))
             make_folder(root / "files")
             make_folder(root / "thumbnails")
             self.shelf.save(stack)
-        except (PanfocusError, OSError):  # a full disk, or a file that was removed
-            shutil.rmtree(root, ignore_errors=True)
-            raise
         self.announce_change(stack)
         return stack
 

@@ -79,11 +79,16 @@ class Shelf(Generic[Item]):
             logger.warning("Skipped %s: %s", path, error)
         return None
 
-    def new_folder(self) -> Path:
-        """Make the folder of a new item; its name is the item's id."""
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """Make the folder of a new item, named by the item's id; remove it if the block raises."""
         folder = self._folder / new_id()
-        make_folder(folder)
-        return folder
+        try:
+            make_folder(folder)
+            yield folder
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     def all(self) -> list[Item]:
         """Return the items, oldest first."""

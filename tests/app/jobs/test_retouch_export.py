@@ -119,9 +119,9 @@ def picture_of(client, here):
 def test_an_export_waits_for_painting_and_copies_the_strokes(tmp_path):
     """Strokes may change while files are written; the files have one version of them."""
     store = Store(tmp_path)
-    folder = store.jobs.new_folder()
     about = {"stack": "", "name": "", "options": {}, "command": "", "task": {}}
-    job = PageJob(id=folder.name, created=0.0, kind="fuse", **about)
+    with store.jobs.new_folder() as folder:
+        job = PageJob(id=folder.name, created=0.0, kind="fuse", **about)
     strokes = folder / "retouch-1.json"
 
     async def run():
