@@ -152,15 +152,6 @@ def test_one_channel_is_grey(rng):
     )
 
 
-@pytest.mark.parametrize("penalty", [0.5, 3.0, 20.0])
-def test_penalty_changes_the_solution_within_the_gap(penalty):
-    image = disk_and_ramp((13, 17))
-    usual = refine_tv(image, strength=0.02, max_relative_gap=1e-8)
-    other = refine_tv(image, strength=0.02, max_relative_gap=1e-8, penalty=penalty)
-    radius = np.sqrt(2 * 1e-8 * usual.history[-1].objective)
-    assert np.linalg.norm(other.image - usual.image) <= 2 * radius
-
-
 def test_float32_gives_the_same_solution():
     image = disk_and_ramp((13, 17)).astype(np.float32)
     refined = refine_tv(image, strength=0.02).image
@@ -177,12 +168,11 @@ def test_bits_do_not_depend_on_fft_workers():
         np.testing.assert_array_equal(refine_tv(image, strength=0.02).image, alone)
 
 
-def test_residuals_fall_in_the_history():
+def test_gap_falls_in_the_history():
     image = disk_and_ramp((13, 17))
     history = refine_tv(image, strength=0.02, max_relative_gap=1e-8).history
     assert history[0].objective == pytest.approx(objective(image, image, 0.02))
-    for name in ("primal_residual", "dual_residual", "relative_gap"):
-        assert getattr(history[-1], name) < 1e-2 * max(getattr(row, name) for row in history)
+    assert history[-1].relative_gap < 1e-2 * max(row.relative_gap for row in history)
 
 
 def test_progress_ends_at_one():
@@ -211,7 +201,6 @@ def test_iteration_limit_is_logged(caplog):
         ({"strength": np.inf}, "refine_strength"),
         ({"strength": 0.1, "max_relative_gap": 0.0}, "max_relative_gap"),
         ({"strength": 0.1, "max_iterations": 0}, "max_iterations"),
-        ({"strength": 0.1, "penalty": 0.0}, "penalty"),
     ],
 )
 def test_number_out_of_range_is_rejected(arguments, setting):
