@@ -18,7 +18,7 @@ from panfocus._intensity import IntensityScale
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.labels import majority, vote_shares
-from panfocus.decide.patches import centred_patches, patch_origins, spread
+from panfocus.decide.patches import centred_patches, patch_origins, spread_each
 from panfocus.dictionary import atoms_picture
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
@@ -49,7 +49,7 @@ def main() -> None:
     rows, cols = (patch_origins(side, dictionary.patch_size, 1) for side in frames.shape[1:3])
 
     shares = {reading: choose(frames, dictionary, rows, cols, reading) for reading in READINGS}
-    votes = np.stack([spread(share, frames.shape[1:3], rows, cols, 8) for share in shares["restored"]])
+    votes = spread_each(shares["restored"], frames.shape[1:3], rows, cols, 8)
     labels, confidence = majority(votes)
     fused = by_votes(frames, votes)
     result = pf.fuse(frames, "coupled")

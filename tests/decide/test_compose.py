@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from panfocus.decide.compose import VOTES, as_votes, by_labels, by_votes, by_weights, sum_in_any_order
-from panfocus.decide.patches import add_patches, extract_patches, patch_origins, spread
+from panfocus.decide.patches import add_patches, extract_patches, patch_origins, spread_each
 
 SHAPE = (13, 17)
 DTYPES = [np.uint8, np.uint16, np.float32, np.float64]
@@ -33,9 +33,8 @@ def test_votes_equal_averaging_the_winning_patches(rng, dtype, size, stride, n_f
     frames = random_frames(rng, dtype, (n_frames, *SHAPE))
     rows, cols = (patch_origins(side, size, stride) for side in SHAPE)
     winners = rng.integers(0, n_frames, (len(rows), len(cols)))
-    votes = np.stack(
-        [spread((winners == k).astype(np.uint16), SHAPE, rows, cols, size) for k in range(n_frames)]
-    )
+    won = np.arange(n_frames)[:, None, None] == winners
+    votes = spread_each(won.astype(np.uint16), SHAPE, rows, cols, size)
     expected = mean_of_patches(frames, winners, rows, cols, size)
     image = by_votes(frames, votes)
     assert image.dtype == dtype

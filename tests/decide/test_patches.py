@@ -9,7 +9,7 @@ from panfocus.decide.patches import (
     extract_patches,
     patch_means,
     patch_origins,
-    spread,
+    spread_each,
 )
 from panfocus.errors import InputError
 
@@ -107,9 +107,10 @@ def test_mean_of_added_patches_is_the_image(size_and_stride):
 @pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (4, 3), (8, 5), (13, 2)])
 def test_spread_adds_constant_patches(rng, size, stride):
     rows, cols = origins(size, stride)
-    marks = rng.integers(0, 5, (len(rows), len(cols)))
-    constant = np.broadcast_to(marks.ravel().astype(float), (size**2, marks.size))
-    np.testing.assert_array_equal(spread(marks, SHAPE, rows, cols, size), added(constant, rows, cols, size))
+    marks = rng.integers(0, 5, (2, len(rows), len(cols)))
+    for marks_of_frame, image in zip(marks, spread_each(marks, SHAPE, rows, cols, size), strict=True):
+        constant = np.broadcast_to(marks_of_frame.ravel().astype(float), (size**2, marks_of_frame.size))
+        np.testing.assert_array_equal(image, added(constant, rows, cols, size))
 
 
 @pytest.mark.parametrize("step", [1, 3, 100])
@@ -135,8 +136,9 @@ def test_means_are_those_that_centring_subtracts(rng):
 
 def test_sums_of_marks_do_not_overflow():
     rows, cols = origins(8, 1)
-    votes = spread(np.full((len(rows), len(cols)), 65535, np.uint16), SHAPE, rows, cols, 8)
-    cover = spread(np.ones((len(rows), len(cols)), np.uint16), SHAPE, rows, cols, 8)
+    marks = np.ones((2, len(rows), len(cols)), np.uint16)
+    marks[0] = 65535
+    votes, cover = spread_each(marks, SHAPE, rows, cols, 8)
     np.testing.assert_array_equal(votes, 65535 * cover)
     assert cover.max() == 6 * 8  # a patch fits at 6 positions in 13 rows, all over the middle row
 

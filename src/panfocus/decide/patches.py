@@ -55,26 +55,22 @@ def add_patches(image: FloatArray, patches: FloatArray, rows: IntArray, cols: In
     _add_patches(image, np.ascontiguousarray(patches.T), rows, cols, size)
 
 
-def spread(marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int) -> IntArray:
-    """Return at every pixel the sum of the marks (rows, cols) of the patches that cover it.
+def spread_each(
+    marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
+) -> IntArray:
+    """Return at every pixel (n, h, w) the sum of the marks (n, rows, cols) of the patches that cover it.
 
     This is `add_patches` for constant patches, with 2 * size additions instead of size**2. Marks are
     integers, so that the sums, in int64, are exact in any order.
     """
-    along_columns = np.zeros((len(rows), shape[1]), np.int64)
-    for j in range(size):
-        along_columns[:, cols + j] += marks
-    image = np.zeros(shape, np.int64)
-    for i in range(size):
-        image[rows + i] += along_columns
-    return image
-
-
-def spread_each(
-    marks: IntArray, shape: tuple[int, int], rows: IntArray, cols: IntArray, size: int
-) -> IntArray:
-    """Spread the marks (n, rows, cols) of each frame: (n, h, w)."""
-    return np.stack([spread(of_frame, shape, rows, cols, size) for of_frame in marks])
+    sums = np.zeros((len(marks), *shape), np.int64)
+    for marks_of_frame, sums_of_frame in zip(marks, sums, strict=True):
+        along_columns = np.zeros((len(rows), shape[1]), np.int64)
+        for j in range(size):
+            along_columns[:, cols + j] += marks_of_frame
+        for i in range(size):
+            sums_of_frame[rows + i] += along_columns
+    return sums
 
 
 def centred_patches(
