@@ -3,7 +3,7 @@ import pytest
 from PIL import Image
 
 from panfocus import CoupledDictionary
-from panfocus.dictionary import Learning, learn_ksvd
+from panfocus.dictionary import Learning, learn_coupled
 from panfocus.dictionary.training import data_range, sample_patches
 from panfocus.errors import FileError, InputError
 from panfocus.simulate import apply_defocus
@@ -89,8 +89,8 @@ def test_sharp_images_alone_give_one_level_by_ksvd(images):
     assert str(alone) == "1 level of 12 atoms, 4 x 4 pixels"
     rng = np.random.default_rng(5)
     (samples,) = sample_patches(images[:1], patch_size=4, n_samples=300, rng=rng)
-    atoms, history = learn_ksvd(samples, Learning(n_atoms=12, max_atoms=2, rounds=2), rng=rng)
-    np.testing.assert_array_equal(alone.levels[0], atoms)
+    atoms, history = learn_coupled([samples], Learning(n_atoms=12, max_atoms=2, rounds=2), rng=rng)
+    np.testing.assert_array_equal(alone.levels, atoms)
     assert [r.objective for r in alone.history] == [r.objective for r in history]
 
 

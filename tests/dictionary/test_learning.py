@@ -163,19 +163,22 @@ def test_samples_are_not_modified(noisy):
     np.testing.assert_array_equal(noisy, before)
 
 
-def test_known_coupled_dictionary_is_recovered(known, share_recovered):
-    levels, true = known
-    atoms, history = learn(levels, Learning(n_atoms=24, max_atoms=2, rounds=30))
-    assert share_recovered(atoms, true) >= 0.8
+@pytest.mark.parametrize("n_levels", [1, 2, 3])  # one level is K-SVD
+def test_known_dictionary_is_recovered(known, known_three, share_recovered, n_levels):
+    levels, true = known_three if n_levels == 3 else known
+    atoms, history = learn(levels[:n_levels], Learning(n_atoms=24, max_atoms=2, rounds=30))
+    assert atoms.shape == (n_levels, 16, 24)
+    assert share_recovered(atoms, true[:n_levels]) >= 0.8
     assert history[-1].objective < 0.2 * history[0].objective_coded
-
-
-def test_known_dictionary_of_three_levels_is_recovered(known_three, share_recovered):
-    levels, true = known_three
-    atoms, history = learn(levels, Learning(n_atoms=24, max_atoms=2, rounds=30))
-    assert atoms.shape == (3, 16, 24)
-    assert share_recovered(atoms, true) >= 0.8
     objectives_fall(history)
+
+
+def test_many_cycles_converge_to_the_singular_vector(rng):
+    # With one atom, the exact K-SVD step is the first left singular vector.
+    samples = rng.standard_normal((9, 1)) @ rng.standard_normal((1, 80)) + 0.3 * rng.standard_normal((9, 80))
+    atoms, _ = learn([samples], Learning(n_atoms=1, max_atoms=1, rounds=1, update_cycles=60))
+    first = np.linalg.svd(samples)[0][:, 0]
+    assert abs(first @ atoms[0, :, 0]) > 1 - 1e-6
 
 
 def test_larger_weight_improves_a_level(noisy):

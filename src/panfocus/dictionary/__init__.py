@@ -1,7 +1,7 @@
 """Dictionaries for sparse coding: files, learning, and pictures of their atoms."""
 
 from panfocus.dictionary.coupled import DEFAULT_NAMES, CoupledDictionary
-from panfocus.dictionary.learning import Learning, Round, learn_coupled, learn_ksvd, overcomplete_dct
+from panfocus.dictionary.learning import Learning, Round, learn_coupled, overcomplete_dct
 from panfocus.dictionary.picture import atoms_picture
 
 __all__ = [
@@ -11,6 +11,5 @@ __all__ = [
     "Round",
     "atoms_picture",
     "learn_coupled",
-    "learn_ksvd",
     "overcomplete_dct",
 ]

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 
 from panfocus._intensity import FloatArray, IntensityScale
 from panfocus._progress import Progress, silent
-from panfocus.dictionary.learning import (
-    Learning,
-    Round,
-    Start,
-    WatchRound,
-    learn_coupled,
-    learn_ksvd,
-    unwatched_round,
-)
+from panfocus.dictionary.learning import Learning, Round, Start, WatchRound, learn_coupled
 from panfocus.dictionary.training import MIN_CONTRAST, data_range, sample_patches
 from panfocus.errors import InputError, Notice
 from panfocus.io.dictionary_file import describe_sizes, read_dictionary_file, write_dictionary_file
@@ -138,7 +130,7 @@ class CoupledDictionary:
         rng: int | np.random.Generator = 0,
         origin: str = "",
         progress: Progress = silent,
-        watch: WatchRound = unwatched_round,
+        watch: WatchRound | None = None,
     ) -> CoupledDictionary:
         """Learn from registered images of the same scenes at two or more focus levels, or from sharp images.
 
@@ -192,16 +184,14 @@ class CoupledDictionary:
         if min_contrast is None:
             min_contrast = MIN_CONTRAST * data_range(images)
         samples = sample_patches(
-            images,
-            patch_size=patch_size,
-            n_samples=n_samples,
-            rng=generator,
-            min_contrast=min_contrast,
+            images, patch_size=patch_size, n_samples=n_samples, rng=generator, min_contrast=min_contrast
         )
         notices = _check_count(samples[0].shape[1], n_samples)
         if separate:
-            learned = [learn_ksvd(level, settings, rng=generator, progress=progress) for level in samples]
-            atoms, history = np.stack([a for a, _ in learned]), sum((h for _, h in learned), ())
+            learned = [
+                learn_coupled([level], settings, rng=generator, progress=progress) for level in samples
+            ]
+            atoms, history = np.concatenate([a for a, _ in learned]), sum((h for _, h in learned), ())
         else:
             atoms, history = learn_coupled(
                 samples, settings, rng=generator, level_shares=shares, progress=progress, watch=watch
@@ -225,7 +215,7 @@ class CoupledDictionary:
         """
         if name not in DEFAULT_NAMES:
             raise InputError(
-                f"Unknown dictionary {name!r}. Shipped dictionaries: {', '.join(DEFAULT_NAMES)}.",
+                f"Unknown dictionary {name!r}. Use a .npz file or one of {', '.join(DEFAULT_NAMES)}.",
                 setting="dictionary",
                 got=name,
                 known=list(DEFAULT_NAMES),
@@ -235,16 +225,7 @@ class CoupledDictionary:
     @classmethod
     def find(cls, name: str | PathLike[str]) -> CoupledDictionary:
         """Load the shipped dictionary or the file with this name."""
-        if name in DEFAULT_NAMES:
-            return cls.default(str(name))
-        if not Path(name).suffix:
-            raise InputError(
-                f"Unknown dictionary {str(name)!r}. Use a .npz file or one of {', '.join(DEFAULT_NAMES)}.",
-                setting="dictionary",
-                got=str(name),
-                known=list(DEFAULT_NAMES),
-            )
-        return cls.load(name)
+        return cls.load(name) if Path(name).suffix else cls.default(str(name))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CoupledDictionary:

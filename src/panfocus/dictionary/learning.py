@@ -70,10 +70,6 @@ class Round:
 WatchRound = Callable[[Round, FloatArray], None]
 
 
-def unwatched_round(done: Round, atoms: FloatArray) -> None:
-    """Ignore the round."""
-
-
 def learn_coupled(
     levels: Sequence[FloatArray],
     settings: Learning,
@@ -81,9 +77,9 @@ def learn_coupled(
     rng: np.random.Generator,
     level_shares: Sequence[float] | None = None,
     progress: Progress = silent,
-    watch: WatchRound = unwatched_round,
+    watch: WatchRound | None = None,
 ) -> tuple[FloatArray, tuple[Round, ...]]:
-    """Learn one dictionary per level from samples with corresponding columns.
+    """Learn one dictionary per level from samples with corresponding columns; from one level, by K-SVD.
 
     Parameters
     ----------
@@ -134,17 +130,10 @@ def learn_coupled(
         logger.info(
             "round %d: objective %.5f, %d replaced", i + 1, history[-1].objective, history[-1].replaced
         )
-        watch(history[-1], _split(atoms, part_norms))
+        if watch:
+            watch(history[-1], _split(atoms, part_norms))
         progress("learn", (i + 1) / settings.rounds)
     return _split(atoms, part_norms), tuple(history)
-
-
-def learn_ksvd(
-    samples: FloatArray, settings: Learning, *, rng: np.random.Generator, progress: Progress = silent
-) -> tuple[FloatArray, tuple[Round, ...]]:
-    """Learn unit atoms (m, n_atoms), float32, from mean-free samples (m, n)."""
-    atoms, history = learn_coupled([samples], settings, rng=rng, progress=progress)
-    return atoms[0], history
 
 
 def _round(signals: FloatArray, atoms: FloatArray, part_norms: FloatArray, settings: Learning) -> Round:

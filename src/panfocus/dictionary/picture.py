@@ -23,13 +23,15 @@ def atoms_picture(dictionary: CoupledDictionary) -> NDArray[Any]:
     atoms = dictionary.levels.transpose(0, 2, 1).reshape(dictionary.n_levels, dictionary.n_atoms, d, d)
     tiles = _stretch(atoms).repeat(ZOOM, axis=2).repeat(ZOOM, axis=3)
     columns = int(np.ceil(np.sqrt(dictionary.n_atoms)))
-    upper = _side_by_side([_grid(level, columns, GAP // 2) for level in tiles], 4 * GAP)
-    if dictionary.n_levels == 1:
-        return _frame(upper)
-    pairs = np.concatenate(list(tiles), axis=2)  # (n_atoms, side, n_levels * side)
-    lower = _grid(pairs, columns, GAP)
-    width = max(upper.shape[1], lower.shape[1])
-    return _frame(np.concatenate([_widen(upper, width), _blank(4 * GAP, width), _widen(lower, width)]))
+    blocks = [_grid(level, columns, GAP // 2) for level in tiles]
+    upper = np.concatenate([blocks[0], *(_pad(block, left=4 * GAP) for block in blocks[1:])], axis=1)
+    if dictionary.n_levels > 1:
+        pairs = np.concatenate(list(tiles), axis=2)  # (n_atoms, side, n_levels * side)
+        lower = _grid(pairs, columns, GAP)
+        width = max(upper.shape[1], lower.shape[1])
+        upper, lower = (_pad(part, right=width - part.shape[1]) for part in (upper, lower))
+        upper = np.concatenate([upper, _pad(lower, top=4 * GAP)])
+    return np.pad(upper, 2 * GAP, constant_values=PAPER_WHITE)
 
 
 def _stretch(tiles: NDArray[Any]) -> NDArray[np.uint8]:
@@ -42,27 +44,12 @@ def _grid(tiles: NDArray[np.uint8], columns: int, gap: int) -> NDArray[np.uint8]
     """Arrange tiles (n, h, w) in rows of `columns`."""
     n, h, w = tiles.shape
     rows = -(-n // columns)
-    grid = _blank(rows * (h + gap) - gap, columns * (w + gap) - gap)
+    grid = np.full((rows * (h + gap) - gap, columns * (w + gap) - gap), PAPER_WHITE, np.uint8)
     for i, tile in enumerate(tiles):
         top, left = i // columns * (h + gap), i % columns * (w + gap)
         grid[top : top + h, left : left + w] = tile
     return grid
 
 
-def _side_by_side(blocks: list[NDArray[np.uint8]], gap: int) -> NDArray[np.uint8]:
-    spaced = [blocks[0]]
-    for block in blocks[1:]:
-        spaced += [_blank(block.shape[0], gap), block]
-    return np.concatenate(spaced, axis=1)
-
-
-def _widen(block: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
-    return np.concatenate([block, _blank(block.shape[0], width - block.shape[1])], axis=1)
-
-
-def _frame(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return np.pad(block, 2 * GAP, constant_values=PAPER_WHITE)
-
-
-def _blank(height: int, width: int) -> NDArray[np.uint8]:
-    return np.full((height, width), PAPER_WHITE, np.uint8)
+def _pad(block: NDArray[np.uint8], *, top: int = 0, left: int = 0, right: int = 0) -> NDArray[np.uint8]:
+    return np.pad(block, ((top, 0), (left, right)), constant_values=PAPER_WHITE)
