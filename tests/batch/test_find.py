@@ -87,7 +87,7 @@ def test_symbolic_link_to_a_parent_folder_is_not_followed_forever(tmp_path):
     (tmp_path / "a" / "back").symlink_to(tmp_path)
     found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
     assert list(found.stacks) == ["a"]
-    assert found.duplicates == (tmp_path / "a" / "back",)
+    assert found.duplicates == [tmp_path / "a" / "back"]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -114,7 +114,7 @@ def test_folder_and_links_to_it_are_one_stack(tmp_path, monkeypatch, reverse):
         "link9": ["link9/1.png", "link9/2.png"],
         "m/deep": ["m/deep/1.png", "m/deep/2.png"],
     }
-    assert found.duplicates == (data / "a", data / "link10", data / "z")
+    assert found.duplicates == [data / "a", data / "link10", data / "z"]
 
 
 def test_pattern_matches_the_whole_path_and_names_the_stack(tmp_path):

@@ -33,7 +33,6 @@ from panfocus.parallel import STOPPING, Cluster, run_tasks
 MIN_PROCESS_MEMORY = 1_000_000_000  # bytes; limits the default number of processes
 FREE_SHARE = 0.75  # of the free memory, for all processes together
 CHANGED = "Its files have changed since it was fused. Use `force` to fuse it again."
-_DIFFERENCES = {"version": "by another version of panfocus", "settings": "with other settings"}
 
 
 def plan_stacks(
@@ -114,30 +113,28 @@ def find_finished(tasks: Sequence[StackTask], *, force: bool) -> list[StackOutco
     Raise if results have other settings or another version: they would be mixed. With `force`, such stacks
     and changed ones are left to be fused again.
     """
-    earlier = [(task, result) for task in tasks if (result := find_result(task))]
-    differences = [result.fingerprint.difference(task.fingerprint) for task, result in earlier]
-    if force:
-        return [
-            result.outcome for (_, result), part in zip(earlier, differences, strict=True) if part is None
-        ]
-    stale = [
-        (task, _DIFFERENCES[part])
-        for (task, _), part in zip(earlier, differences, strict=True)
-        if part in _DIFFERENCES
-    ]
+    known = []
+    stale = []
+    for task in tasks:
+        result = find_result(task)
+        part = result.fingerprint.difference(task.fingerprint) if result else None
+        if result and part is None:
+            known.append(result.outcome)
+        elif result and not force and part == "inputs":
+            known.append(StackOutcome(name=task.name, error=CHANGED))
+        elif result and not force:
+            stale.append((task.folder, part))
     if stale:
-        (first, why), *more = stale
-        others = f", and so were {len(more)} more" if more else ""
+        folder, part = stale[0]
+        others = f", and so were {len(stale) - 1} more" if len(stale) > 1 else ""
+        how = "by another version of panfocus" if part == "version" else "with other settings"
         raise FileError(
-            f"{first.folder}: This stack was fused {why}{others}. Choose another output folder, or use "
-            "`force` to fuse again.",
-            file=first.folder,
+            f"{folder}: This stack was fused {how}{others}. Choose another output folder, or use `force` to "
+            "fuse again.",
+            file=folder,
             stale=len(stale),
         )
-    return [
-        result.outcome if part is None else StackOutcome(name=task.name, error=CHANGED)
-        for (task, result), part in zip(earlier, differences, strict=True)
-    ]
+    return known
 
 
 def find_unknown_results(output: Path, tasks: Sequence[StackTask]) -> list[str]:
@@ -229,21 +226,27 @@ def _run_stacks(
 ) -> Generator[tuple[int, StackOutcome | PanfocusError]]:
     if not tasks:
         return
-    paths = _needed_paths(tasks)
-    if cluster:
-        # Dask counts one thread for each task. With more to offer, users set `threads`.
-        shares = _share(tasks, 1)
-        yield from run_tasks(fuse_stack, shares, cluster=cluster, paths=paths)
-        return
-    n_processes, memory = _processes_and_memory(processes, len(tasks))
-    threads = max(1, available_cores() // n_processes)
+    # Dask counts one thread for each task. With more to offer, users set `threads`.
+    n_processes, threads, memory = 1, 1, None
+    if not cluster:
+        n_processes, memory = _processes_and_memory(processes, len(tasks))
+        threads = max(1, available_cores() // n_processes)
+    threads = tasks[0].request.threads or threads
     yield from run_tasks(
         fuse_stack,
-        _share(tasks, threads, memory=memory),
+        [(_with_limits(task, threads, memory),) for task in tasks],
+        cluster=cluster,
         processes=n_processes,
-        threads=tasks[0].request.threads or threads,
+        threads=threads,
+        paths=_needed_paths(tasks),
         on_stop=on_stop,
     )
+
+
+def _with_limits(task: StackTask, threads: int, memory: int | None) -> StackTask:
+    """Return a task with limits of threads and memory; a limit of memory that it has stays."""
+    request = dataclasses.replace(task.request, threads=threads, max_memory=task.request.max_memory or memory)
+    return dataclasses.replace(task, request=request)
 
 
 def _needed_paths(tasks: Sequence[StackTask]) -> tuple[Path, ...]:
@@ -260,16 +263,3 @@ def _processes_and_memory(wanted: int | None, n_tasks: int) -> tuple[int, int | 
     fitting = max(1, int(FREE_SHARE * free) // MIN_PROCESS_MEMORY) if free else available_cores()
     n_processes = min(wanted or min(available_cores(), fitting), n_tasks)
     return n_processes, int(FREE_SHARE * free) // n_processes if free else None
-
-
-def _share(
-    tasks: Sequence[StackTask], threads: int, *, memory: int | None = None
-) -> Iterator[tuple[StackTask]]:
-    """Yield tasks with their share of threads and memory, where the request sets none."""
-    for task in tasks:
-        request = dataclasses.replace(
-            task.request,
-            threads=task.request.threads or threads,
-            max_memory=task.request.max_memory or memory,
-        )
-        yield (dataclasses.replace(task, request=request),)

@@ -7,11 +7,12 @@ import os
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from panfocus.batch.stack_task import RECORD, check_distinct, check_name, find_name_problem, is_result
+from panfocus.batch.stack_task import RECORD, check_distinct, find_name_problem, is_result, normalise_name
 from panfocus.errors import FileError, InputError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 
@@ -24,10 +25,10 @@ class FoundStacks:
     """Stacks by name, and files that are in none."""
 
     stacks: dict[str, tuple[Path, ...]]
-    unused: tuple[Path, ...] = ()  # pictures in no stack
+    unused: Sequence[Path] = ()  # pictures in no stack
     skipped: dict[str, str] = field(default_factory=dict)  # by stack: notice about unsupported pictures
     failed: dict[str, str] = field(default_factory=dict)  # by stack: why it cannot be fused
-    duplicates: tuple[Path, ...] = ()  # symbolic links to folders that are searched anyway
+    duplicates: Sequence[Path] = ()  # symbolic links to folders that are searched anyway
 
 
 def find_stacks(
@@ -70,8 +71,8 @@ def by_folders(folder: Path, *, without: Path) -> FoundStacks:
         stacks[name] = tuple(images)
         if unsupported:
             skipped[name] = describe_skipped(unsupported, below)
-    found = FoundStacks(stacks, tuple(unused), skipped, tree.failed, tuple(tree.duplicates))
-    return _checked(found, f"{folder}: No folder below it holds two or more images.", folder)
+    found = FoundStacks(stacks, unused, skipped, tree.failed, tree.duplicates)
+    return _check_found(found, f"{folder}: No folder below it holds two or more images.", folder)
 
 
 def by_pattern(folder: Path, pattern: str, *, without: Path) -> FoundStacks:
@@ -106,12 +107,12 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> FoundStacks:
     unused += [path for name in unsupported if name not in stacks for path in unsupported[name]]
     found = FoundStacks(
         {name: tuple(sort_naturally(paths)) for name, paths in stacks.items()},
-        tuple(unused),
+        unused,
         {name: describe_skipped(unsupported[name], folder) for name in stacks if name in unsupported},
         tree.failed,
-        tuple(tree.duplicates),
+        tree.duplicates,
     )
-    return _checked(found, f"{folder}: No image below it matches the `pattern` {pattern!r}.", folder)
+    return _check_found(found, f"{folder}: No image below it matches the `pattern` {pattern!r}.", folder)
 
 
 def by_files(folder: Path, *, without: Path) -> FoundStacks:
@@ -135,8 +136,8 @@ def by_files(folder: Path, *, without: Path) -> FoundStacks:
     for path, name in zip(multipage, names, strict=True):
         short = name.with_suffix("").as_posix()  # unless another stack has that name
         stacks[name.as_posix() if short in stacks or short in full_names else short] = (path,)
-    found = FoundStacks(stacks, tuple(unused), failed=tree.failed, duplicates=tuple(tree.duplicates))
-    return _checked(found, f"{folder}: No file below it has several pages.", folder)
+    found = FoundStacks(stacks, unused, failed=tree.failed, duplicates=tree.duplicates)
+    return _check_found(found, f"{folder}: No file below it has several pages.", folder)
 
 
 def by_table(folder: Path, table: Path) -> FoundStacks:
@@ -147,7 +148,7 @@ def by_table(folder: Path, table: Path) -> FoundStacks:
             raise FileError(
                 f"{table}: {path} is a folder or a glob. Write one row for each file.", file=table, got=path
             )
-    return _checked(FoundStacks(stacks), f"{table}: The table is empty.", table)
+    return _check_found(FoundStacks(stacks), f"{table}: The table is empty.", table)
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
         yield store.parent, [], [store]
 
 
-def _checked(found: FoundStacks, message: str, source: Path) -> FoundStacks:
+def _check_found(found: FoundStacks, message: str, source: Path) -> FoundStacks:
     """Move stacks with impossible names to `failed`; raise with a message if no stack is left."""
     unused = found.unused
     if not found.stacks and unused and all(path.name.lower().endswith(STORE_SUFFIX) for path in unused):
@@ -232,20 +233,20 @@ def _checked(found: FoundStacks, message: str, source: Path) -> FoundStacks:
             f"{message}{details} Use `pattern`, `table` or `files` for stacks in another layout.", file=source
         )
     failed = {name: problem for name in found.stacks if (problem := find_name_problem(name))}
-    good = [name for name in found.stacks if name not in failed]
+    good = {name: normalise_name(name) for name in found.stacks if name not in failed}
     if not good:
-        check_name(next(iter(failed)))
-    check_distinct(good, check_name)
+        name, problem = next(iter(failed.items()))
+        raise InputError(f"{name!r}: {problem}", stack=name)
+    check_distinct(good, normalise_name)
     return replace(
         found,
-        stacks={check_name(name): found.stacks[name] for name in good},
-        skipped={check_name(name): found.skipped[name] for name in good if name in found.skipped},
+        stacks={new: found.stacks[name] for name, new in good.items()},
+        skipped={new: found.skipped[name] for name, new in good.items() if name in found.skipped},
         failed=failed | found.failed,
     )
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     line: int
     stack: str
     file: Path

@@ -5,7 +5,7 @@ import os
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 THUMBNAIL_SIDE = 240  # pixels
+SUMMARY, TABLE, PAGE = "summary.json", "summary.csv", "index.html"  # in the folder of the batch
+RECORD = "batch.json"  # checkpoint, in the folder of each stack
+PICTURE, REPORT, THUMBNAIL = "fused", "report.json", "thumbnail.png"  # there too; the picture's suffix varies
+MAPS = {
+    "labels": "labels.png",
+    "confidence": "confidence.tif",
+    "depth": "depth.tif",
+    "depth_colour": "depth-colour.png",
+    "never_in_focus": "never-in-focus.png",
+}
+_PICTURES = {f"{PICTURE}.{suffix}" for suffix in ("png", "tif", "tiff", "jpg", "jpeg", "webp")}
+_RESERVED = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
+_BAD_CATEGORIES = {"Cc": "a control character", "Cs": "a byte that is not UTF-8"}  # of Unicode
+_NOT_ON_WINDOWS = '\\:*?"<>|'  # some of them would lead out of the folder
+_TEMPORARY = ".panfocus"  # prefix of locks and of files that are being written
 
 
 @dataclass(frozen=True)
@@ -99,11 +114,13 @@ def _read_result(folder: Path) -> EarlierResult | None:
         outcome: StackOutcome = from_plain(record.content["outcome"], StackOutcome)
     except (KeyError, TypeError, ValueError):
         return None
-    try:
-        run = int(record.content.get("run", 0))
-    except (ArithmeticError, TypeError, ValueError):
-        run = 0
-    return EarlierResult(record.fingerprint, outcome, run)
+    return EarlierResult(record.fingerprint, outcome, run_number(record.content))
+
+
+def run_number(content: Mapping[str, Any]) -> int:
+    """Return the number of the run that wrote a record or a summary; 0 if it is damaged."""
+    number = content.get("run")
+    return number if isinstance(number, int) else 0
 
 
 def fuse_stack(task: StackTask) -> StackOutcome:
@@ -198,27 +215,8 @@ def _remove_older(folder: Path, *, keep: Collection[str]) -> None:
     (folder / RECORD).unlink(missing_ok=True)
 
 
-SUMMARY, TABLE, PAGE = "summary.json", "summary.csv", "index.html"  # in the folder of the batch
-RECORD = "batch.json"  # checkpoint, in the folder of each stack
-PICTURE, REPORT, THUMBNAIL = "fused", "report.json", "thumbnail.png"  # there too; the picture's suffix varies
-MAPS = {
-    "labels": "labels.png",
-    "confidence": "confidence.tif",
-    "depth": "depth.tif",
-    "depth_colour": "depth-colour.png",
-    "never_in_focus": "never-in-focus.png",
-}
-_PICTURES = {f"{PICTURE}.{suffix}" for suffix in ("png", "tif", "tiff", "jpg", "jpeg", "webp")}
-_RESERVED = {SUMMARY, TABLE, PAGE, RECORD, REPORT, THUMBNAIL, *_PICTURES, *MAPS.values()}
-_BAD_CATEGORIES = {"Cc": "a control character", "Cs": "a byte that is not UTF-8"}  # of Unicode
-_NOT_ON_WINDOWS = '\\:*?"<>|'  # some of them would lead out of the folder
-_TEMPORARY = ".panfocus"  # prefix of locks and of files that are being written
-
-
-def check_name(name: str) -> str:
-    """Return the normalised name of a stack, A for A/; raise if its folder cannot have that name."""
-    if problem := find_name_problem(name):
-        raise InputError(f"{name!r}: {problem}", stack=name)
+def normalise_name(name: str) -> str:
+    """Return the name of a stack without superfluous slashes: A for A/."""
     return PurePosixPath(name).as_posix()
 
 

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from panfocus.batch.stack_task import PAGE, SUMMARY, TABLE, THUMBNAIL, StackOutcome
+from panfocus.batch.stack_task import PAGE, SUMMARY, TABLE, THUMBNAIL, StackOutcome, run_number
 from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json
@@ -51,8 +51,8 @@ class Summary:
 def last_run(folder: Path) -> int:
     """Return the number of the last run in a folder; 0 if there was none."""
     try:
-        return int(read_json(folder / SUMMARY).get("run", 0))
-    except (FileError, ArithmeticError, AttributeError, TypeError, ValueError):  # none, or damaged
+        return run_number(read_json(folder / SUMMARY))
+    except (FileError, AttributeError):  # none, or damaged
         return 0
 
 
