@@ -5,6 +5,7 @@ import secrets
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import cache
 from importlib.metadata import version
@@ -213,10 +214,12 @@ class _ClusterRun:
                 "memory, or a smaller `max_memory`.",
                 deaths=deaths,
             )
+        except (CancelledError, OSError):
+            if has_failed:
+                raise  # the task's own error
+            self._take_back([future])  # the connection was lost, or somebody cancelled the task
+            return
         except Exception as error:
-            if not has_failed:  # the connection or the result was lost, or somebody cancelled the task
-                self._take_back([future])
-                return
             if isinstance(error, ImportError) or "deserializ" in str(error):
                 raise PanfocusError(
                     f"The cluster at {self._cluster.address} cannot load the task ({error}). Its scheduler "

@@ -14,7 +14,7 @@ import numpy as np
 
 from panfocus.errors import FileError
 from panfocus.io.checkpoint import read_note, write_note
-from panfocus.tiled_store.tile_plan import FusionUnit
+from panfocus.tiled_store.tile_plan import FusionUnit, axis_lengths
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
@@ -71,25 +71,22 @@ class StoreCheckpoint:
     @contextmanager
     def while_owned(self) -> Iterator[None]:
         """Raise if another run owns the folder before or after the block, and then discard the output."""
-        if self._is_lost():
-            raise _lost(self.path)
-        try:
-            yield
-        except Exception as error:
-            if self._is_lost():  # the likely cause of the error
-                self._discard()
-                raise _lost(self.path, error) from error
-            raise
-        if self._is_lost():
-            self._discard()
-            raise _lost(self.path)
-
-    def _discard(self) -> None:
         from panfocus.io.atomic_files import remove_quietly
 
-        remove_quietly(self.run_folder)
-        with suppress(OSError):  # the other run uses the folder
-            self.path.rmdir()
+        if self._is_lost():
+            raise _lost(self.path)
+        error = None
+        try:
+            yield
+        except Exception as caught:
+            error = caught
+        if self._is_lost():  # the likely cause of an error
+            remove_quietly(self.run_folder)
+            with suppress(OSError):  # the other run uses the folder
+                self.path.rmdir()
+            raise _lost(self.path, error) from error
+        if error:
+            raise error
 
     def _is_lost(self) -> bool:
         """Return whether another run, or none, owns the folder; False if the disk does not answer."""
@@ -100,11 +97,6 @@ class StoreCheckpoint:
         except OSError:
             return False
         return content is None or json.loads(content).get("run") != self.run
-
-    @property
-    def decisions(self) -> str:
-        """Whether channels share a decision: "shared" or "each"."""
-        return str(self.plan["decisions"])
 
     @cached_property
     def image(self) -> "ZarrImage":
@@ -117,6 +109,17 @@ class StoreCheckpoint:
     def units(self) -> list[FusionUnit]:
         """Units that are fused independently."""
         return [FusionUnit(time, tuple(channels)) for time, channels in self.plan["units"]]
+
+    def leading_axes(self, output: str) -> list[str]:
+        """Return the axes before rows and columns. Maps of a shared decision have no channels."""
+        has_channels = output == "image" or self.plan["decisions"] == "each"
+        names = ("t", "c") if has_channels else ("t",)
+        return [axis.name for axis in self.image.axes if axis.name in names]
+
+    def planes(self, output: str) -> list[tuple[int, ...]]:
+        """Return the indices of all planes of an output, along its leading axes."""
+        lengths = axis_lengths(self.units)
+        return list(np.ndindex(*(lengths[name] for name in self.leading_axes(output))))
 
     def frames(self, unit: int) -> "ZarrFrames":
         """Return the slices of a unit."""
@@ -187,10 +190,6 @@ class StoreCheckpoint:
             },
         )
 
-    def read_survey(self, unit: int) -> tuple["FusionMethod", "Corrections"]:
-        """Return the method adapted to the frames of a unit, and the corrections of these frames."""
-        return _read_survey(self, unit)
-
     def restore_replaced(self) -> None:
         """Undo a commit: remove outputs under temporary names, and bring back the files they replaced."""
         from panfocus.io.atomic_files import restore_replaced
@@ -212,10 +211,10 @@ class StoreCheckpoint:
 @lru_cache(maxsize=2)
 def open_checkpoint(folder: str, run: str) -> StoreCheckpoint:
     """Return the checkpoint of a task. A worker opens it once."""
-    note = read_note(Path(folder) / _PLAN) or {}
-    if note.get("run") != run:
+    checkpoint = find_checkpoint(Path(folder))
+    if not checkpoint or checkpoint.run != run:
         raise _lost(folder)
-    return StoreCheckpoint(Path(folder), run, note["plan"])
+    return checkpoint
 
 
 def _lost(path: Path | str, error: Exception | None = None) -> FileError:
@@ -224,7 +223,8 @@ def _lost(path: Path | str, error: Exception | None = None) -> FileError:
 
 
 @lru_cache(maxsize=2)
-def _read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
+def read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
+    """Return the method adapted to the frames of a unit, and the corrections of these frames."""
     from panfocus.methods import Surveyor
     from panfocus.preprocess.exposure import Exposure, ToneCurve
     from panfocus.preprocess.hot_pixels import HotPixels

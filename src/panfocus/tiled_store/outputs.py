@@ -14,7 +14,7 @@ import numpy as np
 from panfocus.errors import FileError
 from panfocus.tiled_store.checkpoint import StoreCheckpoint
 from panfocus.tiled_store.tasks import REDUCTIONS
-from panfocus.tiled_store.tile_plan import axis_lengths, leading_axes
+from panfocus.tiled_store.tile_plan import axis_lengths
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import Axis
@@ -40,7 +40,7 @@ def _describe_store(checkpoint: StoreCheckpoint, output: str) -> "NewImage":
     from panfocus.tiling.dask_arrays import map_dtype
 
     image, plan, units = checkpoint.image, checkpoint.plan, checkpoint.units
-    names = [*leading_axes(image, is_map=output != "image", decisions=checkpoint.decisions), "y", "x"]
+    names = [*checkpoint.leading_axes(output), "y", "x"]
     lengths = axis_lengths(units)
     axes = tuple(_start_at(axis, units[0].time) for name in names if (axis := image.axis(name)))
     shape = tuple(lengths.get(name, image.length(name)) for name in names)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,19 +50,11 @@ class StoreJob:
     request: Request
     image: "ZarrImage"
     outputs: dict[str, Path]  # image and maps, by kind
+    targets: dict[str, Path]  # final paths of all outputs, including the report
+    folder: Path  # the checkpoint; absolute, because workers may have another working directory
     plan: dict[str, Any]  # plain data for the workers; a run with the same plan can be resumed
     max_memory: int  # bytes, for each worker
     missing: int  # number of chunks of the input without a file
-
-    @property
-    def folder(self) -> Path:
-        """The checkpoint folder; absolute, because workers may have another working directory."""
-        return _checkpoint_path(self.outputs["image"].absolute())
-
-    @property
-    def targets(self) -> dict[str, Path]:
-        """Final paths of all outputs, including the report."""
-        return _target_paths(self.request, self.outputs)
 
     @property
     def notices(self) -> list[str]:
@@ -76,12 +68,6 @@ class StoreJob:
 
 def _checkpoint_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.part")
-
-
-def _target_paths(request: Request, outputs: Mapping[str, Path]) -> dict[str, Path]:
-    report = request.outputs.report
-    paths = {**outputs, "report": report} if report else outputs
-    return {kind: path.resolve() if path.is_symlink() else path.absolute() for kind, path in paths.items()}
 
 
 def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
@@ -98,10 +84,14 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
     units = list_units(image, decisions, request.channel, request.time)
     frames = image.frames(units[0].time, units[0].channels)  # other units have the same shape and type
     _check_frames(frames)
-    method = _get_method(request, settings, frames, outputs)
-    earlier = find_checkpoint(_checkpoint_path(outputs["image"].absolute()))
-    committed = find_committed(earlier, _target_paths(request, outputs)) if earlier else set()
-    _check_destinations(request, outputs, committed, force=force)
+    method = _get_method(request, settings, frames)
+    report = request.outputs.report
+    paths = {**outputs, "report": report} if report else outputs
+    targets = {k: path.resolve() if path.is_symlink() else path.absolute() for k, path in paths.items()}
+    folder = _checkpoint_path(outputs["image"].absolute())
+    earlier = find_checkpoint(folder)
+    committed = find_committed(earlier, targets) if earlier else set()
+    _check_destinations(request, paths, committed, force=force)
     state = store_state(image)
     plan = {
         **_origin(request, image, settings),
@@ -118,8 +108,9 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
     if earlier and not request.max_memory and _needs_less_memory(earlier.plan, plan):
         plan = earlier.plan  # the present workers can resume it
     if earlier and earlier.plan != plan:
-        _check_destinations(request, outputs, (), force=force)
-    return StoreJob(request, image, outputs, plan, plan["max_memory"], image.count_missing(state.n_files))
+        _check_destinations(request, paths, (), force=force)
+    missing = image.count_missing(state.n_files)
+    return StoreJob(request, image, outputs, targets, folder, plan, plan["max_memory"], missing)
 
 
 def _memory_limit(request: Request, cluster: "Cluster | None") -> tuple[int, str]:
@@ -173,7 +164,7 @@ def _check_frames(frames: "ZarrFrames") -> None:
 
 
 def _check_destinations(
-    request: Request, outputs: Mapping[str, Path], committed: Container[str], *, force: bool
+    request: Request, paths: Mapping[str, Path], committed: Container[str], *, force: bool
 ) -> None:
     """Raise if an output cannot be written, or would overwrite something.
 
@@ -183,10 +174,8 @@ def _check_destinations(
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     source = Path(request.inputs[0])
-    report = request.outputs.report
-    paths = {**outputs, "report": report} if report else outputs
     for path in (path for kind, path in paths.items() if kind not in committed):
-        if path == report or path.suffix.lower() in TIFF_SUFFIXES:
+        if path == request.outputs.report or path.suffix.lower() in TIFF_SUFFIXES:
             if source.resolve() in path.resolve().parents:
                 raise FileError(f"{path}: The path lies in the input. Choose another one.", file=path)
             check_destination(path, force=force, inputs=(source,))
@@ -278,9 +267,7 @@ def _method_settings(request: Request) -> dict[str, str]:
     return texts
 
 
-def _get_method(
-    request: Request, settings: dict[str, str], frames: "ZarrFrames", outputs: Iterable[str]
-) -> "FusionMethod":
+def _get_method(request: Request, settings: dict[str, str], frames: "ZarrFrames") -> "FusionMethod":
     """Return the method; raise if it needs the whole image, or lacks a map that is to be written."""
     from panfocus.methods import DEFAULT_METHOD, Surveyor, get_method, parse_settings
 
@@ -296,9 +283,7 @@ def _get_method(
                 setting="method",
                 got=name,
             )
-    for kind in outputs:
-        if kind != "image" and kind not in method.maps:
-            raise InputError(f"The method {name} has no map for `{kind}`.", setting=kind, method=name)
+    request.outputs.check_maps(name, method.maps)
     return method
 
 

@@ -17,7 +17,6 @@ from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, resume_or
 from panfocus.tiled_store.outputs import check_targets, commit, create_stores, prepare_commit
 from panfocus.tiled_store.prepare import StoreJob
 from panfocus.tiled_store.tasks import (
-    list_planes,
     read_task_note,
     reduce_level,
     run_task,
@@ -223,7 +222,7 @@ def _reduce_levels(stages: StageRunner) -> None:
     n_levels, shape, chunk = (checkpoint.plan[name] for name in ("levels", "size", "chunk"))
     if n_levels == 1:
         return
-    planes = {output: list_planes(checkpoint, output) for output in checkpoint.plan["outputs"]}
+    planes = {output: checkpoint.planes(output) for output in checkpoint.plan["outputs"]}
     tasks = [
         task
         for output, all_planes in planes.items()

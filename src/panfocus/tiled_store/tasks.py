@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.job.memory_plan import PROGRAM
-from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, open_checkpoint
+from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, open_checkpoint, read_survey
 from panfocus.tiled_store.tile_plan import (
     DECODED_CHUNKS,
     LEVELS_PER_TASK,
     STORE_MEMORY,
     choose_tile_side,
-    leading_axes,
     planes_per_task,
     squares,
     unit_index,
@@ -182,7 +181,7 @@ def fuse(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     from panfocus.tiling import Shares, fuse_part, read_for
 
     frames = checkpoint.frames(task.unit)
-    method, corrections = checkpoint.read_survey(task.unit)
+    method, corrections = read_survey(checkpoint, task.unit)
     assert method.halo is not None  # checked before
     tile = Tile.at(task.region, (frames.shape[1], frames.shape[2]), method.halo)
     region = read_for(tile)
@@ -191,8 +190,7 @@ def fuse(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     shares.add(part)
     unit = checkpoint.units[task.unit]
     for output in checkpoint.plan["outputs"]:
-        axes = leading_axes(checkpoint.image, is_map=output != "image", decisions=checkpoint.decisions)
-        index = unit_index(unit, checkpoint.units, axes)
+        index = unit_index(unit, checkpoint.units, checkpoint.leading_axes(output))
         values = _stored_values(output, part, len(unit.channels), checkpoint.plan["step"])
         write_part(checkpoint.store(output), 0, (*index, *task.region), values)
     return {"shares": shares.counts(), "report": part.report}
@@ -210,18 +208,11 @@ def _stored_values(output: str, part: "FusionResult", n_channels: int, step: flo
 
 def reduce(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Make the first reduced levels of a part of an output, for several planes from the task's unit on."""
-    planes = list_planes(checkpoint, task.output)
+    planes = checkpoint.planes(task.output)
     end = task.unit + planes_per_task(task.region, checkpoint.plan["chunk"])
     for level in range(1, min(LEVELS_PER_TASK, checkpoint.plan["levels"] - 1) + 1):
         reduce_level(checkpoint, task.output, level, task.region, planes[task.unit : end])
     return {}
-
-
-def list_planes(checkpoint: StoreCheckpoint, output: str) -> list[tuple[int, ...]]:
-    """Return the indices of all planes of an output, along its leading axes."""
-    from panfocus.io.ome_zarr_writer import open_level
-
-    return list(np.ndindex(*open_level(checkpoint.store(output), 0).shape[:-2]))
 
 
 def reduce_level(

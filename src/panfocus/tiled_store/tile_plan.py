@@ -50,15 +50,6 @@ def list_units(image: "ZarrImage", decisions: str, channel: int | None, time: in
     return [FusionUnit(t, group) for t, group in product(times, groups)]
 
 
-def leading_axes(image: "ZarrImage", *, is_map: bool, decisions: str) -> list[str]:
-    """Return the axes of an output before rows and columns. Maps of a shared decision have no channels."""
-    return [
-        axis.name
-        for axis in image.axes
-        if axis.name == "t" or (axis.name == "c" and not (is_map and decisions == "shared"))
-    ]
-
-
 def axis_lengths(units: list[FusionUnit]) -> dict[str, int]:
     """Return the number of time points and channels of all units."""
     return {"t": len({unit.time for unit in units}), "c": len({c for unit in units for c in unit.channels})}
