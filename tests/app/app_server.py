@@ -89,7 +89,7 @@ def tree(folder):
 
 def raw(server, *lines, body=b"", then_close=False):
     """Send a raw request; return the first line of the answer and the whole answer."""
-    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port), timeout=300) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         if then_close:
             return "", ""

@@ -261,7 +261,7 @@ def test_pages_always_receive_the_last_state(server, tmp_path):
                     told.append(message)
                     names_told.append(message["stack"]["name"])
 
-    client = httpx.Client(base_url=server.url, headers=server.client.headers, timeout=20)
+    client = httpx.Client(base_url=server.url, headers=server.client.headers, timeout=300)
     with client, client.stream("GET", "/api/events") as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         listening = threading.Thread(target=listen, args=(response,))

@@ -3,13 +3,13 @@
 import os
 import shutil
 import signal
-import time
 
 import pytest
 from job_steps import job_of, seen, serving, stack_of, wait, wait_until_under_way
 
 from panfocus.app import job_queue, work_folder
 from panfocus.errors import FileError
+from waits import wait_until
 
 
 def test_cancelled_crashed_and_queued_jobs(client, photos):
@@ -24,9 +24,7 @@ def test_cancelled_crashed_and_queued_jobs(client, photos):
     client.post(f"/api/jobs/{first['id']}/cancel")
     assert wait(client, first, "cancelled", "done")["state"] == "cancelled"
     left = client.app_state.store.jobs.folder(first["id"])
-    while (left / "live.png").exists():
-        time.sleep(0.02)
-    assert sorted(path.name for path in left.iterdir()) == ["exports", "job.json"]
+    wait_until(lambda: sorted(path.name for path in left.iterdir()) == ["exports", "job.json"])
 
     os.kill(wait_until_under_way(client, second), signal.SIGKILL)
     assert "signal 9" in wait(client, second, "failed")["error"]
@@ -82,10 +80,8 @@ def test_the_process_of_a_job_ends_with_the_job(client, small):
     job = job_of(client, small, align="off", method="pca")
     pid = wait_until_under_way(client, job)
     wait(client, job, "done")
-    until = time.monotonic() + 10
-    while pid in [worker._process.pid for worker in client.app_state.workers._long if worker.is_alive]:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    long = client.app_state.workers._long
+    wait_until(lambda: pid not in [worker._process.pid for worker in long if worker.is_alive])
     assert client.app_state.workers._next.result()._process.pid != pid
 
 

@@ -274,7 +274,7 @@ def test_page_reconnects_to_a_restarted_server(chromium, tmp_path):
         port = first.url.rpartition(":")[2]
     expect(page.locator("#offline")).to_be_visible()
     with running_server(tmp_path / "work", tmp_path, "--port", port):
-        expect(page.locator("#offline")).to_be_hidden(timeout=20_000)
+        expect(page.locator("#offline")).to_be_hidden()
         page.get_by_role("checkbox", name="Use frame-2.png").click()
         expect(page.locator(".frame.excluded")).to_have_count(1)
         page.close()

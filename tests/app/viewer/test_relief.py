@@ -51,5 +51,5 @@ def test_relief_without_webgl_shows_a_message(chromium, page_server):
     blind.goto(f"http://127.0.0.1:{page_server.server_port}/")
     blind.wait_for_function("() => window.app")
     blind.locator("#relief").scroll_into_view_if_needed()
-    blind.get_by_text("The relief needs WebGL 2").wait_for(timeout=10_000)
+    blind.get_by_text("The relief needs WebGL 2").wait_for()
     blind.close()
