@@ -129,12 +129,12 @@ class Clock:
 
 def _store_cost(store: Path, memory: int) -> StoreCost:
     from benchmarks.giant_store import make
-    from panfocus import tiling
     from panfocus.io import ome_zarr_writer
     from panfocus.io.ome_zarr import ZarrFrames
     from panfocus.job.request import Outputs, Request
     from panfocus.tiled_store.prepare import prepare
     from panfocus.tiled_store.store_run import run
+    from panfocus.tiling import tiled
 
     pixels = []
 
@@ -142,7 +142,7 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
         pixels.append(tile.pixels)
         return fuse_part(method, frames, tile, *others)
 
-    fuse_part = tiling.fuse_part
+    fuse_part = tiled.fuse_part
     with tempfile.TemporaryDirectory(dir=store.parent) as place:
         small = Path(place) / "small.ome.zarr"
         make(small, 600, 2)
@@ -158,7 +158,7 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
             with (
                 patch.object(ZarrFrames, "_part", clock.timed("read", ZarrFrames._part)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
-                patch.object(tiling, "fuse_part", noting),
+                patch.object(tiled, "fuse_part", noting),
                 patch("panfocus.parallel.run_in_processes", clock.here),
             ):
                 report = run(job, progress=clock.progress, before_commit=clock.finish)

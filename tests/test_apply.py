@@ -72,18 +72,18 @@ def test_layers_are_returned_on_request_and_do_not_change_the_result(frames):
 
 def test_tiles_threads_and_disk_do_not_change_layers(frames):
     from panfocus.methods import get_method
-    from panfocus.tiling import run
+    from panfocus.tiling.tiled import run_method
 
-    whole = run(get_method("panfocus"), frames, maps=("votes", "log_odds"))
+    whole = run_method(get_method("panfocus"), frames, maps=("votes", "log_odds"))
     with scratch_frames((4, 70, 90), np.dtype(np.uint16)) as votes:
-        tiled = run(
+        tiled = run_method(
             get_method("panfocus"), frames, maps=("votes",), side=37, allocate=lambda shape, dtype: votes
         )
         assert tiled.votes is votes
         np.testing.assert_array_equal(votes[:], whole.votes)
         again = pf.apply(tiled, frames, threads=1)
     np.testing.assert_array_equal(again, whole.image)
-    tiled = run(get_method("panfocus"), frames, maps=("log_odds",), side=37)
+    tiled = run_method(get_method("panfocus"), frames, maps=("log_odds",), side=37)
     np.testing.assert_array_equal(tiled.log_odds, whole.log_odds)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from panfocus import _checks, tiling
+from panfocus import _checks
 from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
@@ -27,6 +27,7 @@ from panfocus.preprocess.exposure import measure_exposure
 from panfocus.preprocess.hot_pixels import find_hot_pixels
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
+from panfocus.tiling.tiled import Corrections, run_method
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
@@ -137,9 +138,9 @@ def fuse(
     if max_memory is not None:
         _checks.check_integer("max_memory", max_memory, at_least=1)
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
-        from panfocus.tiling.dask_arrays import stacked
+        from panfocus.tiling.dask_arrays import stack_lazy_frames
 
-        frames = stacked(frames)
+        frames = stack_lazy_frames(frames)
     if _checks.is_lazy(frames):
         if refine or slabs or align != "off":
             raise InputError(
@@ -238,7 +239,7 @@ def process_stack(
             def decide(
                 part: Frames, part_maps: Collection[str] | None, part_progress: Progress
             ) -> FusionResult:
-                return tiling.run(
+                return run_method(
                     method,
                     part,
                     part_progress,
@@ -298,11 +299,11 @@ def prepare_stack(
     _checks.check_choice("hot_pixels", hot_pixels, HOT_PIXELS)
     _checks.check_choice("exposure", exposure, EXPOSURE)
     alignment: Alignment | None = None
-    corrections = tiling.Corrections()
+    corrections = Corrections()
     with timed(times, "repair"):  # before alignment, while pixels are still those of the sensor
         if hot_pixels != "off":
             found = find_hot_pixels(stack.frames, in_pairs=hot_pixels == "on")
-            corrections = tiling.Corrections(hot_pixels=found)
+            corrections = Corrections(hot_pixels=found)
             stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
     if align != "off":
         from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
@@ -442,7 +443,7 @@ def _fuse_lazily(
         hot = find_hot_pixels(blocks, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
         repaired = hot.repair(blocks) if hot else blocks
         measured = measure_exposure(repaired) if exposure == "auto" else None
-        corrections = tiling.Corrections(hot, measured)
+        corrections = Corrections(hot, measured)
         result = run_lazily(method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads)
         report = _run_facts(method, method_name, blocks) | corrections.report() | result.report
     return dataclasses.replace(result, report=report)

@@ -14,7 +14,7 @@ from panfocus.io.encode import write_image
 from panfocus.io.headers import read_headers
 from panfocus.io.read_stack import read_into, read_stack
 from panfocus.methods import get_method
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 from rejections import rejected
 
 
@@ -88,11 +88,11 @@ def test_fusion_from_it_is_that_from_memory_bit_for_bit(rng, tmp_path, method, s
     paths = [tmp_path / f"{k}.png" for k in range(3)]
     for path in paths:
         write_image(path, rng.integers(0, 256, (83, 97, 3), np.uint8))
-    expected = run(get_method(method, **settings), read_stack(paths).frames)
+    expected = run_method(get_method(method, **settings), read_stack(paths).frames)
     headers = read_headers(paths)
     with scratch_frames((3, 83, 97, 3), np.dtype(np.uint8)) as scratch:
         stack = read_into(scratch, headers, at_once=1)
-        result = run(get_method(method, **settings), stack.frames, side=40)
+        result = run_method(get_method(method, **settings), stack.frames, side=40)
     for name in ("image", *get_method(method, **settings).maps):
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), err_msg=name)
     assert result.report == expected.report

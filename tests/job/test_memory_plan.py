@@ -16,7 +16,7 @@ from panfocus.methods import get_method
 from panfocus.registration.aligned_frames import apply_alignment
 from panfocus.registration.alignment import _registration_bytes, alignment_bytes, find_alignment
 from panfocus.slabs import slab_spans
-from panfocus.tiling import tile_side
+from panfocus.tiling.tiled import tile_side
 
 
 def like(n_frames, height, width, dtype=np.uint8):

@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from panfocus._threads import limit_threads
 from panfocus.methods import get_method, method_names
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 
 # Methods that copy or average pixels of the frames; the others compute new values.
 COPIES_PIXELS = {"coupled", "dsift", "panfocus", "pca", "sr-cm", "sr-fm", "sr-ksvd"}
@@ -100,7 +100,7 @@ def test_every_method_is_tested():
 @pytest.mark.parametrize(("n_frames", "channels"), [(2, None), (3, 3), (9, None)])
 def test_fused_image_is_sharper_than_the_frames(case, n_frames, channels):
     frames = focus_stack(n_frames, channels=channels)
-    result = run(create(case), frames)
+    result = run_method(create(case), frames)
     assert result.image.shape == frames.shape[1:]
     assert result.image.dtype == frames.dtype
     assert set(create(case).maps) == {
@@ -132,13 +132,13 @@ def test_single_frames_and_means_are_not_sharp_enough(n_frames, channels):
 )
 def test_equal_frames_give_that_frame(case, dtype, channels):
     frame = focus_stack(2, channels=channels, dtype=dtype)[0]
-    np.testing.assert_array_equal(run(create(case), np.stack([frame] * 3)).image, frame)
+    np.testing.assert_array_equal(run_method(create(case), np.stack([frame] * 3)).image, frame)
 
 
 @copying_case
 def test_result_stays_in_the_range_of_the_frames(case):
     frames = focus_stack(3, channels=3)
-    image = run(create(case), frames).image
+    image = run_method(create(case), frames).image
     assert (image >= frames.min(axis=0)).all()
     assert (image <= frames.max(axis=0)).all()
 
@@ -147,9 +147,9 @@ def test_result_stays_in_the_range_of_the_frames(case):
 @pytest.mark.parametrize(("channels", "dtype"), [(None, np.float64), (3, np.uint8)])
 def test_order_of_frames_does_not_change_the_image(case, channels, dtype):
     frames = focus_stack(3, channels=channels, dtype=dtype, shape=(41, 53))
-    expected = run(create(case), frames).image
+    expected = run_method(create(case), frames).image
     for order in ([1, 2, 0], [2, 1, 0]):
-        np.testing.assert_array_equal(run(create(case), frames[order]).image, expected)
+        np.testing.assert_array_equal(run_method(create(case), frames[order]).image, expected)
 
 
 def with_ties(frames):
@@ -174,16 +174,16 @@ def with_ties(frames):
 )
 def test_order_of_tied_frames_does_not_matter(case, channels, dtype, n_frames):
     frames = with_ties(focus_stack(n_frames, channels=channels, dtype=dtype, shape=(41, 53)))
-    expected = run(create(case), frames).image
+    expected = run_method(create(case), frames).image
     for order in [[1, 0]] if n_frames == 2 else [[3, 1, 0, 2], [1, 2, 3, 0]]:
-        np.testing.assert_array_equal(run(create(case), frames[order]).image, expected)
+        np.testing.assert_array_equal(run_method(create(case), frames[order]).image, expected)
 
 
 @tiled_case
 @pytest.mark.parametrize(("channels", "side"), [(None, 17), (3, 24), (None, 41)])
 def test_tiles_equal_the_whole_image(case, channels, side):
     frames = focus_stack(3, channels=channels)
-    assert_same(run(create(case), frames, side=side), run(create(case), frames, side=10**9))
+    assert_same(run_method(create(case), frames, side=side), run_method(create(case), frames, side=10**9))
 
 
 @every_case
@@ -191,11 +191,11 @@ def test_tiles_equal_the_whole_image(case, channels, side):
 def test_threads_change_no_bit(case, threads):
     frames = focus_stack(2, dtype=np.float32)
     with limit_threads(threads):
-        assert_same(run(create(case), frames, side=30), run(create(case), frames))
+        assert_same(run_method(create(case), frames, side=30), run_method(create(case), frames))
 
 
 @every_case
 @pytest.mark.parametrize("shape", [(8, 8), (9, 31), (40, 8)])
 def test_small_images_are_fused(case, shape):
     frames = focus_stack(2, shape=shape)
-    assert run(create(case), frames).image.shape == shape
+    assert run_method(create(case), frames).image.shape == shape

@@ -13,11 +13,11 @@ from panfocus.io.read_stack import read_image
 from panfocus.methods import dsift
 from panfocus.methods._dense_sift import descriptors
 from panfocus.methods.dsift import DSIFT
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 
 
 def fuse(frames, *, side=10**9, **settings):
-    return run(DSIFT(**settings), frames, side=side)
+    return run_method(DSIFT(**settings), frames, side=side)
 
 
 def textures(rng, n_frames, shape=(24, 29), *, channels=None):

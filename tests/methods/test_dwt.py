@@ -8,13 +8,13 @@ import pywt
 from scipy.ndimage import generic_filter
 
 from panfocus.methods.dwt import DWT, MAX_LEVELS
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 
 SHAPE = (27, 38)
 
 
 def fuse(frames, *, side=10**9, **settings):
-    return run(DWT(**settings), frames, side=side).image
+    return run_method(DWT(**settings), frames, side=side).image
 
 
 def pick(rule, a, b):

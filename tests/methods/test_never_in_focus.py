@@ -9,7 +9,7 @@ from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, _never_in_focus, get_method
 from panfocus.methods._never_in_focus import _blurred_patches, _reduced, find_scale, never_in_focus
 from panfocus.simulate import apply_defocus
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -69,7 +69,8 @@ def test_enlarged_stack_is_marked_like_the_original():
     assert left < 0.05
     assert right > 0.9
     surveyed = dataclasses.replace(get_method("panfocus").survey(enlarged), scale=1)
-    assert run(surveyed, enlarged).never_in_focus.mean() > 0.9  # at full scale everything looks blurred
+    # At full scale everything looks blurred.
+    assert run_method(surveyed, enlarged).never_in_focus.mean() > 0.9
 
 
 @pytest.mark.parametrize("noise", [0.0, 2.0, 6.0])
@@ -185,7 +186,8 @@ def test_tiles_equal_the_whole_at_every_scale(scale, height):
     frames = half_blurred((200, height), (0.0, 2.5, 5.0), 3.0 * scale, noise=1.0).swapaxes(1, 2)
     surveyed = dataclasses.replace(get_method("panfocus").survey(frames), scale=scale)
     assert 2 * surveyed.halo + 101 < height
-    whole, tiled = (run(surveyed, frames, side=side) for side in (10**6, 101))  # not a multiple of the scale
+    # 101 is not a multiple of the scale.
+    whole, tiled = (run_method(surveyed, frames, side=side) for side in (10**6, 101))
     assert 0.1 < whole.never_in_focus.mean() < 0.9
     for name in ("image", *surveyed.maps):
         np.testing.assert_array_equal(getattr(tiled, name), getattr(whole, name), err_msg=name)

@@ -5,7 +5,7 @@ from scipy.ndimage import gaussian_filter
 import panfocus as pf
 from panfocus.methods import get_method
 from panfocus.simulate import Layer, apply_defocus, render_stack
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 from textures import as_bytes, texture
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -173,6 +173,6 @@ def test_tiles_equal_the_whole_image(channels, front):
     frames = np.clip(frames + rng.normal(0, 2, frames.shape), 0, 255).astype(np.uint8)
     method = get_method("panfocus", front=front)
     assert 2 * method.survey(frames).halo + 180 < 560
-    whole, tiled = (run(method, frames, side=side) for side in (10**6, 180))
+    whole, tiled = (run_method(method, frames, side=side) for side in (10**6, 180))
     for name in ("image", *method.maps):
         np.testing.assert_array_equal(getattr(tiled, name), getattr(whole, name), err_msg=name)

@@ -10,7 +10,7 @@ from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import apply_defocus
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 from plain_omp import batch_omp_plain
 
 SHAPE = (13, 17)
@@ -110,9 +110,9 @@ def test_halo_is_exactly_as_wide_as_needed(rng, small, stride, halo):
     frames = rng.random((2, 60, 80))
     method, narrow = (cls(dictionary=small, stride=stride) for cls in (SrFm, NarrowHalo))
     assert method.halo == halo
-    whole = run(method, frames, side=10**9).image
-    np.testing.assert_array_equal(run(method, frames, side=7).image, whole)
-    assert (run(narrow, frames, side=7).image != whole).any()
+    whole = run_method(method, frames, side=10**9).image
+    np.testing.assert_array_equal(run_method(method, frames, side=7).image, whole)
+    assert (run_method(narrow, frames, side=7).image != whole).any()
 
 
 def test_sharp_halves_are_found(rng):

@@ -9,7 +9,7 @@ from panfocus.io.disk_array import scratch_frames
 from panfocus.methods import get_method
 from panfocus.preprocess.exposure import EqualizedFrames, ToneCurve, measure_exposure
 from panfocus.stack import Frames, part_of
-from panfocus.tiling import run
+from panfocus.tiling.tiled import run_method
 from textures import as_bytes, texture
 
 
@@ -110,5 +110,5 @@ def test_frames_on_disk_and_tiles_give_the_same_bits(method):
         np.testing.assert_array_equal(result.image, expected.image)
         if method == "panfocus":
             view = measure_exposure(on_disk).correct(on_disk)
-            tiled = run(get_method(method), view, side=150)
+            tiled = run_method(get_method(method), view, side=150)
             np.testing.assert_array_equal(tiled.image, expected.image)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from panfocus.retouch import Stroke, Strokes, painted, with_gains
+from panfocus.retouch import Stroke, Strokes, paint_strokes, with_gains
 
 SIDE = 128
 
@@ -81,6 +81,6 @@ def test_strokes_without_match_stay_unchanged():
 def test_matched_stroke_leaves_no_step():
     frames, _ = scene()
     done = with_gains(strokes_of(dab()), frames[0], frames)
-    smooth = painted(frames[0], frames, done.strokes)
+    smooth = paint_strokes(frames[0], frames, done.strokes)
     # The frame is the picture times a factor: matched it is the picture again, but for the gain's digits.
     assert np.abs(smooth.astype(float) / frames[0] - 1).max() < 0.005

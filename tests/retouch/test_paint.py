@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panfocus._threads import limit_threads
 from panfocus.errors import InputError
-from panfocus.retouch import Stroke, Strokes, apply_strokes, changed_parts, painted
+from panfocus.retouch import Stroke, Strokes, apply_strokes, changed_parts, paint_strokes
 from panfocus.retouch import paint as paint_module
 
 HEIGHT, WIDTH, N_FRAMES = 61, 75, 3
@@ -84,10 +84,10 @@ def test_blending_follows_the_distance_from_the_line(stroke, dtype):
 )
 def test_rectangle_has_the_same_bits_as_the_whole(strokes, rows, cols, dtype):
     frames = frames_of(dtype)
-    whole = painted(frames[0], frames, strokes)
+    whole = paint_strokes(frames[0], frames, strokes)
     rows = slice(rows[0], max(rows[0] + 1, rows[1]))
     cols = slice(cols[0], max(cols[0] + 1, cols[1]))
-    alone = painted(frames[0, rows, cols], frames, strokes, (rows.start, cols.start))
+    alone = paint_strokes(frames[0, rows, cols], frames, strokes, (rows.start, cols.start))
     np.testing.assert_array_equal(alone, whole[rows, cols])
 
 
@@ -95,12 +95,12 @@ def test_rectangle_has_the_same_bits_as_the_whole(strokes, rows, cols, dtype):
 @given(strokes=st.lists(some_strokes, min_size=1, max_size=4))
 def test_tiles_and_threads_do_not_change_the_result(strokes):
     frames = frames_of("uint8")
-    whole = painted(frames[0], frames, strokes)
+    whole = paint_strokes(frames[0], frames, strokes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paint_module, "SIDE", 17)
         for n in (1, 3):
             with limit_threads(n):
-                np.testing.assert_array_equal(painted(frames[0], frames, strokes), whole)
+                np.testing.assert_array_equal(paint_strokes(frames[0], frames, strokes), whole)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -151,14 +151,14 @@ def test_repainting_changed_parts_gives_the_new_image(kept, old, new):
     """As the page does: by an undo the list gets shorter, by a stroke longer."""
     frames = frames_of("uint8")
     before, after = strokes_of(*kept, *old), strokes_of(*kept, *new)
-    picture = painted(frames[0], frames, before.strokes)
+    picture = paint_strokes(frames[0], frames, before.strokes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paint_module, "SIDE", 16)
         for rows, cols in changed_parts(before, after):
-            picture[rows, cols] = painted(
+            picture[rows, cols] = paint_strokes(
                 frames[0, rows, cols], frames, after.strokes, (rows.start, cols.start)
             )
-    np.testing.assert_array_equal(picture, painted(frames[0], frames, after.strokes))
+    np.testing.assert_array_equal(picture, paint_strokes(frames[0], frames, after.strokes))
 
 
 def test_only_tiles_within_reach_of_a_stroke_are_returned(monkeypatch):

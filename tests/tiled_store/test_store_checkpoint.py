@@ -138,7 +138,7 @@ def late(small, tmp_path, monkeypatch):
 
 
 PLACES = [
-    "panfocus.tiling.fuse_part",
+    "panfocus.tiling.tiled.fuse_part",
     "panfocus.io.ome_zarr_writer.open_level",
 ]  # while it fuses, while it writes
 
@@ -169,7 +169,7 @@ def test_error_of_a_late_worker_is_part_of_the_message(tmp_path, small, monkeypa
         (tmp_path / "out.ome.zarr.part" / "plan.json").write_text("{}")
         raise pf.FileError("in.zarr, slice 2: damaged")
 
-    monkeypatch.setattr("panfocus.tiling.fuse_part", fails)
+    monkeypatch.setattr("panfocus.tiling.tiled.fuse_part", fails)
     with pytest.raises(pf.FileError, match=r"out\.ome\.zarr\.part.*in\.zarr, slice 2: damaged"):
         run_task(tasks[-1])
 

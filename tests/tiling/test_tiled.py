@@ -14,7 +14,7 @@ from panfocus._threads import limit_threads, thread_count
 from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import Tile, cover
 from panfocus.result import FusionResult
-from panfocus.tiling import run, tile_bytes
+from panfocus.tiling.tiled import run_method, tile_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ def test_tiles_of_one_image_differ_little_in_size():
 def test_tiles_give_the_same_bits_as_the_whole_image(rng, side):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     whole = Blurred().fuse(frames, Tile.whole((23, 31)))
-    tiled = run(Blurred(), frames, side=side)
+    tiled = run_method(Blurred(), frames, side=side)
     np.testing.assert_array_equal(tiled.image, whole.image)
     np.testing.assert_array_equal(tiled.labels, whole.labels)
 
@@ -66,7 +66,7 @@ def test_tiles_give_the_same_bits_as_the_whole_image(rng, side):
 def test_halo_that_is_too_small_changes_the_result(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     whole = Blurred().fuse(frames, Tile.whole((23, 31)))
-    assert (run(Blurred(halo=1), frames, side=8).image != whole.image).any()
+    assert (run_method(Blurred(halo=1), frames, side=8).image != whole.image).any()
 
 
 @pytest.mark.parametrize(("halo", "side"), [(2, 320), (60, 900), (300, 2000)])
@@ -79,7 +79,7 @@ def test_tiles_grow_with_the_halo_up_to_a_limit(rng, halo, side):
             sizes.append(tile.inner[1].stop - tile.inner[1].start)
             return super().fuse(frames, tile)
 
-    run(Recording(halo), rng.integers(0, 256, (2, 3, 8000), dtype=np.uint8))
+    run_method(Recording(halo), rng.integers(0, 256, (2, 3, 8000), dtype=np.uint8))
     assert side / 1.2 < max(sizes) <= side
 
 
@@ -87,20 +87,20 @@ def test_tiles_grow_with_the_halo_up_to_a_limit(rng, halo, side):
 def test_threads_do_not_change_the_result(rng, threads):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
     with limit_threads(threads):
-        tiled = run(Blurred(), frames, side=9)
+        tiled = run_method(Blurred(), frames, side=9)
     np.testing.assert_array_equal(tiled.image, Blurred().fuse(frames, Tile.whole((40, 50))).image)
 
 
 def test_method_without_halo_gets_the_whole_image(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
-    result = run(Blurred(halo=None), frames, side=4)
+    result = run_method(Blurred(halo=None), frames, side=4)
     np.testing.assert_array_equal(result.image, Blurred().fuse(frames, Tile.whole((23, 31))).image)
 
 
 @pytest.mark.parametrize("halo", [2, None])
 def test_progress_rises_from_0_to_1(rng, halo):
     seen = []
-    run(
+    run_method(
         Blurred(halo=halo),
         rng.integers(0, 256, (2, 23, 31), np.uint8),
         lambda *call: seen.append(call),
@@ -117,7 +117,7 @@ def test_error_in_a_callback_stops_the_work(rng):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(Blurred(), rng.integers(0, 256, (2, 23, 31), np.uint8), stop)
+        run_method(Blurred(), rng.integers(0, 256, (2, 23, 31), np.uint8), stop)
 
 
 @pytest.mark.parametrize("halo", [2, None])
@@ -130,7 +130,7 @@ def test_watcher_gets_every_pixel_once(rng, halo):
         labels[rows, cols] = part.labels
 
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
-    result = run(Blurred(halo=halo), frames, side=9, watch=watch)
+    result = run_method(Blurred(halo=halo), frames, side=9, watch=watch)
     np.testing.assert_array_equal(seen, 1)
     np.testing.assert_array_equal(labels, result.labels)
 
@@ -156,7 +156,7 @@ def test_method_that_uses_all_threads_runs_one_tile_at_a_time(rng):
     frames = rng.integers(0, 256, (2, 40, 50), np.uint8)
     method = Busy()
     with limit_threads(3):
-        result = run(method, frames, side=9)
+        result = run_method(method, frames, side=9)
     assert set(method.threads) == {3}
     np.testing.assert_array_equal(result.image, Blurred().fuse(frames, Tile.whole((40, 50))).image)
 
@@ -175,20 +175,23 @@ def test_concurrent_tiles_fit_into_memory(rng):
     assert tile_bytes(Blurred(), frames.astype(np.float64), Tile.whole((2, 5))) == 10 * (2 * 30 + 2 * 8)
     expected = Blurred().fuse(frames, Tile.whole((300, 400)))
     with limit_threads(2):
-        result = run(Recording(), frames, max_memory=2 * 32 * 10_000)
+        result = run_method(Recording(), frames, max_memory=2 * 32 * 10_000)
     assert 5_000 < max(outer) <= 10_000
     np.testing.assert_array_equal(result.image, expected.image)
     with limit_threads(2), pytest.raises(NotEnoughMemoryError) as caught:
-        run(Blurred(halo=200), frames, max_memory=10**6)
+        run_method(Blurred(halo=200), frames, max_memory=10**6)
     assert caught.value.facts["got"] == 10**6
     with limit_threads(2):
-        run(Blurred(halo=200), frames, max_memory=caught.value.facts["needed"])
+        run_method(Blurred(halo=200), frames, max_memory=caught.value.facts["needed"])
 
 
 def test_omitted_maps_are_still_counted(rng):
     frames = rng.integers(0, 256, (2, 23, 31), np.uint8)
     for halo in (2, None):
-        every, none = run(Blurred(halo), frames, side=8), run(Blurred(halo), frames, maps=(), side=8)
+        every, none = (
+            run_method(Blurred(halo), frames, side=8),
+            run_method(Blurred(halo), frames, maps=(), side=8),
+        )
         assert every.labels is not None
         assert none.labels is None
         np.testing.assert_array_equal(none.image, every.image)
@@ -207,7 +210,7 @@ def test_statistics_do_not_depend_on_tiles(rng):
             part = confidence[tile.inner]
             return FusionResult(frames[0][tile.core], confidence=part, never_in_focus=part < 0.3)
 
-    reports = [run(Sure(), frames, side=side).report for side in (1, 7, 100)]
+    reports = [run_method(Sure(), frames, side=side).report for side in (1, 7, 100)]
     assert reports[0] == reports[1] == reports[2]
     assert reports[0] == {
         "mean_confidence": pytest.approx(confidence.mean(dtype=float), abs=1e-6),
@@ -237,9 +240,9 @@ class OnDisk:
 def test_frames_on_disk_are_read_in_parts(rng, tmp_path):
     frames = rng.integers(0, 256, (5, 90, 110), np.uint8)
     lazy = OnDisk(frames)
-    expected = run(Blurred(), frames)
-    np.testing.assert_array_equal(run(Blurred(), lazy, side=20).image, expected.image)
+    expected = run_method(Blurred(), frames)
+    np.testing.assert_array_equal(run_method(Blurred(), lazy, side=20).image, expected.image)
     assert lazy.largest <= 5 * 24 * 24
     mapped = np.memmap(tmp_path / "frames", np.uint8, "w+", shape=frames.shape)
     mapped[:] = frames
-    np.testing.assert_array_equal(run(Blurred(), mapped, side=20).image, expected.image)
+    np.testing.assert_array_equal(run_method(Blurred(), mapped, side=20).image, expected.image)

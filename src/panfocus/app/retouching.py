@@ -104,10 +104,10 @@ class Retouching:
 
     def warm_up(self) -> None:
         """Import and compile the painting code, so that the first stroke does not wait for it."""
-        from panfocus.retouch import Stroke, painted
+        from panfocus.retouch import Stroke, paint_strokes
 
         with self._arrays.array("fused") as fused, self._arrays.array("frames") as frames:
-            painted(fused[:1, :1], frames, [Stroke(0, ((0.0, 0.0),), 1.0)])
+            paint_strokes(fused[:1, :1], frames, [Stroke(0, ((0.0, 0.0),), 1.0)])
 
     def _file_of(self, version: int) -> Path:
         return self._folder / f"retouch-{version}.json"
@@ -155,13 +155,13 @@ class Retouching:
     def _paint(self, before: "Strokes", after: "Strokes", strokes: "Sequence[Stroke]", *, over: str) -> None:
         """Paint strokes over a layer wherever two lists of strokes differ."""
         from panfocus._threads import for_all
-        from panfocus.retouch import changed_parts, painted
+        from panfocus.retouch import changed_parts, paint_strokes
 
         with self._arrays.array(over) as below, self._arrays.array("frames") as frames:
 
             def paint(part: tuple[slice, slice]) -> None:
                 rows, cols = part
-                picture = painted(below[part], frames, strokes, (rows.start, cols.start))
+                picture = paint_strokes(below[part], frames, strokes, (rows.start, cols.start))
                 with edit_layer(self._arrays, LAYER, rows, cols) as layer:
                     layer[part] = picture
 

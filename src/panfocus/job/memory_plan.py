@@ -120,7 +120,7 @@ def make_plan(
     from panfocus._checks import blank
     from panfocus._threads import thread_count
     from panfocus.methods import Surveyor, Tile
-    from panfocus.tiling import LEAST_SIDE, tile_bytes, tile_side, working_memory
+    from panfocus.tiling.tiled import LEAST_SIDE, tile_bytes, tile_side, working_memory
 
     n_frames, height, width = frames.shape[:3]
     # One slab is processed at a time, then all slab images.

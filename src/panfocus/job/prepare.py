@@ -57,7 +57,7 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
     """
     from panfocus.io.headers import read_metadata
     from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.tiling import layers_of
+    from panfocus.tiling.tiled import layers_of
 
     bad = BadFrames(skip=request.skip_bad)
     sources: list[FrameSource] = []

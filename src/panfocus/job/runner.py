@@ -217,10 +217,10 @@ def fused(
         result = fusion.result
         if job.strokes:
             check_stroke_size(job.strokes, fusion.frames, request.retouch)
-            from panfocus.retouch import painted
+            from panfocus.retouch import paint_strokes
 
             with timed(times, "retouch"):
-                image = painted(result.image, fusion.frames, job.strokes.strokes)
+                image = paint_strokes(result.image, fusion.frames, job.strokes.strokes)
                 result = dataclasses.replace(result, image=image)
         yield dataclasses.replace(fusion, result=result, times=times | fusion.times), digests
 

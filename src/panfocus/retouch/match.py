@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus.retouch._kernel_strokes import cover
-from panfocus.retouch.paint import Rectangle, painted, reach_of
+from panfocus.retouch.paint import Rectangle, paint_strokes, reach_of
 from panfocus.retouch.strokes import Stroke, Strokes
 from panfocus.stack import Frames, colours
 
@@ -27,7 +27,7 @@ def with_gains(strokes: Strokes, image: Any, frames: Frames) -> Strokes:
     for stroke in strokes.strokes:
         if stroke.match:
             rows, cols = part = _surroundings(stroke, strokes.height, strokes.width)
-            below = painted(np.asarray(image[part]), frames, done, (rows.start, cols.start))
+            below = paint_strokes(np.asarray(image[part]), frames, done, (rows.start, cols.start))
             gain = matching_gain(below, np.asarray(frames[stroke.frame, rows, cols]), stroke, part)
             stroke = dataclasses.replace(stroke, gain=gain, match=False)  # noqa: PLW2901
         done.append(stroke)

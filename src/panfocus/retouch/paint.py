@@ -45,10 +45,10 @@ def apply_strokes(
     height, width = image.shape[:2]
     strokes.check_frames(len(stack), colours(image).shape[2])
     strokes.check_size(width, height)
-    return painted(image, stack, strokes.strokes)
+    return paint_strokes(image, stack, strokes.strokes)
 
 
-def painted(
+def paint_strokes(
     below: NDArray[Any], frames: Frames, strokes: Sequence[Stroke], corner: tuple[int, int] = (0, 0)
 ) -> NDArray[Any]:
     """Return a painted copy of a rectangle of the image; its top left pixel is at `corner`.
@@ -82,7 +82,7 @@ def painted(
                 mix(mixed, read[stroke.frame], alpha, gains, white)
         planes[tile] = mixed
 
-    for_all(paint, _tiles((slice(0, height), slice(0, width))))
+    for_all(paint, _tiles(height, width))
     return picture
 
 
@@ -110,15 +110,14 @@ def changed_parts(before: Strokes, after: Strokes) -> list[Rectangle]:
     """Return the tiles of the image in which the two lists of strokes may paint differently."""
     alike = count_alike(before, after)
     changed = (*before.strokes[alike:], *after.strokes[alike:])
-    every_tile = _tiles((slice(0, after.height), slice(0, after.width)))
+    every_tile = _tiles(after.height, after.width)
     return [tile for tile in every_tile if any(_may_reach(stroke, tile) for stroke in changed)]
 
 
-def _tiles(whole: Rectangle) -> Iterator[Rectangle]:
-    rows, cols = whole
-    for top in range(rows.start, rows.stop, SIDE):
-        for left in range(cols.start, cols.stop, SIDE):
-            yield slice(top, min(top + SIDE, rows.stop)), slice(left, min(left + SIDE, cols.stop))
+def _tiles(height: int, width: int) -> Iterator[Rectangle]:
+    for top in range(0, height, SIDE):
+        for left in range(0, width, SIDE):
+            yield slice(top, min(top + SIDE, height)), slice(left, min(left + SIDE, width))
 
 
 def _may_reach(stroke: Stroke, tile: Rectangle) -> bool:

@@ -19,7 +19,7 @@ from panfocus.tiled_store.tile_plan import FusionUnit, axis_lengths
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod
-    from panfocus.tiling import Corrections
+    from panfocus.tiling.tiled import Corrections
 
 _PLAN = "plan.json"
 _RUN_NAME = re.compile("run-[0-9a-f]{16}")
@@ -228,7 +228,7 @@ def read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod",
     from panfocus.methods import Surveyor
     from panfocus.preprocess.exposure import Exposure, ToneCurve
     from panfocus.preprocess.hot_pixels import HotPixels
-    from panfocus.tiling import Corrections
+    from panfocus.tiling.tiled import Corrections
 
     note = checkpoint.read_note(f"survey-{unit}")
     method = checkpoint.method

@@ -183,7 +183,7 @@ def _check_values(path: Path, largest_of_parts: list[list[float]]) -> None:
 
 def _fuse_units(stages: StageRunner, surveys: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Fuse all tiles of all units; return the report of each unit."""
-    from panfocus.tiling import Shares
+    from panfocus.tiling.tiled import Shares
 
     checkpoint = stages.checkpoint
     size, chunk = checkpoint.plan["size"], checkpoint.plan["chunk"]

@@ -130,8 +130,8 @@ def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the frames of a unit; write the corrections, and what the method measures."""
     from panfocus.methods import Surveyor
     from panfocus.preprocess.exposure import measure_exposure
-    from panfocus.tiling import Corrections
     from panfocus.tiling.dask_arrays import BlockFrames
+    from panfocus.tiling.tiled import Corrections
 
     plan = checkpoint.plan
     stored = checkpoint.frames(task.unit)
@@ -178,7 +178,7 @@ def fuse(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Fuse a tile and write it into the stores; return figures for the report."""
     from panfocus.io.ome_zarr_writer import write_part
     from panfocus.methods import Tile
-    from panfocus.tiling import Shares, fuse_part, read_for
+    from panfocus.tiling.tiled import Shares, fuse_part, read_for
 
     frames = checkpoint.frames(task.unit)
     method, corrections = read_survey(checkpoint, task.unit)

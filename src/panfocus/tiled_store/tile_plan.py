@@ -102,7 +102,7 @@ def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int, chunk
     """Return the bytes of a worker that fuses tiles of at most this side, one at a time, on one thread."""
     from panfocus._threads import limit_threads
     from panfocus.methods import Tile
-    from panfocus.tiling import tile_bytes
+    from panfocus.tiling.tiled import tile_bytes
 
     assert method.halo is not None  # checked before
     shape = (frames.shape[1], frames.shape[2])

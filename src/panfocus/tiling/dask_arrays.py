@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank, check_kind
 from panfocus._threads import limit_threads
+from panfocus.decide.labels import label_dtype
 from panfocus.errors import InputError, missing_extra
 from panfocus.methods import FusionMethod, Surveyor, Tile, cover
 from panfocus.result import FusionResult
@@ -57,20 +58,13 @@ class BlockFrames(LazyFrames):
             for starts, span in zip(self._starts, spans, strict=True)
         ]
         for block in product(*touched):
-            firsts = [starts[i] for starts, i in zip(self._starts, block, strict=True)]
-            values = self._block(block)
+            edges = [range(starts[i], starts[i + 1]) for starts, i in zip(self._starts, block, strict=True)]
             common = [
-                range(max(span.start, first), min(span.stop, first + length))
-                for span, first, length in zip(spans, firsts, values.shape, strict=True)
+                range(max(span.start, edge.start), min(span.stop, edge.stop))
+                for span, edge in zip(spans, edges, strict=True)
             ]
-            into = (_from(both, span.start) for both, span in zip(common, spans, strict=True))
-            out_of = (_from(both, first) for both, first in zip(common, firsts, strict=True))
-            part[tuple(into)] = values[tuple(out_of)]
+            part[_relative(common, spans)] = self._read(edges)[_relative(common, edges)]
         return np.asarray(part[0])
-
-    def _block(self, block: tuple[int, ...]) -> NDArray[Any]:
-        spans = [range(starts[i], starts[i + 1]) for starts, i in zip(self._starts, block, strict=True)]
-        return self._read(spans)
 
     def _read_ahead(self, k: int, rectangle: list[range]) -> NDArray[Any]:
         """Return a rectangle of frame k, read together with other frames of the same block.
@@ -100,7 +94,7 @@ class BlockFrames(LazyFrames):
             return values
 
 
-def stacked(frames: Sequence[Any]) -> Any:
+def stack_lazy_frames(frames: Sequence[Any]) -> Any:
     """Return one lazy array from a sequence of frames (h, w[, c]) of one size and dtype."""
     da, _ = _import_dask()
     alike = [blank(tuple(frame.shape), np.dtype(frame.dtype)) for frame in frames]
@@ -167,10 +161,8 @@ def run_lazily(
 
 def map_dtype(name: str, n_frames: int) -> np.dtype[Any]:
     """Return the dtype of a map of a stack of `n_frames` frames."""
-    labels = np.uint8 if n_frames <= 256 else np.uint16
-    types: dict[str, type[Any]] = {"labels": labels, "never_in_focus": np.bool_}
-    dtype: np.dtype[Any] = np.dtype(types.get(name, np.float32))
-    return dtype
+    types: dict[str, type[Any]] = {"labels": label_dtype(n_frames), "never_in_focus": np.bool_}
+    return np.dtype(types.get(name, np.float32))
 
 
 def _fuse(
@@ -192,8 +184,12 @@ def _starts(chunks: Any, length: int) -> list[int]:
     return [0, *accumulate(map(int, chunks))]
 
 
-def _from(span: range, first: int) -> slice:
-    return slice(span.start - first, span.stop - first)
+def _relative(place: Sequence[range], whole: Sequence[range]) -> tuple[slice, ...]:
+    """Return the index of a place in an array that holds `whole`."""
+    return tuple(
+        slice(span.start - outer.start, span.stop - outer.start)
+        for span, outer in zip(place, whole, strict=True)
+    )
 
 
 def _import_dask() -> tuple[Any, Any]:

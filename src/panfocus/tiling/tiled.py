@@ -71,7 +71,7 @@ def fuse_part(
     return method.fuse(np.asarray(corrections.of(pixels)[:, *outer]), tile)
 
 
-def run(
+def run_method(
     method: FusionMethod,
     frames: Frames,
     progress: Progress = silent,
@@ -194,49 +194,37 @@ class Shares:
     """
 
     def __init__(self, n_frames: int) -> None:
-        self._frames: IntArray = np.zeros(n_frames, np.int64)
-        self._confidence = 0
-        self._never_in_focus = 0
+        self._n_frames = n_frames
         self._pixels = 0
-        self._known: set[str] = set()
+        self._sums: dict[str, IntArray] = {}  # by their name in the report
 
     def add(self, part: FusionResult) -> None:
         """Count the pixels of a tile."""
-        self._pixels += part.image.shape[0] * part.image.shape[1]
+        sums: dict[str, Any] = {}
         if part.labels is not None:
-            self._known.add("frame_shares")
-            self._frames += np.bincount(part.labels.ravel(), minlength=len(self._frames))
+            sums["frame_shares"] = np.bincount(part.labels.ravel(), minlength=self._n_frames)
         if part.confidence is not None:
-            self._known.add("mean_confidence")
             steps = np.rint(part.confidence * np.float32(CONFIDENCE_STEPS))
-            self._confidence += int(steps.sum(dtype=np.int64))
+            sums["mean_confidence"] = steps.sum(dtype=np.int64)
         if part.never_in_focus is not None:
-            self._known.add("never_in_focus_share")
-            self._never_in_focus += int(np.count_nonzero(part.never_in_focus))
+            sums["never_in_focus_share"] = np.count_nonzero(part.never_in_focus)
+        self.add_counts({"pixels": math.prod(part.image.shape[:2]), "sums": sums})
 
     def counts(self) -> dict[str, Any]:
         """Return the counts as plain data."""
-        return {
-            "frames": self._frames.tolist(),
-            "confidence": self._confidence,
-            "never_in_focus": self._never_in_focus,
-            "pixels": self._pixels,
-            "known": sorted(self._known),
-        }
+        return {"pixels": self._pixels, "sums": {name: total.tolist() for name, total in self._sums.items()}}
 
     def add_counts(self, counted: dict[str, Any]) -> None:
         """Add counts of another process."""
-        self._frames += np.array(counted["frames"], np.int64)
-        self._confidence += counted["confidence"]
-        self._never_in_focus += counted["never_in_focus"]
         self._pixels += counted["pixels"]
-        self._known.update(counted["known"])
+        for name, counts in counted["sums"].items():
+            self._sums[name] = self._sums.get(name, 0) + np.asarray(counts, np.int64)
 
     def report(self) -> dict[str, Any]:
         """Return the statistics of the maps that the method provides."""
-        shares = {
-            "frame_shares": [round(int(count) / self._pixels, 6) for count in self._frames],
-            "mean_confidence": round(self._confidence / CONFIDENCE_STEPS / self._pixels, 6),
-            "never_in_focus_share": round(self._never_in_focus / self._pixels, 6),
-        }
-        return {name: share for name, share in shares.items() if name in self._known}
+        report: dict[str, Any] = {}
+        for name, total in self._sums.items():
+            unit = CONFIDENCE_STEPS if name == "mean_confidence" else 1
+            shares = (total / unit / self._pixels).tolist()
+            report[name] = [round(share, 6) for share in shares] if total.ndim else round(shares, 6)
+        return report

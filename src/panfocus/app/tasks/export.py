@@ -21,7 +21,7 @@ from panfocus.job.run_report import versions
 from panfocus.job.serialization import from_plain, to_plain
 from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
 from panfocus.result import FusionResult
-from panfocus.retouch import painted
+from panfocus.retouch import paint_strokes
 from panfocus.stack import Frames
 
 
@@ -78,4 +78,4 @@ def _read_result(arrays: ArrayFolder, request: Request, frames: Frames) -> Fusio
     if strokes is None:
         return result
     check_stroke_size(strokes, frames, request.retouch)
-    return replace(result, image=painted(result.image, frames, strokes.strokes))
+    return replace(result, image=paint_strokes(result.image, frames, strokes.strokes))
