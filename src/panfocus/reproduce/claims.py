@@ -44,6 +44,7 @@ class Evidence:
 class Claim:
     """A statement of the paper and its verdict."""
 
+    name: str  # short and stable, for programs
     statement: str
     tested: str  # the criterion of the verdict; empty if nothing could be tested
     verdict: Verdict
@@ -95,20 +96,17 @@ def section(claims: list[Claim]) -> Section:
 def _judge_tables(evidence: Evidence) -> Iterator[Claim]:
     draws = evidence.draws
     for measure in MEASURES:
-        yield _ahead_everywhere(
-            f"The proposed method is ahead of {RIVAL} in {SYMBOLS[measure]} on every set",
-            draws,
-            RIVAL,
-            measure,
-        )
+        statement = f"The proposed method is ahead of {RIVAL} in {SYMBOLS[measure]} on every set"
+        yield _ahead_everywhere(f"lead-{measure}", statement, draws, RIVAL, measure)
     for measure in (*MEASURES, "MSE"):
         best = {
-            name: [_best_methods(evidence, seed, measure, name) for seed in draws.seeds]
+            name: [_best_methods(evidence, i, measure, name) for i in range(len(draws.seeds))]
             for name in evidence.grey.sets
             if evidence.grey.by_method(measure, name)
         }
         leads = {name: [PROPOSED in methods for methods in several] for name, several in best.items()}
         yield Claim(
+            f"best-{measure}",
             f"The proposed method has the best {SYMBOLS[measure]} of all methods on every grey set",
             f"no other method has a better value, on every set that has one, in {_count_draws(draws.seeds)}",
             _judge_sets(map(_judge_draws, leads.values())),
@@ -117,9 +115,9 @@ def _judge_tables(evidence: Evidence) -> Iterator[Claim]:
         )
 
 
-def _best_methods(evidence: Evidence, seed: int, measure: str, image_set: str) -> list[str]:
+def _best_methods(evidence: Evidence, draw: int, measure: str, image_set: str) -> list[str]:
     """Return the methods with the best rounded value; learned methods use this draw."""
-    drawn = {method: evidence.draws.scores[seed, method, measure, image_set] for method in (PROPOSED, RIVAL)}
+    drawn = {method: evidence.draws.scores[method, measure, image_set][draw] for method in (PROPOSED, RIVAL)}
     values = {
         method: round(value, DIGITS)
         for method, value in (evidence.grey.by_method(measure, image_set) | drawn).items()
@@ -129,23 +127,20 @@ def _best_methods(evidence: Evidence, seed: int, measure: str, image_set: str) -
 
 def _judge_dictionaries(evidence: Evidence) -> Iterator[Claim]:
     for measure in MEASURES:
-        claim = _ahead_everywhere(
-            f"A coupled dictionary is ahead of separately learned ones in {SYMBOLS[measure]} on every grey "
-            "set",
-            evidence.draws,
-            SEPARATE,
-            measure,
-        )
+        symbol = SYMBOLS[measure]
+        statement = f"A coupled dictionary is ahead of separately learned ones in {symbol} on every grey set"
+        claim = _ahead_everywhere(f"coupling-{measure}", statement, evidence.draws, SEPARATE, measure)
         gains = evidence.sweep.coupling_gains(OTHER_READING, measure)
         leads = ", ".join(f"{name} {format_signed(gain)}" for name, gain in gains.items())
         yield replace(claim, figures=f"{claim.figures}; contrast {OTHER_READING}, first draw: {leads}")
     masks = evidence.masks
-    ours, theirs = masks.by_draw(PROPOSED), masks.by_draw(RIVAL)
+    ours, theirs = masks.accuracy[PROPOSED], masks.accuracy[RIVAL]
     regions = ", ".join(
         f"{scene} {masks.regions[RIVAL, scene]:,} → {masks.regions[PROPOSED, scene]:,}"
         for scene in masks.scenes
     )
     yield Claim(
+        "masks",
         f"Masks of the proposed method have the error of those of {RIVAL} reduced to a high degree",
         "more of the patches labelled by ground truth are taken from the right frame, by any amount, "
         f"in {_count_draws(masks.seeds)}",
@@ -184,6 +179,7 @@ def _best_within(evidence: Evidence, name: str, band: tuple[float, float], measu
     chance = evidence.draws.range_of_means(measure)
     where = f"{name} = {low:g}" if low == high else f"{name} between {low:g} and {high:g}"
     return Claim(
+        f"{name}-{measure}",
         f"{SYMBOLS[measure]} is best at {where}",
         f"the largest mean over the grey sets is there, among {_values(curve)}, by more than the range of "
         "this mean over the draws",
@@ -201,6 +197,7 @@ def _grows(evidence: Evidence, name: str, measure: str, statement: str) -> Claim
     fall = max((before - after for before, after in combinations(means, 2)), default=0.0)
     chance = evidence.draws.range_of_means(measure)
     return Claim(
+        f"{name}-growth-{measure}".replace(" ", "-"),
         statement,
         f"over {_values(curve)}, the mean over the grey sets is larger at the end than at the start and "
         "never decreases, by more than its range over the draws",
@@ -212,8 +209,9 @@ def _grows(evidence: Evidence, name: str, measure: str, statement: str) -> Claim
 
 def _judge_equations(findings: Findings) -> Iterator[Claim]:
     draws = _count_draws(findings.seeds)
-    coupled, separate = ({label: findings.by_draw(kind, label) for label in SHARES} for kind in KINDS)
+    coupled, separate = ({label: findings.shares[kind, label] for label in SHARES} for kind in KINDS)
     yield Claim(
+        "best-atoms",
         "Over a coupled dictionary the best atom of a focused patch is a focused one, and that of its "
         "blurred partner a blurred one, (2) to (4)",
         f"it is for at least {AS_A_RULE:.0%} of the patches of either kind, in {draws}",
@@ -225,6 +223,7 @@ def _judge_equations(findings: Findings) -> Iterator[Claim]:
     )
     for label, words in SHARES.items():
         yield Claim(
+            f"share-{label}",
             f"Coupled learning raises this share over separate learning: {words}",
             f"a larger share in {draws}",
             _judge_draws(
@@ -235,13 +234,13 @@ def _judge_equations(findings: Findings) -> Iterator[Claim]:
         )
     pairs = [
         [(blurred.mean, focused.mean), (blurred.median, focused.median)]
-        for seed in findings.seeds
-        for focused, blurred in [
-            [findings.codes[seed, "separate", label] for label in ("focused", "blurred")]
-        ]
+        for focused, blurred in zip(
+            findings.codes["separate", "focused"], findings.codes["separate", "blurred"], strict=True
+        )
     ]
 
     def claim(
+        name: str,
         statement: str,
         tested: str,
         holds: Callable[[CodeSizes, CodeSizes], bool],
@@ -249,13 +248,15 @@ def _judge_equations(findings: Findings) -> Iterator[Claim]:
     ) -> Claim:
         first = zip(("mean", "median"), pairs[0], strict=True)
         return Claim(
+            name,
             f"With separate learning, {statement}",
             f"{tested}, by the mean and by the median over all patches, in {draws}",
             _judge_draws(all(holds(a, b) for a, b in pair) for pair in pairs),
-            "first draw: " + "; ".join(f"{name}: {describe(a, b)}" for name, (a, b) in first),
+            "first draw: " + "; ".join(f"{average}: {describe(a, b)}" for average, (a, b) in first),
         )
 
     yield claim(
+        "sparser-codes",
         "codes of blurred patches are sparser than those of focused ones, with larger entries",
         "fewer atoms and larger non-zero entries",
         lambda a, b: _is_larger(b.atoms, a.atoms, digits=2) and _is_larger(a.entry, b.entry, digits=3),
@@ -265,6 +266,7 @@ def _judge_equations(findings: Findings) -> Iterator[Claim]:
         ),
     )
     yield claim(
+        "correlation",
         "blurred patches correlate more with atoms of D_B than focused ones with atoms of D_F",
         "a larger correlation with the best atom",
         lambda a, b: _is_larger(a.correlation, b.correlation, digits=3),
@@ -279,6 +281,7 @@ def _judge_reconstruction(reconstructions: Reconstructions) -> Claim:
         if not strength
     ]
     return Claim(
+        "reconstruction",
         "After global reconstruction contrast and details are significantly better",
         "8-bit values change and the average gradient grows, on every grey set. This is unlikely: the step "
         "lowers the total variation, which is nearly the average gradient",
@@ -296,13 +299,10 @@ def _judge_reconstruction(reconstructions: Reconstructions) -> Claim:
 def _list_untestable(grey: TableResults) -> Iterator[Claim]:
     absent = [s.name for s in GREY_SETS if s.name not in grey.sets]
     if absent:
-        yield Claim(
-            f"The results on {' and '.join(absent)}",
-            "",
-            "not testable here",
-            "no public source of the frames",
-        )
+        statement = f"The results on {' and '.join(absent)}"
+        yield Claim("missing-sets", statement, "", "not testable here", "no public source of the frames")
     yield Claim(
+        "visible-details",
         "Details such as a cloud, a trace of water, a strand of hair are visible in the proposed results "
         "only",
         "",
@@ -311,11 +311,12 @@ def _list_untestable(grey: TableResults) -> Iterator[Claim]:
     )
 
 
-def _ahead_everywhere(statement: str, draws: Draws, other: str, measure: str) -> Claim:
-    leads = {name: draws.leads(other, measure, name) for name in draws.sets_against(other)}
-    ahead = {name: [_is_larger(lead, 0) for lead in several] for name, several in leads.items()}
-    ranges = (f"{name} {format_range(several)}" for name, several in leads.items())
+def _ahead_everywhere(name: str, statement: str, draws: Draws, other: str, measure: str) -> Claim:
+    leads = {images: draws.leads(other, measure, images) for images in draws.sets_against(other)}
+    ahead = {images: [_is_larger(lead, 0) for lead in several] for images, several in leads.items()}
+    ranges = (f"{images} {format_range(several)}" for images, several in leads.items())
     return Claim(
+        name,
         statement,
         f"a larger value on every set, by any amount, in {_count_draws(draws.seeds)}",
         _judge_sets(map(_judge_draws, ahead.values())),

@@ -1,5 +1,6 @@
 """Influence of the draw of training patches: the sets of both tables with dictionaries from other draws."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -10,10 +11,9 @@ import numpy as np
 from panfocus._progress import Progress, track
 from panfocus.dictionary import CoupledDictionary
 from panfocus.methods import FusionMethod
-from panfocus.pipeline import fuse
 from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.elements import Number, Section, paragraph, plain_table
-from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL, TABLE_1, table_axes
+from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL
 from panfocus.reproduce.tables import SYMBOLS, TableResults, format_signed
 
 PART = "draws"
@@ -22,19 +22,17 @@ SEPARATE = f"{PROPOSED} over separate dictionaries"
 
 @dataclass(frozen=True)
 class Draws:
-    """Scores by seed, variant, measure and set."""
+    """Scores by variant, measure and set, one for each seed."""
 
     seeds: tuple[int, ...]
     grey: tuple[str, ...]
     colour: tuple[str, ...]  # not compared with separate dictionaries
-    scores: dict[tuple[int, str, str, str], float]
+    scores: Mapping[tuple[str, str, str], list[float]]
 
     def leads(self, other: str, measure: str, image_set: str) -> list[float]:
         """Return the lead of the proposed method over another variant, for each draw."""
-        return [
-            self.scores[seed, PROPOSED, measure, image_set] - self.scores[seed, other, measure, image_set]
-            for seed in self.seeds
-        ]
+        both = (self.scores[variant, measure, image_set] for variant in (PROPOSED, other))
+        return [a - b for a, b in zip(*both, strict=True)]
 
     def sets_against(self, other: str) -> tuple[str, ...]:
         """Return the sets on which the proposed method is compared with another variant."""
@@ -42,10 +40,8 @@ class Draws:
 
     def range_of_means(self, measure: str) -> float:
         """Return the range over the draws of the proposed method's mean over the grey sets."""
-        means = [
-            np.mean([self.scores[seed, PROPOSED, measure, name] for name in self.grey]) for seed in self.seeds
-        ]
-        return float(np.ptp(means))
+        by_set = [self.scores[PROPOSED, measure, name] for name in self.grey]
+        return float(np.ptp(np.mean(by_set, axis=0)))
 
 
 def build_draw_methods(
@@ -61,26 +57,16 @@ def build_draw_methods(
     }
 
 
-def run_draws(
-    grey: TableResults,
-    colour: TableResults,
-    learned: Dictionaries,
-    methods: Mapping[str, FusionMethod],
-    progress: Progress,
-) -> Draws:
-    """Fuse the sets with the dictionaries of every draw. Results of the tables are reused."""
-    _, measures, _ = table_axes(TABLE_1)
-    draws = Draws(tuple(learned.draws), tuple(grey.sets), tuple(colour.sets), {})
-    for seed, kinds in track(learned.draws.items(), PART, progress):
-        for name, method in build_draw_methods(methods, kinds).items():
-            for image_set in draws.sets_against(name):
+def run_draws(grey: TableResults, colour: TableResults, learned: Dictionaries, progress: Progress) -> Draws:
+    """Fuse the sets with the dictionaries of every draw."""
+    scores: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
+    draws = Draws(tuple(learned.draws), tuple(grey.sets), tuple(colour.sets), scores)
+    for kinds in track(learned.draws.values(), PART, progress):
+        for variant, method in build_draw_methods(grey.methods, kinds).items():
+            for image_set in draws.sets_against(variant):
                 results = grey if image_set in grey.sets else colour
-                if seed == draws.seeds[0] and name in methods:
-                    scores = results.by_measure(name, image_set)
-                else:
-                    scene = results.sets[image_set]
-                    scores = scene.score(fuse(scene.frames, method).image, measures)
-                draws.scores.update({(seed, name, key, image_set): value for key, value in scores.items()})
+                for key, value in results.score(image_set, method).items():
+                    scores[variant, key, image_set].append(value)
     return draws
 
 
@@ -106,8 +92,9 @@ def section(draws: Draws) -> Section:
             ["set", *(f"{SYMBOLS[measure]}, lead over {other}" for other, measure in columns)], rows
         ),
         tuple(
-            Number(name, f"{variant}, seed {seed}", measure, value)
-            for (seed, variant, measure, name), value in draws.scores.items()
+            Number(name, f"{variant}, seed {seed}", measure, values[i])
+            for i, seed in enumerate(draws.seeds)
+            for (variant, measure, name), values in draws.scores.items()
         ),
     )
 

@@ -4,6 +4,7 @@ Ground truth labels the patches. Where a patch of one frame is close to the refe
 other frame is not, the first is focused and the second blurred. Nothing is trained here.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -63,36 +64,30 @@ class CodeSummary:
 
 @dataclass(frozen=True)
 class Findings:
-    """Measurements on the labelled patches."""
+    """Measurements on the labelled patches, by kind of dictionary and of patches, one for each seed."""
 
     n_pairs: int
     n_scenes: int
-    shares: dict[tuple[int, str], dict[str, float]]  # by seed and kind of dictionary, then as in SHARES
-    codes: dict[tuple[int, str, str], CodeSummary]  # by seed, kind of dictionary and of patches
-
-    @property
-    def seeds(self) -> list[int]:
-        """Seeds of the draws of training patches, in order."""
-        return list(dict.fromkeys(seed for seed, _ in self.shares))
-
-    def by_draw(self, kind: str, label: str) -> list[float]:
-        """Return a share for every draw, for one kind of dictionary."""
-        return [self.shares[seed, kind][label] for seed in self.seeds]
+    seeds: tuple[int, ...]
+    shares: dict[tuple[str, str], list[float]]  # kinds of patches as in SHARES
+    codes: dict[tuple[str, str], list[CodeSummary]]
 
 
 def examine(
     patches: LabelledPatches, dictionaries: Dictionaries, experiment: Experiment, progress: Progress
 ) -> Findings:
     """Measure the best atoms and the codes of labelled patches."""
-    findings = Findings(patches.focused.shape[1], patches.n_scenes, {}, {})
-    for seed, kinds in track(dictionaries.draws.items(), PART, progress):
+    shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    codes: defaultdict[tuple[str, str], list[CodeSummary]] = defaultdict(list)
+    for kinds in track(dictionaries.draws.values(), PART, progress):
         for kind, dictionary in kinds.items():
-            findings.shares[seed, kind] = measure_atom_shares(patches, dictionary)
-            for label, X, D in zip(
-                ("focused", "blurred"), (patches.focused, patches.blurred), dictionary.levels, strict=True
-            ):
-                findings.codes[seed, kind, label] = describe_codes(X, D, eps=experiment.eps)
-    return findings
+            for label, share in measure_atom_shares(patches, dictionary).items():
+                shares[kind, label].append(share)
+            for label, D in zip(("focused", "blurred"), dictionary.levels, strict=True):
+                codes[kind, label].append(describe_codes(getattr(patches, label), D, eps=experiment.eps))
+    return Findings(
+        patches.focused.shape[1], patches.n_scenes, tuple(dictionaries.draws), dict(shares), dict(codes)
+    )
 
 
 def label_patches(scenes: Sequence[SceneImages], *, size: int, stride: int) -> LabelledPatches:
@@ -151,13 +146,14 @@ def describe_codes(X: FloatArray, D: FloatArray, *, eps: float) -> CodeSummary:
 def section(findings: Findings) -> Section:
     """Show the shares and the code sizes."""
     numbers = [
-        Number(f"{kind} dictionary, seed {seed}", label, "share", value)
-        for (seed, kind), shares in findings.shares.items()
-        for label, value in shares.items()
+        Number(f"{kind} dictionary, seed {seed}", label, "share", shares[i])
+        for i, seed in enumerate(findings.seeds)
+        for (kind, label), shares in findings.shares.items()
     ] + [
         Number(f"{kind} dictionary, seed {seed}", f"{label} patches", f"{summary} {measure}", value)
-        for (seed, kind, label), codes in findings.codes.items()
-        for summary, sizes in vars(codes).items()
+        for i, seed in enumerate(findings.seeds)
+        for (kind, label), codes in findings.codes.items()
+        for summary, sizes in vars(codes[i]).items()
         for measure, value in vars(sizes).items()
     ]
     return Section(
@@ -200,8 +196,7 @@ def section(findings: Findings) -> Section:
                         for value in both
                     ),
                 )
-                for (seed, kind, label), codes in findings.codes.items()
-                if seed == findings.seeds[0]
+                for (kind, label), (codes, *_) in findings.codes.items()
             ],
         ),
         tuple(numbers),
@@ -210,7 +205,7 @@ def section(findings: Findings) -> Section:
 
 def _share_rows(findings: Findings) -> Iterator[tuple[str, ...]]:
     for label, words in SHARES.items():
-        shares = {kind: findings.by_draw(kind, label) for kind in KINDS}
+        shares = {kind: findings.shares[kind, label] for kind in KINDS}
         for kind, values in shares.items():
             yield (f"{words}: {kind}", *(f"{value:.1%}" for value in values))
         yield (

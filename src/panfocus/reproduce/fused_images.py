@@ -55,7 +55,7 @@ def reconstruct(results: TableResults, progress: Progress) -> Reconstructions:
     """Apply Eq. (9) to the results of the proposed method on the grey sets, by set and strength."""
     made = {}
     for name, strength in track(product(results.sets, STRENGTHS), RECONSTRUCTION_PART, progress):
-        before = results.fused[PROPOSED, name].image
+        before = results.fused[PROPOSED, name]
         scale = IntensityScale.of(before.dtype)
         unit = scale.to_unit(before).astype(np.float64)
         after = refine_tv(unit, strength=strength).image if strength else unit
@@ -135,11 +135,11 @@ def fused_section(grey: TableResults, colour: TableResults, reconstructions: Rec
     )
     for name, number in GREY_FIGURES.items():
         if name in grey.sets:
-            results = {method: grey.fused[method, name].image for method in ORDER}
+            results = {method: grey.fused[method, name] for method in ORDER}
             results[AFTER] = reconstructions[name, PAPER_STRENGTH].image
             body += _figures(f"{number}: {name}", grey.sets[name], results)
     for name, number in COLOUR_FIGURES.items():
-        results = {method: colour.fused[method, name].image for method in (RIVAL, PROPOSED)}
+        results = {method: colour.fused[method, name] for method in (RIVAL, PROPOSED)}
         body += _figures(f"{number}: {name}", colour.sets[name], results)
     return Section("fused images", "Fig. 8 to 12: fused images", body)
 

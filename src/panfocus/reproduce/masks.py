@@ -36,16 +36,8 @@ class Masks:
     scenes: dict[str, SceneImages]
     labels: dict[tuple[str, str], IntArray]
     regions: dict[tuple[str, str], int]
-    accuracy: dict[tuple[int, str], float]  # share of patches decided right, by seed and method
-
-    @property
-    def seeds(self) -> list[int]:
-        """Seeds of the draws of training patches, in order."""
-        return list(dict.fromkeys(seed for seed, _ in self.accuracy))
-
-    def by_draw(self, method: str) -> list[float]:
-        """Return the accuracy of a method for every draw."""
-        return [self.accuracy[seed, method] for seed in self.seeds]
+    seeds: tuple[int, ...]
+    accuracy: dict[str, list[float]]  # share of patches decided right by a method, for each seed
 
 
 def make_masks(
@@ -56,16 +48,14 @@ def make_masks(
     progress: Progress,
 ) -> Masks:
     """Return the label maps of Lytro pairs, and the accuracy on labelled patches."""
-    masks = Masks({scene.name: scene for scene in scenes}, {}, {}, {})
+    draws = [build_draw_methods(methods, kinds) for kinds in learned.draws.values()]
+    accuracy = {name: [measure_accuracy(patches, draw[name]) for draw in draws] for name in METHODS}
+    masks = Masks({scene.name: scene for scene in scenes}, {}, {}, tuple(learned.draws), accuracy)
     for scene in track(scenes, PART, progress):
         for method in METHODS:
             labels = _labels(scene.frames, methods[method])
             masks.labels[method, scene.name] = labels
             masks.regions[method, scene.name] = count_regions(labels)
-    for seed, kinds in learned.draws.items():
-        drawn = build_draw_methods(methods, kinds)
-        for method in METHODS:
-            masks.accuracy[seed, method] = measure_accuracy(patches, drawn[method])
     return masks
 
 
@@ -123,8 +113,8 @@ def section(masks: Masks, training_scenes: Collection[str]) -> Section:
         "Fig. 7: decision masks",
         paragraph(
             "The frame with the largest share in each pixel: blue frame A, orange frame B. The paper does "
-            f"not name its scene. {training} Scattered decisions "
-            "give many connected regions, but not every region is an error."
+            f"not name its scene. {training} Scattered decisions give many connected regions, but not every "
+            "region is an error."
         )
         + rows
         + plain_table(
@@ -137,13 +127,14 @@ def section(masks: Masks, training_scenes: Collection[str]) -> Section:
         )
         + plain_table(
             ["decided right", *(f"seed {seed}" for seed in masks.seeds)],
-            [(method, *(f"{share:.2%}" for share in masks.by_draw(method))) for method in METHODS],
+            [(method, *(f"{share:.2%}" for share in masks.accuracy[method])) for method in METHODS],
         ),
         (
             *(Number(name, method, "regions", n) for (method, name), n in masks.regions.items()),
             *(
-                Number("labelled patches", f"{method}, seed {seed}", "share decided right", share)
-                for (seed, method), share in masks.accuracy.items()
+                Number("labelled patches", f"{method}, seed {seed}", "share decided right", shares[i])
+                for i, seed in enumerate(masks.seeds)
+                for method, shares in masks.accuracy.items()
             ),
         ),
     )

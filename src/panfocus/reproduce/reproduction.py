@@ -64,12 +64,12 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
         experiment,
         grey,
         colour,
-        variants=variants.run_variants(grey, methods, progress),
+        variants=variants.run_variants(grey, progress),
         masks=masks.make_masks(inputs.masks, patches, learned, methods, progress),
         reconstructions=fused_images.reconstruct(grey, progress),
         sweep=sweep,
         curves=parameters.compute_curves(sweep, experiment),
-        draws=draws.run_draws(grey, colour, learned, methods, progress),
+        draws=draws.run_draws(grey, colour, learned, progress),
         findings=equations.examine(patches, learned, experiment, progress),
     )
     judged = claims.judge(found)

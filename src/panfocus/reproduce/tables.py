@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
+
+from numpy.typing import NDArray
 
 from panfocus._progress import Progress, track
 from panfocus.methods import FusionMethod
@@ -20,7 +23,6 @@ from panfocus.reproduce.paper import (
     table_axes,
     table_column,
 )
-from panfocus.result import FusionResult
 
 SYMBOLS = {"NMI": "NMI", "QABF": "Q_AB/F", "SSIM": "SSIM", "MSE": "MSE"}
 DIGITS = 4  # decimals of the values in the paper's tables
@@ -93,8 +95,9 @@ class TableResults:
     """Results and scores of the methods of a table on its available sets."""
 
     table: PrintedTable
+    methods: dict[str, FusionMethod]
     sets: dict[str, SceneImages]
-    fused: dict[tuple[str, str], FusionResult]  # by method and set
+    fused: dict[tuple[str, str], NDArray[Any]]  # images by method and set
     scores: dict[Cell, float]
 
     def by_method(self, measure: str, image_set: str) -> dict[str, float]:
@@ -107,6 +110,14 @@ class TableResults:
             key: value for (name, key, of), value in self.scores.items() if (name, of) == (method, image_set)
         }
 
+    def score(self, image_set: str, method: FusionMethod) -> dict[str, float]:
+        """Return the scores of any method on a set, by measure; those of the table are known."""
+        for name, known in self.methods.items():
+            if method == known:
+                return self.by_measure(name, image_set)
+        scene = self.sets[image_set]
+        return scene.score(fuse(scene.frames, method).image, list(SYMBOLS))
+
 
 def fuse_all(
     table: PrintedTable,
@@ -116,11 +127,13 @@ def fuse_all(
 ) -> TableResults:
     """Run the methods of a table on its sets and score the results."""
     rows, measures, _ = table_axes(table.cells)
-    results = TableResults(table, {scene.name: scene for scene in sets}, {}, {})
-    for scene, name in track(product(sets, rows), table.part, progress):
-        result = fuse(scene.frames, methods[name])
-        results.fused[name, scene.name] = result
-        for key, value in scene.score(result.image, measures).items():
+    results = TableResults(
+        table, {name: methods[name] for name in rows}, {scene.name: scene for scene in sets}, {}, {}
+    )
+    for scene, (name, method) in track(product(sets, results.methods.items()), table.part, progress):
+        image = fuse(scene.frames, method).image
+        results.fused[name, scene.name] = image
+        for key, value in scene.score(image, measures).items():
             results.scores[name, key, scene.name] = value
     return results
 

@@ -3,7 +3,7 @@
 Measured on the sets whose public files are the paper's, so that differences do not come from the files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any
@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from panfocus._progress import Progress, track
-from panfocus.methods import FusionMethod
-from panfocus.pipeline import fuse
 from panfocus.reproduce.elements import Number, Section, escape, paragraph, table, tag
 from panfocus.reproduce.image_sets import EXACT_SETS
-from panfocus.reproduce.paper import MEASURES, TABLE_1, table_axes
+from panfocus.reproduce.paper import MEASURES, TABLE_1
 from panfocus.reproduce.tables import SYMBOLS, TableResults, format_signed
 
 PART = "variants"
@@ -56,26 +54,18 @@ class Variant:
         return float(np.mean([abs(d) for (key, _), d in self.differences.items() if key in MEASURES]))
 
 
-def run_variants(
-    results: TableResults, methods: Mapping[str, FusionMethod], progress: Progress
-) -> list[Variant]:
+def run_variants(results: TableResults, progress: Progress) -> list[Variant]:
     """Fuse the sets whose files are the paper's with every variant of the table's methods."""
-    _, measures, _ = table_axes(TABLE_1)
-    exact = [results.sets[name] for name in EXACT_SETS if name in results.sets]
     choices = [(row, settings) for row, several in VARIANTS.items() for settings in several]
     found = []
     for row, settings in track(choices, PART, progress):
-        method: Any = methods[row]  # a dataclass
-        is_known = all(getattr(method, name) == value for name, value in settings.items())
-        differences = {}
-        for scene in exact:
-            scores = (
-                results.by_measure(row, scene.name)
-                if is_known
-                else scene.score(fuse(scene.frames, replace(method, **settings)).image, measures)
-            )
-            for key, value in scores.items():
-                differences[key, scene.name] = value - TABLE_1[row, key, scene.name].value
+        method: Any = results.methods[row]  # a dataclass
+        differences = {
+            (key, name): value - TABLE_1[row, key, name].value
+            for name in EXACT_SETS
+            if name in results.sets
+            for key, value in results.score(name, replace(method, **settings)).items()
+        }
         words = ", ".join(f"{setting}={value}" for setting, value in settings.items())
         found.append(Variant(row, words, differences))
     return found
