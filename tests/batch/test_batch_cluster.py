@@ -177,12 +177,11 @@ def wait_until_idle(address):
         wait_until(is_idle)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_interrupted_batch_cancels_waiting_stacks_and_resumes(batch, tmp_path, small_cluster, number):
+def test_interrupted_batch_cancels_waiting_stacks_and_resumes(batch, tmp_path, small_cluster):
     data, output, start = batch
     address = small_cluster.scheduler_address
     with half_done(lambda: start(address), output) as first:
-        first.send_signal(number)
+        first.send_signal(signal.SIGINT)
         code, _, err = finish(first)
     assert (code, len(err.splitlines())) == (130, 1), err
     assert str(output) in err
@@ -226,8 +225,7 @@ def test_interrupted_store_names_its_checkpoint_and_resumes(tmp_path, command, s
     wait_until(lambda: len(list(part.rglob("done-fuse-*.json"))) >= 1, first)
     first.send_signal(signal.SIGTERM)
     code, _, err = finish(first)
-    assert len(err.splitlines()) == 1, err
-    assert code != 0
+    assert (code, len(err.splitlines())) == (130, 1), err
     assert str(part) in err
     assert not output.exists()
     code, _, err = finish(start())

@@ -131,6 +131,7 @@ def test_wrong_option_is_a_usage_error(tmp_path, run, arguments):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_unsupported_pictures_of_a_stack_are_in_the_summary_once(tmp_path, run):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a", "b"])
@@ -144,6 +145,7 @@ def test_unsupported_pictures_of_a_stack_are_in_the_summary_once(tmp_path, run):
         assert (output / "index.html").read_text().count("c.bmp") == 1
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_broken_symbolic_link_fails_its_stack_or_is_skipped(tmp_path, run):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a"])
@@ -159,6 +161,7 @@ def test_broken_symbolic_link_fails_its_stack_or_is_skipped(tmp_path, run):
     assert any("c.png" in line for line in stack["warnings"])
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_stack_with_an_impossible_name_fails_alone(tmp_path, run):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a", "b\x1b[2J", "c"])
@@ -195,6 +198,7 @@ def test_failed_stack_leaves_its_folder_to_other_workers(tmp_path, monkeypatch):
         assert fuse_stack(inner).error is None
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_failed_stacks_leave_no_empty_folders(tmp_path, run):
     data, output = tmp_path / "data", tmp_path / "out"
     write_stacks(data, ["a", "a/b", "c", "c/d"])

@@ -12,6 +12,8 @@ from stacks import METHOD, check_complete, plan_batch, run_tasks_of_batch, trunc
 from panfocus.batch.batch_run import find_finished
 from panfocus.batch.stack_task import fuse_stack
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 @pytest.fixture(scope="module")
 def fused_once(tmp_path_factory):

@@ -73,6 +73,15 @@ def check(request, whole):
     assert names(request) == {"out.ome.zarr", "labels.ome.zarr", "confidence.ome.tif", "report.json"}
 
 
+@pytest.fixture
+def quick_collections():
+    """Let the garbage collector look at new objects only, which is ten times faster."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
 def test_run_killed_during_its_commit_resumes(made, fused_whole, monkeypatch):
     """At every change of the disk. Nothing is fused again."""
     request, undo = made
