@@ -78,7 +78,7 @@ def frames_array(
                 setting="frames",
                 got=frames.shape,
             )
-        _check_count(len(frames))
+        check_count(len(frames))
         if isinstance(frames, np.ma.MaskedArray):
             frames = _unmask(frames, "`frames`")
         if not frames.dtype.isnative:  # arrays on disk are converted as they are read
@@ -98,7 +98,7 @@ def frames_array(
         in_native_order(np.asarray(_unmask(frame, name(i)) if np.ma.isMaskedArray(frame) else frame))
         for i, frame in enumerate(frames)
     ]
-    _check_count(len(arrays))
+    check_count(len(arrays))
     for i, array in enumerate(arrays):
         check_like(array, name(i), arrays[0], name(0))
     return np.stack(arrays)
@@ -114,7 +114,8 @@ def blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
-def _check_count(n_frames: int) -> None:
+def check_count(n_frames: int) -> None:
+    """Raise for fewer than two frames."""
     if n_frames < 2:
         raise InputError(f"Fusion needs at least two frames, got {n_frames}.", frames=n_frames, needed=2)
 

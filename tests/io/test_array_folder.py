@@ -50,7 +50,7 @@ def _fits(values, place):
 
 @settings(max_examples=80, deadline=None)
 @given(cases())
-def test_a_part_is_read_and_written_as_of_an_array_in_memory(tmp_path_factory, case):
+def test_parts_are_read_and_written_as_in_memory(tmp_path_factory, case):
     values, place = case
     expected = _fits(values, place)
     if expected is None:
@@ -97,7 +97,7 @@ def test_array_appears_when_it_is_complete(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["fused.npy"]
 
 
-def test_one_that_is_open_stays_as_it_is_when_it_is_replaced(tmp_path):
+def test_open_array_is_unchanged_when_it_is_replaced(tmp_path):
     kept = ArrayFolder(tmp_path)
     for value in (1, 2):
         with kept.create("fused", (2,), np.uint8) as array:

@@ -105,7 +105,7 @@ def test_a_strip_without_bytes_is_rejected(tmp_path):
         read_headers([path])
 
 
-def test_tiles_beyond_measure_are_rejected(tmp_path):
+def test_oversized_tiles_are_rejected(tmp_path):
     """A tile is decoded whole, however little of it lies inside the picture."""
     path = tmp_path / "a.tif"
     tifffile.imwrite(path, np.zeros((64, 64), np.uint8), compression="zlib", tile=(64, 64), metadata=None)

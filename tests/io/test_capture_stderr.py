@@ -27,7 +27,7 @@ def test_an_error_leaves_the_stream_as_it_was(capfd):
     assert capfd.readouterr().err == "said before\nsaid after\n"
 
 
-def test_threads_have_the_stream_in_turns(capfd):
+def test_threads_capture_stderr_one_at_a_time(capfd):
     gathered = {}
 
     def complain(name):

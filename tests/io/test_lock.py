@@ -10,7 +10,7 @@ from panfocus.io.lock import lock_folder
 from rejections import rejected
 
 
-def test_who_waits_comes_after_the_one_that_is_there(tmp_path):
+def test_waiting_process_enters_after_the_first_leaves(tmp_path):
     order, is_in = [], threading.Event()
 
     def first():

@@ -98,7 +98,7 @@ def test_maker_note_far_inside_a_tiff_is_reported_as_lost(tmp_path):
     assert "maker's notes" in describe_losses(tmp_path / "b.tif", stack)[0]
 
 
-def test_a_tag_that_nobody_knows_is_named(tmp_path):
+def test_unknown_tag_is_reported_as_lost(tmp_path):
     tifffile.imwrite(
         tmp_path / "a.tif", COLOUR, photometric="rgb", extratags=[(65_001, 3, 1, 7, True)], metadata=None
     )

@@ -55,7 +55,7 @@ def test_an_image_of_ome_zarr_py_is_understood(theirs):
     assert (told.pixel_width, told.pixel_height, told.step, told.unit) == (0.5, 0.25, 1.5, "µm")
 
 
-def test_its_slices_are_frames_of_one_channel_or_of_all(theirs):
+def test_slices_are_frames_of_one_channel_or_all(theirs):
     path, pixels = theirs
     image = read_ome_zarr(path)
     one = pickle.loads(pickle.dumps(ZarrFrames(image, 1, [2])))
@@ -137,7 +137,7 @@ def test_written_store_is_valid_ngff(tmp_path):
     assert models.Image.from_zarr(zarr.open_group(path)).attributes.ome.version == "0.5"
 
 
-def test_a_plain_array_of_slices_will_do(tmp_path, rng):
+def test_plain_array_of_slices_is_read(tmp_path, rng):
     pixels = rng.integers(0, 255, (3, 20, 30), np.uint8).astype(">u2")
     path = tmp_path / "plain.zarr"
     zarr.create_array(path, data=pixels, chunks=(1, 8, 8), zarr_format=2)
@@ -155,7 +155,7 @@ def test_axes_whose_names_are_null_are_slices_rows_and_columns(tmp_path, names):
     assert [axis.name for axis in read_ome_zarr(tmp_path / "plain.zarr").axes] == list("zyx")
 
 
-def test_axes_of_which_some_are_null_are_not_guessed(tmp_path):
+def test_partly_unnamed_axes_are_rejected(tmp_path):
     zarr.create_array(
         tmp_path / "a.zarr", data=np.zeros((3, 20, 30), np.uint8), dimension_names=["x", None, None]
     )
@@ -270,7 +270,7 @@ def test_missing_zarr_names_the_extra(tmp_path, monkeypatch):
     assert str(caught.value).count(str(tmp_path)) == 1
 
 
-def test_attributes_that_are_no_json_are_named(tmp_path):
+def test_attributes_that_are_not_json_are_rejected(tmp_path):
     path = tmp_path / "odd.zarr"
     path.mkdir()
     (path / "zarr.json").write_text("{")

@@ -73,7 +73,7 @@ def test_all_frames_are_developed_alike(tmp_path, scene):
     np.testing.assert_allclose(frames[1][10, 48], srgb(0.2), rtol=0.01)
 
 
-def test_raw_files_are_found_turned_and_say_their_camera(tmp_path, scene):
+def test_raw_files_are_found_turned_upright_and_keep_exif(tmp_path, scene):
     pytest.importorskip("rawpy")
     for name in ("f10.DNG", "f9.dng"):
         write_dng(tmp_path / name, scene, orientation=6)

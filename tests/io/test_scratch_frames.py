@@ -51,7 +51,7 @@ def frames(rng):
     ],
     ids=str,
 )
-def test_it_is_indexed_like_an_array(frames, key):
+def test_scratch_frames_are_indexed_like_an_array(frames, key):
     with scratch_frames(frames.shape, frames.dtype) as scratch:
         for k, frame in enumerate(frames):
             scratch[k] = np.asfortranarray(frame)  # whatever its order in memory
@@ -84,7 +84,7 @@ def test_scratch_frames_have_the_attributes_of_an_array(frames):
         ("dsift", {"cell": 2, "refinement": "none"}),
     ],
 )
-def test_fusion_from_it_is_that_from_memory_bit_for_bit(rng, tmp_path, method, settings):
+def test_fusion_from_scratch_frames_gives_the_bits_of_memory(rng, tmp_path, method, settings):
     paths = [tmp_path / f"{k}.png" for k in range(3)]
     for path in paths:
         write_image(path, rng.integers(0, 256, (83, 97, 3), np.uint8))
@@ -105,7 +105,7 @@ def test_nothing_is_left_after_an_error(frames, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_a_disk_without_room_is_one_line_before_any_work(frames, folder, monkeypatch):
+def test_scratch_disk_without_room_is_rejected_before_any_work(frames, folder, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=100_000))
     with pytest.raises(FileError) as caught, scratch_frames(frames.shape, frames.dtype):
         pytest.fail()
@@ -114,7 +114,7 @@ def test_a_disk_without_room_is_one_line_before_any_work(frames, folder, monkeyp
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_disk_that_is_full_after_all_is_one_line(frames, folder, monkeypatch):
+def test_full_scratch_disk_is_rejected_in_one_line(frames, folder, monkeypatch):
     with (
         scratch_frames(frames.shape, frames.dtype) as scratch,
         Path("/dev/full").open("r+b", buffering=0) as full,

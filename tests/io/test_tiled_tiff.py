@@ -142,7 +142,7 @@ def test_imagej_time_and_colours_are_read(tmp_path, rng):
 
 
 @pytest.mark.parametrize("samples", [3, 4])
-def test_channels_of_pages_in_colour_are_called_and_shown_by_their_colours(tmp_path, rng, samples):
+def test_channels_of_colour_pages_are_named_by_colour(tmp_path, rng, samples):
     pixels = rng.integers(0, 255, (3, 40, 50, samples), np.uint8)
     extra = {"extrasamples": ["unassalpha"]} if samples == 4 else {}
     tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", metadata=None, **extra)

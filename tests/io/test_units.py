@@ -54,7 +54,7 @@ def test_common_names_of_units_are_understood(said, ome):
     assert is_ome_length(said) is (ome != "s")
 
 
-def test_a_length_in_a_unit_that_ome_does_not_have_is_written_in_none_in_particular():
+def test_unknown_length_unit_becomes_reference_frame():
     """Left out it would be taken for micrometres, by OME's schema."""
     assert ome_length_unit("micron") == "µm"
     assert ome_length_unit("pixel") == "pixel"

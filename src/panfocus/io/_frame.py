@@ -35,22 +35,16 @@ class Frame:
 def check_pixel_count(width: int, height: int) -> None:
     """Raise for an image whose header promises more pixels than any camera has."""
     if width * height > MAX_PIXELS:
-        limit = f"{MAX_PIXELS // 10**6} million"
-        raise FileError(
-            f"The image has {width} x {height} pixels; the limit is {limit} pixels.",
-            got=width * height,
-            limit=MAX_PIXELS,
-        )
+        message = f"The image has {width} x {height} pixels; the limit is {MAX_PIXELS // 10**6} million."
+        raise FileError(message, got=width * height, limit=MAX_PIXELS)
 
 
 def check_plausible(image: NDArray[Any], file_bytes: int) -> None:
     """Raise for an image that its file is too small to hold, before memory is allocated."""
     height, width = image.shape[:2]
     if width * height > MAX_PIXELS_PER_BYTE * file_bytes:
-        raise FileError(
-            f"The file is damaged: it claims {width} x {height} pixels but has only {file_bytes:,} bytes.",
-            got=width * height,
-        )
+        message = f"The file is damaged: {width} x {height} pixels do not fit into {file_bytes:,} bytes."
+        raise FileError(message, got=width * height)
 
 
 def turn_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Checkpoints: records beside results, by which a later run knows what it need not repeat."""
+"""Checkpoints: records next to results, by which a later run skips finished work."""
 
 import hashlib
 import json

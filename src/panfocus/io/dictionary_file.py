@@ -57,11 +57,9 @@ def write_dictionary_file(
 def check_total_atoms(n_levels: int, n_atoms: int) -> None:
     """Raise for more atoms than coding has memory for."""
     if n_levels * n_atoms > MAX_TOTAL_ATOMS:
-        raise InputError(
-            f"A dictionary can have {MAX_TOTAL_ATOMS} atoms in all, got {describe_sizes(n_levels, n_atoms)}.",
-            limit=MAX_TOTAL_ATOMS,
-            got=n_levels * n_atoms,
-        )
+        sizes = describe_sizes(n_levels, n_atoms)
+        message = f"A dictionary can have {MAX_TOTAL_ATOMS} atoms in all, got {sizes}."
+        raise InputError(message, limit=MAX_TOTAL_ATOMS, got=n_levels * n_atoms)
 
 
 def describe_sizes(n_levels: int, n_atoms: int) -> str:
@@ -80,14 +78,12 @@ def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[st
 def _read(path: Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
     with zipfile.ZipFile(path) as archive:
         if sorted(archive.namelist()) != sorted(_MEMBERS):
-            raise FileError(
-                f"This is not a dictionary: it must contain {' and '.join(_MEMBERS)} only.", problem="members"
-            )
+            message = f"This is not a dictionary: it must contain {' and '.join(_MEMBERS)} only."
+            raise FileError(message, problem="members")
         # zipfile never unpacks more than a member declares.
         if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
-            raise FileError(
-                f"This is not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB.", limit=_MAX_BYTES
-            )
+            message = f"This is not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB."
+            raise FileError(message, limit=_MAX_BYTES)
         levels, text = (_parse_array(archive.read(name)) for name in _MEMBERS)
         header = _parse_header(text.tobytes())
         _check_levels(levels, *(header[name] for name in _SIZES))
@@ -111,10 +107,8 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     if type(version) is not int or version < 1:
         raise FileError("This is not a dictionary: its header has no format version.", key="format_version")
     if version > FORMAT_VERSION:
-        raise FileError(
-            f"The dictionary has format {version}; this version of panfocus reads up to {FORMAT_VERSION}.",
-            got=version,
-        )
+        message = f"The dictionary has format {version}; this version reads up to {FORMAT_VERSION}."
+        raise FileError(message, got=version)
     for name, (kinds, needed) in _HEADER_TYPES.items():
         if name not in header:
             raise FileError(f"The header has no {name}.", key=name)

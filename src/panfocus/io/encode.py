@@ -57,14 +57,10 @@ ANIMATION_SUFFIXES = tuple(_ANIMATIONS)
 def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADATA) -> None:
     """Raise if a format cannot hold every value of an image like this one."""
     suffix = path.suffix.lower()
-    acquisition = metadata.acquisition
-    if acquisition and len(acquisition.channels) > 1 and suffix not in (".tif", ".tiff"):
-        raise InputError(
-            f"{path}: The frames have {len(acquisition.channels)} channels, which only TIFF can hold.",
-            hint="choose_channel",
-            file=str(path),
-            got=len(acquisition.channels),
-        )
+    n_channels = len(metadata.acquisition.channels) if metadata.acquisition else 1
+    if n_channels > 1 and suffix not in (".tif", ".tiff"):
+        message = f"{path}: The frames have {n_channels} channels, which only TIFF can hold."
+        raise InputError(message, hint="choose_channel", file=str(path), got=n_channels)
     if problem := find_format_problem(suffix, image):
         remedy = "Use .tif." if image.dtype.kind == "f" else "Use .png or .tif."
         got = image.shape if image.dtype == np.uint8 else image.dtype.name

@@ -110,8 +110,7 @@ def _detect_format(file: BinaryIO, path: Path) -> str:
 
 def check_headers(headers: Sequence[Header]) -> None:
     """Raise if there are fewer than two frames, or if they differ in size or type."""
-    if len(headers) < 2:
-        raise InputError(f"Fusion needs at least two frames, got {len(headers)}.", frames=len(headers))
+    _checks.check_count(len(headers))
     first = headers[0]
     for header in headers:
         _checks.check_kind(header.frame.image, header.name, first.frame.image, first.name)

@@ -146,9 +146,8 @@ def _read_header(picture: ImageFile) -> Frame:
         raise FileError(ANIMATED, problem="animated")
     check_pixel_count(*picture.size)
     if picture.mode not in ("L", "RGB", "RGBA"):
-        raise FileError(
-            f"The colour mode is {picture.mode}. Convert the image to grey or RGB.", got=picture.mode
-        )
+        message = f"The colour mode is {picture.mode}. Convert the image to grey or RGB."
+        raise FileError(message, got=picture.mode)
     info = picture.info
     lost = {"photoshop": "IPTC and Photoshop data", "comment": "a comment", "mp": "further images"}
     metadata, orientation, taken = collect_metadata(

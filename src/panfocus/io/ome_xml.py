@@ -135,10 +135,8 @@ def select_channels(
         ("time", time, n_times, "time point"),
     ):
         if number is not None and not 1 <= number <= count:
-            has = f"The file has {count} {noun}{'s' * (count != 1)}"
-            raise FileError(
-                f"{has}; `{setting}` must be 1 to {count}, got {number}.", setting=setting, got=number
-            )
+            message = f"`{setting}` must be 1 to {count}, the number of {noun}s, got {number}."
+            raise FileError(message, setting=setting, got=number)
     if n_times > 1 and time is None:
         raise FileError(f"The file has {n_times} time points.", hint="choose_time", setting="time")
     return range(n_channels) if channel is None else [channel - 1], (time or 1) - 1
@@ -192,9 +190,7 @@ def read_ome(xml: str, samples: Sequence[int]) -> Layout:
     slices is read; others are labels and overviews.
     """
     if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise FileError(
-            "The OME-XML contains a document type declaration, which is not supported.", problem="doctype"
-        )
+        raise FileError("Document type declarations in OME-XML are not supported.", problem="doctype")
     image, others = _find_stack(ElementTree.fromstring(xml))
     pixels = next(_children(image, "Pixels"))
     sizes = {axis: _count(pixels.get(f"Size{axis}", "1")) for axis in "CZT"}
@@ -300,11 +296,8 @@ def _find_pages(pixels: Element, sizes: Mapping[str, int], n_pages: int) -> dict
     for z, c, t in product(range(sizes["Z"]), range(sizes["C"]), range(sizes["T"])):
         page = page_of.get(z * strides["Z"] + c * strides["C"] + t * strides["T"], n_pages)
         if page >= n_pages:
-            raise FileError(
-                f"The OME-XML names no page for slice {z + 1}, channel {c + 1}. Save all pages in one file.",
-                slice=z + 1,
-                channel=c + 1,
-            )
+            message = f"The OME-XML names no page for slice {z + 1}, channel {c + 1}. Save all in one file."
+            raise FileError(message, slice=z + 1, channel=c + 1)
         pages[z, c, t] = page
     return pages
 
@@ -343,9 +336,7 @@ def read_imagej(
 
 def _count(text: str, *, least: int = 1) -> int:
     if not text.isdecimal() or not least <= int(text) <= _MAX_SIZE:
-        raise FileError(
-            f"The description of the axes is damaged ({text!r} is not a number of pages).", got=text
-        )
+        raise FileError(f"The axes are damaged: {text!r} is not a number of pages.", got=text)
     return int(text)
 
 

@@ -167,18 +167,13 @@ class ZarrFrames(LazyFrames):
         """Return the name of a part for error messages; slices and channels are counted from 1."""
         spans = [range(n)[span] for n, span in zip(self.shape[1:3], (rows, cols), strict=True)]
         (top, bottom), (left, right) = ((span.start, span.stop - 1) for span in spans)
-        choice = "".join(
-            f", {_count_from_one(word, numbers)}"
-            for word, numbers, axis in (
-                ("time", range(self.time, self.time + 1), "t"),
-                ("channel", channels, "c"),
-            )
-            if self.image.length(axis) > 1
-        )
-        part = (
-            f"{_count_from_one('slice', slices)}{choice}, rows {top} to {bottom}, columns {left} to {right}"
-        )
-        return f"{self.image.path}, {part}"
+        numbers = {"slice": slices}
+        if self.image.length("t") > 1:
+            numbers["time"] = range(self.time, self.time + 1)
+        if self.image.length("c") > 1:
+            numbers["channel"] = channels
+        place = ", ".join(_count_from_one(word, each) for word, each in numbers.items())
+        return f"{self.image.path}, {place}, rows {top} to {bottom}, columns {left} to {right}"
 
     def _part(self, slices: range, channels: range, rows: slice, cols: slice) -> NDArray[Any]:
         """Read a rectangle (n, h, w, c) of consecutive slices and channels."""
@@ -288,15 +283,12 @@ def read_ome_zarr(path: Path) -> ZarrImage:
         ome = attributes.get("ome", attributes)
         for kind, inside in (("plate", "A/1/0"), ("well", "0")):
             if kind in ome:
-                raise FileError(
-                    f"This is a {kind} of many images. Name one image, such as {path / inside}.", problem=kind
-                )
+                message = f"This is a {kind} of many images. Name one image, such as {path / inside}."
+                raise FileError(message, problem=kind)
         if "multiscales" not in ome and "bioformats2raw.layout" in ome:
             if (path / "1").is_dir():
-                raise FileError(
-                    f"The store contains several images. Name one, such as {path / '0'}.",
-                    problem="several images",
-                )
+                message = f"The store contains several images. Name one, such as {path / '0'}."
+                raise FileError(message, problem="several images")
             return read_ome_zarr(path / "0")
         if "multiscales" not in ome:
             return _plain_array(path)
@@ -322,18 +314,14 @@ def _read_image(path: Path, ome: Mapping[str, Any]) -> ZarrImage:
     first = _get_objects(ome, "multiscales")[0]
     dataset = _get_objects(first, "datasets")[0]
     if "axes" not in first:
-        raise FileError(
-            "The axes have no names, as in NGFF before 0.4. Convert the store to 0.4 or 0.5.", key="axes"
-        )
+        message = "The axes have no names, as in NGFF before 0.4. Convert the store to 0.4 or 0.5."
+        raise FileError(message, key="axes")
     if not isinstance(dataset.get("path"), str):
         raise _damaged("path", "the name of an array", dataset.get("path"))
     array = open_array(path / dataset["path"])
     names, units = zip(*(_parse_axis(axis) for axis in _get_list(first, "axes")), strict=True)
     if len(names) != array.ndim:
-        raise FileError(
-            f"The metadata names {len(names)} axes; the array has {array.ndim}.",
-            key="axes",
-        )
+        raise FileError(f"The metadata names {len(names)} axes; the array has {array.ndim}.", key="axes")
     scales, translations = _read_transforms(dataset, first, len(names))
     axes = tuple(map(Axis, names, units, scales.tolist(), translations.tolist()))
     omero = ome.get("omero")
@@ -376,11 +364,8 @@ def _read_transforms(
             if kind not in ("scale", "translation"):
                 continue
             if kind not in transform and "path" in transform:
-                raise FileError(
-                    f"The {kind} is in another file ({transform['path']}), which is not supported. Write its "
-                    f"{n} numbers into {_TRANSFORMS}.",
-                    key="path",
-                )
+                message = f"A {kind} in another file is not supported. Write its numbers into {_TRANSFORMS}."
+                raise FileError(message, key="path")
             if kind not in transform:
                 raise _damaged(kind, f"a list of {n} numbers", None)
             numbers = np.asarray(transform[kind])
@@ -411,18 +396,14 @@ def _plain_array(path: Path) -> ZarrImage:
     try:
         array = open_array(path)
     except FileError as error:
-        raise FileError(
-            "The store is neither an OME-Zarr image nor an array. If it contains images, name one.",
-            problem="no image",
-        ) from error
+        message = "The store is neither an OME-Zarr image nor an array. If it contains images, name one."
+        raise FileError(message, problem="no image") from error
     known = getattr(array.metadata, "dimension_names", None) or (None,) * array.ndim
     usual = "zyx" if array.ndim == 3 else (None,) * array.ndim
     names = [name.lower() if name else other for name, other in zip(known, usual, strict=True)]
     if None in names:
-        raise FileError(
-            f"The array has {array.ndim} axes without names; needed are OME-Zarr or 3 axes (n, h, w).",
-            key="axes",
-        )
+        message = f"The array has {array.ndim} axes without names; needed are OME-Zarr or 3 axes (n, h, w)."
+        raise FileError(message, key="axes")
     return _make_image(path, "", tuple(map(Axis, names)), array, "", None)
 
 
@@ -436,10 +417,8 @@ def _make_image(
 ) -> ZarrImage:
     names = [axis.name for axis in axes]
     if not {"y", "x"} <= set(names) <= set(KINDS) or len(set(names)) < len(names):
-        raise FileError(
-            f"The axes are {', '.join(names)}; supported are t, c, z, y and x, each once.",
-            key="axes",
-        )
+        message = f"The axes are {', '.join(names)}; supported are t, c, z, y and x, each once."
+        raise FileError(message, key="axes")
     if math.prod(array.shape) == 0:
         raise FileError(f"The array is empty: its shape is {array.shape}.", got=array.shape)
     native = np.dtype(array.dtype).newbyteorder("=")

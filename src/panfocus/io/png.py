@@ -134,10 +134,8 @@ def _read_chunks(file: BinaryIO) -> dict[bytes, bytes]:
         if name != b"IDAT":  # skip the pixels
             content = file.read(length) if length <= _MAX_CHUNK else b""
             if content and file.read(4) != struct.pack(">I", zlib.crc32(name + content)):
-                raise FileError(
-                    f"The file is damaged: wrong checksum of the chunk {repr(name)[2:-1]}.",
-                    problem="checksum",
-                )
+                message = f"The file is damaged: wrong checksum of the chunk {repr(name)[2:-1]}."
+                raise FileError(message, problem="checksum")
             is_xmp = name == b"iTXt" and content.startswith(_XMP_KEY + b"\0")
             chunks[_XMP_KEY if is_xmp else name] = content
     return chunks
@@ -188,7 +186,6 @@ def _profile(chunk: bytes | None) -> bytes | None:
     unpacking = zlib.decompressobj()
     profile = unpacking.decompress(compressed[1:], _MAX_UNPACKED)
     if unpacking.unconsumed_tail:
-        raise FileError(
-            f"The colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB.", limit=_MAX_UNPACKED
-        )
+        message = f"The colour profile unpacks to more than {_MAX_UNPACKED >> 20} MB."
+        raise FileError(message, limit=_MAX_UNPACKED)
     return profile

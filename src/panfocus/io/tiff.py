@@ -244,9 +244,8 @@ def _combine_channels(planes: list[NDArray[Any]]) -> NDArray[Any]:
     if len(planes) == 1:
         return planes[0]
     if any(plane.ndim != 2 or plane.shape != planes[0].shape for plane in planes):
-        raise FileError(
-            "The channels differ in size or are in colour. Save them as separate files.", problem="channels"
-        )
+        message = "The channels differ in size or are in colour. Save them as separate files."
+        raise FileError(message, problem="channels")
     if not planes[0].strides[0]:  # blank planes of a header
         return blank((*planes[0].shape, joined_channel_count(len(planes))), planes[0].dtype)
     return join_channels(planes)
@@ -311,10 +310,8 @@ def _check_samples(page: tifffile.TiffPage) -> None:
         bits = page.bitspersample
         raise FileError(f"The samples have {bits} bits. Convert the image to 8 or 16 bits.", got=bits)
     if page.axes not in ("YX", "YXS", "SYX") or page.samplesperpixel not in _SAMPLES[model]:
-        raise FileError(
-            f"Pages with axes {page.axes} and {page.samplesperpixel} samples per pixel are not supported. "
-            "Save the image as grey or RGB."
-        )
+        message = f"Pages with {page.samplesperpixel} samples and axes {page.axes} are not supported."
+        raise FileError(f"{message} Save the image as grey or RGB.", got=page.samplesperpixel)
 
 
 def check_lzw(page: tifffile.TiffPage, index: int) -> None:
