@@ -1,6 +1,6 @@
-"""What a worker takes for a stack, and for the parts of a store: read, compute and write, each by itself.
+"""Seconds that a worker reads, computes and writes for a stack and for the tasks of a store.
 
-Measured in a process of its own on one thread, as a worker has it, after a small run that loads everything.
+Measured in a new process with one thread, like a worker, after a small run that compiles and loads modules.
 """
 
 import dataclasses
@@ -37,20 +37,20 @@ class StoreCost:
 
     slices: int
     megapixels: float
-    tile: int  # pixels a side,
-    halo: int  # and around it
+    tile: int  # side in pixels
+    halo: int  # pixels around a tile
     megapixels_with_halo: float  # of all tiles together
     stages: tuple[Stage, ...]  # range, search, measure, fuse, pyramid
-    client: float  # that nobody else works in
+    client: float  # seconds of the client in which workers are idle
 
 
 def stack_cost(folder: Path) -> StackCost:
-    """Fuse a stack, as a worker of a batch does."""
+    """Measure the fusion of a stack by a worker of a batch."""
     return _in_new_process(_stack_cost, folder)
 
 
 def store_cost(store: Path, memory: int) -> StoreCost:
-    """Fuse a store, as a worker does that may have so much memory, and the client in its turn."""
+    """Measure the fusion of a store by a worker with this memory in bytes, and by the client."""
     return _in_new_process(_store_cost, store, memory)
 
 
@@ -84,43 +84,46 @@ def _stack_cost(folder: Path) -> StackCost:
 
 
 class Clock:
-    """Listens to a run, and sums up what it spends in each stage."""
+    """Sums of the seconds of a run by stage."""
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._stage, self._began = "begin", time.perf_counter()
 
     def progress(self, stage: str, done: float) -> None:
+        """Start a new stage if its name differs."""
         if stage != self._stage:
             self.finish()
             self._stage = stage
 
     def finish(self) -> None:
+        """Add the time since the start of the stage to it."""
         now = time.perf_counter()
         self.spent[self._stage]["all"] += now - self._began
         self._began = now
 
-    def say(self, line: str) -> None: ...
+    def timed(self, part: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a function so that its time counts as this part of the current stage."""
 
-    def warn(self, line: str) -> None: ...
-
-    def timed(self, what: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
         def measured(*arguments: Any, **options: Any) -> Any:
             began = time.perf_counter()
             found = call(*arguments, **options)
-            self.spent[self._stage][what] += time.perf_counter() - began
+            self.spent[self._stage][part] += time.perf_counter() - began
             return found
 
         return measured
 
-    def here(self, work: Callable[..., Any], tasks: Any, *_: Any, **__: Any) -> Iterator[tuple[int, Any]]:
-        """Do tasks in this process, instead of `run_in_processes`."""
+    def run_tasks(
+        self, work: Callable[..., Any], tasks: Any, *_: Any, **__: Any
+    ) -> Iterator[tuple[int, Any]]:
+        """Run tasks in this process; replaces `run_in_processes`."""
         for i, task in enumerate(tasks):
             yield i, work(*task)
             self.spent[self._stage]["tasks"] += 1
 
     def stage(self, name: str) -> Stage:
+        """Return the mean times of the tasks of a stage."""
         spent = self.spent[name]
         n = max(1, int(spent["tasks"]))
         read, write = spent["read"] / n, spent["write"] / n
@@ -128,7 +131,7 @@ class Clock:
 
 
 def _store_cost(store: Path, memory: int) -> StoreCost:
-    from benchmarks.giant_store import make
+    from benchmarks.tiled_store import write_store
     from panfocus.io import ome_zarr_writer
     from panfocus.io.ome_zarr import ZarrFrames
     from panfocus.job.request import Outputs, Request
@@ -138,14 +141,14 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
 
     pixels = []
 
-    def noting(method: Any, frames: Any, tile: Any, *others: Any) -> Any:
+    def fuse_and_count(method: Any, frames: Any, tile: Any, *others: Any) -> Any:
         pixels.append(tile.pixels)
         return fuse_part(method, frames, tile, *others)
 
     fuse_part = tiled.fuse_part
     with tempfile.TemporaryDirectory(dir=store.parent) as place:
         small = Path(place) / "small.ome.zarr"
-        make(small, 600, 2)
+        write_store(small, 600, 2)
         for source in (small, store):
             clock = Clock()
             pixels.clear()
@@ -158,8 +161,8 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
             with (
                 patch.object(ZarrFrames, "_part", clock.timed("read", ZarrFrames._part)),
                 patch.object(ome_zarr_writer, "write_part", clock.timed("write", ome_zarr_writer.write_part)),
-                patch.object(tiled, "fuse_part", noting),
-                patch("panfocus.parallel.run_in_processes", clock.here),
+                patch.object(tiled, "fuse_part", fuse_and_count),
+                patch("panfocus.parallel.run_in_processes", clock.run_tasks),
             ):
                 report = run(job, progress=clock.progress, before_commit=clock.finish)
     (unit,) = report["units"]
@@ -176,7 +179,7 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
 
 
 def in_tasks(stage: Stage, n_tasks: int, times: float, **sizes: float) -> Stage:
-    """Return a stage of more tasks, each of which takes so many times as long."""
+    """Return a stage of `n_tasks` tasks, each `times` as long."""
     return dataclasses.replace(
         stage,
         tasks=n_tasks,

@@ -1,7 +1,4 @@
-"""Clusters of this machine, and what a command on one takes, by the clocks of its workers.
-
-Dask notes on the worker when it calls our function, and when that returns.
-"""
+"""Local Dask clusters, and the cost of a command on one, by the clocks of its workers."""
 
 import subprocess
 import sys
@@ -21,37 +18,37 @@ MEMORY = "2GB"  # of each worker
 
 
 class Clocks(SchedulerPlugin):
-    """Keeps what workers tell of every task: when our function was called, and when it returned."""
+    """Collects the seconds of every task, which Dask measures around our function on the worker."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
 
-    def transition(self, key: Any, start: str, finish: str, *_: Any, **told: Any) -> None:
-        """Hear that a task goes from one state to another."""
+    def transition(self, key: Any, start: str, finish: str, *_: Any, **details: Any) -> None:
+        """Add the times of a task that has ended."""
         if finish in ("memory", "erred"):
-            spans = told.get("startstops") or ()
+            spans = details.get("startstops") or ()
             self.seconds += [span["stop"] - span["start"] for span in spans if span["action"] == "compute"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run on a cluster took."""
+    """Cost of a run on a cluster."""
 
     seconds: float
     tasks: int
     working: float  # seconds of all workers in tasks, by their clocks
-    processor: float  # seconds that the system counts for the workers
-    peaks: tuple[int, ...]  # bytes
+    processor: float  # processor seconds of all workers
+    peaks: tuple[int, ...]  # peak memory of each worker in bytes
     stages: dict[str, float] = field(default_factory=dict)  # seconds to the next line of progress
 
     def share(self, workers: int) -> float:
-        """Return the part of the time in which workers work."""
+        """Return the share of the time in which workers compute."""
         return self.working / (workers * self.seconds)
 
 
 @contextmanager
 def local_cluster(workers: int, memory: str = MEMORY) -> Iterator[LocalCluster]:
-    """Start a scheduler on this machine, and workers, processes that may take so much memory each."""
+    """Start a scheduler and worker processes with this memory each."""
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(
@@ -67,7 +64,7 @@ def local_cluster(workers: int, memory: str = MEMORY) -> Iterator[LocalCluster]:
 
 
 def run_on_cluster(workers: int, *command: object) -> Run:
-    """Run `panfocus COMMAND --scheduler ...` on a new cluster of so many workers."""
+    """Run `panfocus COMMAND --scheduler ...` on a new cluster."""
     with local_cluster(workers) as cluster:
         clocks = Clocks()
         cluster.scheduler.add_plugin(clocks)

@@ -69,7 +69,7 @@ def measured(folder: Path) -> dict[str, object]:
         page.wait_for_function("() => [...document.images].some((image) => image.naturalWidth > 100)")
         figures["first thumbnail, s"] = round(time.perf_counter() - began, 2)
         page.locator("#fuse:enabled").wait_for(timeout=JOB_TIMEOUT)
-        figures["all frames looked at, s"] = round(time.perf_counter() - began, 1)
+        figures["all frames scanned, s"] = round(time.perf_counter() - began, 1)
         blocked("adding")
         visit.click("button", "Fuse")
         page.locator("#viewer").wait_for(timeout=10 * JOB_TIMEOUT)
@@ -91,7 +91,7 @@ def measured(folder: Path) -> dict[str, object]:
         figures["tiles, ms: median, 95 %, longest"] = [
             round(tiles[int(part * (len(tiles) - 1))]) for part in (0.5, 0.95, 1)
         ]
-        figures["server, MB now and at most"] = memory(server.process.pid)
+        figures["server, MB now and peak"] = memory(server.process.pid)
         figures["complaints"] = visit.complaints
         visit.close()
     figures["load at end"] = os.getloadavg()[0]

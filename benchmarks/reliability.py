@@ -20,18 +20,7 @@ from benchmarks import _truth, rendered_stacks
 from panfocus.compare import Scene
 from panfocus.io.read_stack import read_image, read_stack
 
-BOUNDS = (
-    0.0,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    0.95,
-    0.99,
-    0.999,
-    1.0,
-)  # of confidence; a bin includes its upper bound
+BOUNDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)  # of confidence; bins include the upper one
 BORDER = 8  # ignored pixels on each side
 SIDE, LEAST_DIFFERENCE = 9, 4.0  # side of the squares in pixels; smallest difference in squared levels
 

@@ -116,13 +116,13 @@ def scenes(group: str, names: tuple[str, ...] = ()) -> Iterator[RenderedScene]:
 
 
 def _texture(name: str) -> NDArray[np.float64]:
-    encode_photo = Image.open(need_data() / "training" / "kodak" / f"{name}.png").convert("RGB")
-    if encode_photo.height > encode_photo.width:
-        encode_photo = encode_photo.transpose(Image.Transpose.ROTATE_90)
-    encode_photo = encode_photo.crop((TRIM, TRIM, encode_photo.width - TRIM, encode_photo.height - TRIM))
+    photo = Image.open(need_data() / "training" / "kodak" / f"{name}.png").convert("RGB")
+    if photo.height > photo.width:
+        photo = photo.transpose(Image.Transpose.ROTATE_90)
+    photo = photo.crop((TRIM, TRIM, photo.width - TRIM, photo.height - TRIM))
     # Reduced to at most three quarters of its size, which makes it sharper.
-    size = round(encode_photo.width * HEIGHT / encode_photo.height), HEIGHT
-    return np.asarray(encode_photo.resize(size, Image.Resampling.LANCZOS)) / 255
+    size = round(photo.width * HEIGHT / photo.height), HEIGHT
+    return np.asarray(photo.resize(size, Image.Resampling.LANCZOS)) / 255
 
 
 def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
@@ -151,9 +151,9 @@ def measure(result: pf.FusionResult, scene: RenderedScene) -> dict[str, float]:
         figures |= {"depth_mean": float(errors.mean()), "depth_median": float(np.median(errors))}
     if result.never_in_focus is not None:
         where = inside & truth.textured
-        said, true = result.never_in_focus & where, truth.never_in_focus & where
-        figures |= {"never_true": int(true.sum()), "never_said": int(said.sum())}
-        figures["never_both"] = int((said & true).sum())
+        found, true = result.never_in_focus & where, truth.never_in_focus & where
+        figures |= {"never_true": int(true.sum()), "never_found": int(found.sum())}
+        figures["never_both"] = int((found & true).sum())
     return figures
 
 
@@ -164,8 +164,10 @@ def summary(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         key: float(np.mean([scene[key] for scene in each])) for key in each[0] if not key.startswith("never_")
     }
     if "never_true" in each[0]:
-        true, said, both = (sum(scene[f"never_{key}"] for scene in each) for key in ("true", "said", "both"))
-        means |= {"precision": both / said} if said else {}
+        true, found, both = (
+            sum(scene[f"never_{key}"] for scene in each) for key in ("true", "found", "both")
+        )
+        means |= {"precision": both / found} if found else {}
         means |= {"recall": both / true} if true else {}
     return means
 

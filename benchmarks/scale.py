@@ -1,9 +1,9 @@
-"""Costs per megapixel-frame, overheads of a cluster, and a model of its time beside local clusters.
+"""Costs per megapixel and frame, overhead of a cluster, and its time compared with a model.
 
     python -m benchmarks.scale FOLDER [--quick]
 
-FOLDER gets the stacks (2 GB; with --quick less, for a trial) and figures.json; docs/scale.md tells of them.
-Every run on a cluster is the command itself, in a process of its own.
+FOLDER gets the stacks (2 GB; less with --quick) and figures.json; docs/scale.md describes the figures. Runs
+on a cluster call the command in a separate process.
 """
 
 import argparse
@@ -19,35 +19,35 @@ from typing import Any
 from benchmarks import forecast, large_stacks
 from benchmarks._costs import StackCost, StoreCost, stack_cost, store_cost
 from benchmarks.cluster_model import Cluster, Stage, predict
-from benchmarks.giant_store import make
 from benchmarks.local_cluster import Run, run_on_cluster
 from benchmarks.overhead import seconds_per_empty_task, seconds_per_empty_tile
+from benchmarks.tiled_store import write_store
 from panfocus._threads import available_cores
 
 WORKERS = (1, 2, 4)
 EMPTY = 2000  # tasks that do nothing
-TINY = 600, 2  # pixels a side and slices of a store that is all start
+TINY = 600, 2  # side in pixels and slices of a store for measuring the start-up
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is made for measuring."""
+    """Sizes of the generated stacks and stores."""
 
     stacks: int = 48
     frames: int = 10
     megapixels: float = 3.0
-    large: float = 12.0  # megapixels of the one stack that costs are told of
-    store: int = 6144  # pixels a side, of
+    large: float = 12.0  # megapixels of the stack for the forecast
+    store: int = 6144  # side in pixels
     slices: int = 5
-    part: int = 2400  # pixels a side of a part of a slide, of
-    deep: int = 50  # slices
+    part: int = 2400  # side in pixels of a part of a slide
+    deep: int = 50  # slices of this part
 
 
 QUICK = Sizes(stacks=4, frames=4, megapixels=1, large=2, store=2500, part=1200, deep=8)
 
 
 def write_stacks(folder: Path, n_stacks: int, n_frames: int, megapixels: float) -> None:
-    """Make a stack, and the others as further names of its files: what is read is in memory anyway."""
+    """Write one stack; the others are hard links to its files, which are cached in memory anyway."""
     first = folder / "stack-000"
     first.mkdir(parents=True)
     frames = large_stacks.write_stack(first, n_frames=n_frames, megapixels=megapixels)
@@ -58,7 +58,7 @@ def write_stacks(folder: Path, n_stacks: int, n_frames: int, megapixels: float) 
 
 
 def prepare(folder: Path, sizes: Sizes) -> None:
-    """Make all that is measured, unless it is there."""
+    """Write the missing stacks and stores."""
     for name, n_stacks, n_frames, megapixels in (
         ("stacks", sizes.stacks, sizes.frames, sizes.megapixels),
         ("large", 1, sizes.frames, sizes.large),
@@ -72,7 +72,7 @@ def prepare(folder: Path, sizes: Sizes) -> None:
         ("tiny", *TINY),
     ):
         if not (folder / f"{name}.ome.zarr").exists():
-            make(folder / f"{name}.ome.zarr", side, slices)
+            write_store(folder / f"{name}.ome.zarr", side, slices)
 
 
 def batch_run(folder: Path, workers: int, stacks: str = "stacks") -> Run:
@@ -92,22 +92,22 @@ def store_run(folder: Path, workers: int, store: str = "store") -> Run:
 def check(
     folder: Path, sizes: Sizes, stack: StackCost, store: StoreCost, per_task: Mapping[str, float]
 ) -> dict[str, dict[str, Any]]:
-    """Run batches and stores on clusters of several sizes, and tell what the model says of each."""
-    told: dict[str, dict[str, Any]] = {}
+    """Run batches and stores on clusters of several sizes, and compare the times with the model."""
+    figures: dict[str, dict[str, Any]] = {}
     batch_stages = (Stage(sizes.stacks, stack.read, stack.compute, stack.write),)
     for kind, run, stages, client, each in (
         ("batch", batch_run, batch_stages, 0.0, per_task["task"]),
         ("store", store_run, store.stages, store.client, per_task["tile"]),
     ):
-        # All that does not grow with the work: of the client, of a connection, of a worker's first task.
+        # Time that does not grow with the work: client, connection, first task of a worker.
         start = run(folder, 1, "tiny").seconds
-        told[f"{kind}-tiny"] = {"seconds": start}
+        figures[f"{kind}-tiny"] = {"seconds": start}
         print(f"{kind}, start: {start:.1f} s", flush=True)
         for workers in WORKERS:
             found = run(folder, workers)
             cluster = Cluster(workers, available_cores(), per_task=each, start=start)
             predicted = predict(stages, cluster, client=client)
-            told[f"{kind}-{workers}"] = {
+            figures[f"{kind}-{workers}"] = {
                 **dataclasses.asdict(found),
                 "share": found.share(workers),
                 "predicted": predicted.seconds,
@@ -115,20 +115,22 @@ def check(
             }
             print(
                 f"{kind}, {workers} workers: {found.seconds:.1f} s, predicted {predicted.seconds:.1f}; "
-                f"at work {found.share(workers):.1%}, predicted {predicted.share:.1%}, "
+                f"computing {found.share(workers):.1%}, predicted {predicted.share:.1%}, "
                 f"processor {found.processor / workers / found.seconds:.1%}; {found.tasks} tasks; "
                 f"peaks {[round(peak / 1e6) for peak in found.peaks]} MB; "
                 f"stages { {name: round(took, 1) for name, took in found.stages.items()} }",
                 flush=True,
             )
-    return told
+    return figures
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Make, measure, print, keep."""
-    parser = argparse.ArgumentParser()
+    """Measure, print and save the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--quick", action="store_true", help="small pictures, to see that it works")
+    parser.add_argument("--quick", action="store_true", help="use small images, for a trial")
     given = parser.parse_args(words)
     sizes = QUICK if given.quick else Sizes()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +147,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "task": seconds_per_empty_task(n_empty),
         "tile": seconds_per_empty_tile(given.folder / "store.ome.zarr", n_empty),
     }
-    print(f"a task: {per_task}", flush=True)
+    print(f"empty tasks: {per_task}", flush=True)
     figures = {
         "costs": {name: dataclasses.asdict(cost) for name, cost in costs.items()},
         "per_task": per_task,

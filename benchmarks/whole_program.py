@@ -39,12 +39,12 @@ def run() -> dict[str, float]:
         if not there:
             print(f"  skipped: {name} is missing")
     lytro = [need_data() / "lytro" / f"lytro-01-{letter}.jpg" for letter in "AB"]
-    figures = starts(lytro) | beside_rivals("lytro_coupled", lytro, "--method", "coupled")
+    figures = starts(lytro) | compare_with_rivals("lytro_coupled", lytro, "--method", "coupled")
     with tempfile.TemporaryDirectory() as folder:
-        figures |= beside_rivals("24mp", write_pair(Path(folder), megapixels=24))
+        figures |= compare_with_rivals("24mp", write_pair(Path(folder), megapixels=24))
     with tempfile.TemporaryDirectory() as folder:
         frames = large_stacks.write_stack(Path(folder), n_frames=10, megapixels=12)
-        figures |= beside_rivals("10x12mp", frames)
+        figures |= compare_with_rivals("10x12mp", frames)
     return figures
 
 
@@ -64,7 +64,7 @@ def run_long() -> dict[str, float]:
     return figures | {"long_100x24mp_10x12mp_time": long / short}
 
 
-def beside_rivals(case: str, frames: Sequence[Path], *options: str) -> dict[str, float]:
+def compare_with_rivals(case: str, frames: Sequence[Path], *options: str) -> dict[str, float]:
     """Fuse frames with panfocus and with the rivals in turns."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "fused.tif"

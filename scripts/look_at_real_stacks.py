@@ -30,7 +30,7 @@ from scipy.ndimage import uniform_filter
 
 import panfocus as pf
 from benchmarks import rivals
-from make_doc_images import beside, save, stacked, titled
+from make_doc_images import in_column, in_row, save, titled
 from panfocus.compare import Scene
 from panfocus.io.atomic_files import make_folder
 from panfocus.io.encode import write_image
@@ -89,7 +89,7 @@ class Look:
     def row(self, top: int, left: int, *, side: int = SIDE, title: str = "") -> Image.Image:
         """Return a window of all results and of the labels, enlarged."""
         cut = slice(top, top + side), slice(left, left + side)
-        return beside(
+        return in_row(
             [
                 titled(enlarged(picture[cut]), f"{title or f'row {top}, column {left}'}: {name}")
                 for name, picture in (self.pictures | {"labels": self.labels}).items()
@@ -103,7 +103,7 @@ class Look:
             small = Image.fromarray(picture)
             small = small.resize((WHOLE_WIDTH, WHOLE_WIDTH * small.height // small.width), Image.LANCZOS)
             tiles.append(titled(small, name))
-        return stacked([beside(tiles[:2]), beside(tiles[2:])])
+        return in_column([in_row(tiles[:2]), in_row(tiles[2:])])
 
 
 def main() -> None:
@@ -123,12 +123,12 @@ def main() -> None:
         look(name).whole().save(given.output / f"{name}-whole.png")
         rows = [look(name).row(*place) for place in look(name).places()]
         for first in range(0, len(rows), PER_SHEET):
-            sheet = stacked(rows[first : first + PER_SHEET])
+            sheet = in_column(rows[first : first + PER_SHEET])
             sheet.save(given.output / f"{name}-places-{first // PER_SHEET + 1}.png")
         print(f"{name}: looked at {len(rows)} places")
     if given.docs:
         rows = [look(name).row(top, left, side=SHOWN_SIDE, title=name) for name, top, left in SHOWN]
-        save("panfocus-real.jpg", stacked(rows))
+        save("panfocus-real.jpg", in_column(rows))
 
 
 def fused(name: str, output: Path, pyramid_program: Path, *, ours: bool = False) -> Look:

@@ -111,8 +111,8 @@ def strip(frames: NDArray[np.uint8], fused: NDArray[np.uint8]) -> Image.Image:
         for left, top in DETAILS:
             draw.rectangle((left, top, left + width, top + height), outline=MARK, width=4)
         small = whole.resize((2 * width, 2 * width * whole.height // whole.width), Image.LANCZOS)
-        columns.append(stacked([titled(small, name), *details]))
-    return beside(columns)
+        columns.append(in_column([titled(small, name), *details]))
+    return in_row(columns)
 
 
 def patches_of(frames: NDArray[np.uint8]) -> Image.Image:
@@ -138,7 +138,7 @@ def patches_of(frames: NDArray[np.uint8]) -> Image.Image:
         titled(enlarged(0.5 + patch / (2 * reach), 17), f"norm {np.linalg.norm(patch):.3f}")
         for patch in centred
     ]
-    return beside([piece, stacked([beside(patches), beside(below)])], gap=16)
+    return in_row([piece, in_column([in_row(patches), in_row(below)])], gap=16)
 
 
 def codes_of(frames: NDArray[np.uint8], dictionary: pf.CoupledDictionary) -> Image.Image:
@@ -163,14 +163,14 @@ def codes_of(frames: NDArray[np.uint8], dictionary: pf.CoupledDictionary) -> Ima
                 )
             )
         tiles.append(titled(Image.new("RGB", (110, 80), "white"), f"activity {activity:.3f}"))
-        lines.append(beside(tiles))
-    return stacked(lines, gap=10)
+        lines.append(in_row(tiles))
+    return in_column(lines, gap=10)
 
 
 def three_levels(dictionary: pf.CoupledDictionary) -> Image.Image:
     """Show the first atoms at all three levels."""
-    rows = [beside([signed(dictionary.levels[level, :, i], zoom=5) for i in range(16)]) for level in range(3)]
-    return stacked(rows)
+    rows = [in_row([signed(dictionary.levels[level, :, i], zoom=5) for i in range(16)]) for level in range(3)]
+    return in_column(rows)
 
 
 def disks(radii: tuple[float, ...]) -> Image.Image:
@@ -180,7 +180,7 @@ def disks(radii: tuple[float, ...]) -> Image.Image:
         kernel = disk(radius)
         kernel = np.pad(kernel, (15 - len(kernel)) // 2)
         tiles.append(titled(enlarged(kernel / kernel.max(), 8), f"radius {radius:g}"))
-    return beside(tiles, gap=16)
+    return in_row(tiles, gap=16)
 
 
 def refined(fused: NDArray[np.uint8], strengths: tuple[float, ...]) -> Image.Image:
@@ -193,7 +193,7 @@ def refined(fused: NDArray[np.uint8], strengths: tuple[float, ...]) -> Image.Ima
         detail = Image.fromarray(image).crop((left, top, left + width, top + height))
         detail = detail.resize((2 * width, 2 * height), Image.NEAREST)
         tiles.append(titled(detail, f"strength {strength:g}"))
-    return stacked([beside(tiles[:2]), beside(tiles[2:])])
+    return in_column([in_row(tiles[:2]), in_row(tiles[2:])])
 
 
 def coloured(labels: NDArray[np.integer]) -> Image.Image:
@@ -203,7 +203,7 @@ def coloured(labels: NDArray[np.integer]) -> Image.Image:
 
 def side_by_side(pictures: list[Image.Image], names: tuple[str, ...]) -> Image.Image:
     """Join images at half size from left to right."""
-    return beside([titled(halved(picture), name) for picture, name in zip(pictures, names, strict=True)])
+    return in_row([titled(halved(picture), name) for picture, name in zip(pictures, names, strict=True)])
 
 
 def halved(picture: Image.Image) -> Image.Image:
@@ -231,7 +231,7 @@ def titled(picture: Image.Image, text: str, colour: tuple[int, int, int] = (0, 0
     return canvas
 
 
-def beside(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
+def in_row(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
     """Join pictures from left to right, on white."""
     width = sum(picture.width for picture in pictures) + gap * (len(pictures) - 1)
     canvas = Image.new("RGB", (width, max(picture.height for picture in pictures)), "white")
@@ -242,7 +242,7 @@ def beside(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
     return canvas
 
 
-def stacked(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
+def in_column(pictures: list[Image.Image], gap: int = GAP) -> Image.Image:
     """Join pictures from top to bottom, on white."""
     height = sum(picture.height for picture in pictures) + gap * (len(pictures) - 1)
     canvas = Image.new("RGB", (max(picture.width for picture in pictures), height), "white")

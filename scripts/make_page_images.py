@@ -1,9 +1,9 @@
-"""Make pictures of the page at work, by the steps of its tests, on the sample that comes with panfocus.
+"""Make screenshots of the page with the shipped sample, by the steps of its tests.
 
     python scripts/make_page_images.py [FOLDER]
 
-Those of the docs go to docs/images. With FOLDER, every state of the page is written there,
-at three sizes, light and dark.
+Screenshots for the docs go to docs/images. With FOLDER, every state of the page is written there, at three
+sizes, light and dark.
 """
 
 import sys
@@ -29,12 +29,12 @@ DOCUMENTED = {"place": "app-look.jpg", "retouch": "app-retouch.jpg", "learn": "a
 
 
 def picture(visit: Visit) -> Image.Image:
-    """Return what is seen."""
+    """Return a screenshot."""
     return Image.open(BytesIO(visit.page.screenshot()))
 
 
 def main(arguments: list[str]) -> None:
-    """Write the pictures."""
+    """Write the screenshots."""
     looks = list(product(SIZES, SCHEMES)) if arguments else [(SIZES[0], SCHEMES[0])]
     with (
         tempfile.TemporaryDirectory() as place,

@@ -15,7 +15,7 @@ from PIL import Image
 
 import panfocus as pf
 from benchmarks import rendered_stacks
-from make_doc_images import FRAME_COLOURS, beside, coloured, halved, save, stacked, titled
+from make_doc_images import FRAME_COLOURS, coloured, halved, in_column, in_row, save, titled
 from panfocus._filters import filtered, gaussian
 from panfocus._intensity import FloatArray
 from panfocus.decide.labels import most_probable, probabilities
@@ -103,7 +103,7 @@ def against_truth(scene: rendered_stacks.RenderedScene) -> Image.Image:
         "true depth": shade(truth.depth / last),
         "never in focus, textured": marked(truth.image, truth.never_in_focus & truth.textured),
     }
-    return stacked([row(ours), row(true)])
+    return in_column([row(ours), row(true)])
 
 
 def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
@@ -111,7 +111,7 @@ def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
     pictures = {"frame 1": scene.frames[0], "frame 2": scene.frames[1]}
     pictures |= {"fused": pf.fuse(scene.frames).image, "truth": scene.truth.image}
     details = [Image.fromarray(np.ascontiguousarray(picture[HAZE])) for picture in pictures.values()]
-    return beside(
+    return in_row(
         [
             titled(detail.resize((3 * detail.width, 3 * detail.height), Image.NEAREST), name)
             for name, detail in zip(pictures, details, strict=True)
@@ -121,7 +121,7 @@ def haze(scene: rendered_stacks.RenderedScene) -> Image.Image:
 
 def row(pictures: dict[str, Image.Image]) -> Image.Image:
     """Join titled images at half size from left to right."""
-    return beside([titled(halved(picture), name) for name, picture in pictures.items()])
+    return in_row([titled(halved(picture), name) for name, picture in pictures.items()])
 
 
 def shade(plane: NDArray[np.floating]) -> Image.Image:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import panfocus as pf
-from make_doc_images import beside, save, titled
+from make_doc_images import in_row, save, titled
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
 from panfocus.retouch import Stroke, Strokes, apply_strokes
@@ -42,9 +42,9 @@ def main(folder: str) -> None:
     frames = pf.align(read_stack(find_inputs([folder])).frames).frames
     fused = pf.fuse(frames).image
     height, width = fused.shape[:2]
-    mended = apply_strokes(fused, frames, Strokes(width, height, len(frames), (FIBRE,)))
-    pictures = {"fused": fused, "frame 2": frames[FIBRE.frame], "retouched": mended}
-    save("retouch.jpg", beside([titled(enlarged(picture), name) for name, picture in pictures.items()]))
+    retouched = apply_strokes(fused, frames, Strokes(width, height, len(frames), (FIBRE,)))
+    pictures = {"fused": fused, "frame 2": frames[FIBRE.frame], "retouched": retouched}
+    save("retouch.jpg", in_row([titled(enlarged(picture), name) for name, picture in pictures.items()]))
 
 
 def enlarged(picture: NDArray[np.uint8]) -> Image.Image:

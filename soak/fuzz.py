@@ -1,7 +1,7 @@
-"""Mutated image files through the reader: each is a picture or one clear error, in bounded time and memory.
+"""Read mutated image files: each must give an image or one clear error, in bounded time and memory.
 
-Mutants are made and read in worker processes, whose memory is limited, so that a crash, a hang or a hunger
-for memory ends a worker and is charged to the mutant that it was at.
+Worker processes with limited memory make and read the mutants. A crash, a hang or too much memory ends a
+worker and counts as a failure of its current mutant.
 """
 
 import argparse
@@ -22,14 +22,14 @@ import numpy as np
 
 from soak.seeds import seed_files
 
-SECONDS = 10.0  # a mutant may take, of a file that is decoded in milliseconds
-MEMORY = 1 << 30  # bytes beyond what the worker has when it begins
+SECONDS = 10.0  # limit per mutant; the seed files are decoded in milliseconds
+MEMORY = 1 << 30  # bytes that a worker may use in addition to its start-up memory
 INTERESTING = (0, 1, 2, 3, 7, 8, 16, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 10**5, 2**31 - 1, 2**31)
 
 
 @dataclass
 class Outcome:
-    """What became of some mutants."""
+    """Counts of results."""
 
     decoded: int = 0
     refused: int = 0
@@ -39,12 +39,12 @@ class Outcome:
 
     @property
     def total(self) -> int:
-        """How many were read."""
+        """Number of mutants that were read."""
         return self.decoded + self.refused + len(self.failures)
 
 
 def mutate(data: bytes, other: bytes, rng: np.random.Generator) -> bytes:
-    """Change a file in one to three of the ways in which files go bad or are made so."""
+    """Damage a file by one to three random mutations."""
     for _ in range(rng.integers(1, 4)):
         data = MUTATIONS[rng.integers(len(MUTATIONS))](data or b"\0", other, rng)
     return data
@@ -86,7 +86,7 @@ def _remove(data: bytes, _: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _set_number(data: bytes, _: bytes, rng: np.random.Generator) -> bytes:
-    """Write a number that lengths, counts and offsets are often wrong at."""
+    """Write a number at which lengths, counts and offsets often overflow."""
     value = int(rng.choice(INTERESTING)) if rng.integers(2) else int(rng.integers(0, 2 * len(data)))
     size = int(rng.choice([1, 2, 4, 8]))
     number = (value % (1 << 8 * size)).to_bytes(size, ["big", "little"][rng.integers(2)])
@@ -98,7 +98,7 @@ MUTATIONS = (_flip_bits, _flip_header_bits, _cut, _splice, _repeat, _remove, _se
 
 
 def mutant(number: int, seed: int) -> tuple[str, bytes]:
-    """Return the mutant of a number, and the name of the file that it was made of: always the same."""
+    """Return the name of the seed file and the mutant of a number; equal arguments give the same mutant."""
     seeds = seed_files()
     names = sorted(seeds)
     rng = np.random.default_rng((seed, number))
@@ -107,7 +107,7 @@ def mutant(number: int, seed: int) -> tuple[str, bytes]:
 
 
 def run(count: int, *, seed: int = 0, workers: int = 1) -> Outcome:
-    """Read so many mutants and gather what became of them."""
+    """Read `count` mutants and count the results."""
     outcome = Outcome()
     for number, verdict, seconds in _verdicts(count, seed, workers):
         outcome.slowest = max(outcome.slowest, (seconds, number))
@@ -173,17 +173,17 @@ def _work(worker: int, numbers: list[int], seed: int, results: Any) -> None:
 
 
 def _warm_up() -> None:
-    """Read every seed, so that what decoders load once counts as the worker's own."""
+    """Read every seed file, so that memory that decoders allocate once is not counted."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in seed_files().items():
             path = Path(folder, name)
             path.write_bytes(data)
             if (verdict := read_verdict(path)) != "decoded":
-                raise RuntimeError(f"{name}, which is sound: {verdict}")
+                raise RuntimeError(f"The seed file {name} failed: {verdict}")
 
 
 def read_verdict(path: Path) -> str:
-    """Read every frame of a file: "decoded", "refused" and why, or else what is wrong with the reader."""
+    """Read every frame of a file. Return "decoded", "refused: REASON", or the failure of the reader."""
     from panfocus.errors import PanfocusError
     from panfocus.io.headers import read_headers
     from panfocus.io.read_stack import read_image, read_stack

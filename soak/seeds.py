@@ -1,4 +1,4 @@
-"""Small valid files of every format that is read: what mutants are made of."""
+"""Small valid files of every supported format, from which mutants are made."""
 
 import io
 import struct
@@ -18,7 +18,7 @@ PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 @cache
 def seed_files() -> dict[str, bytes]:
-    """Return files by a name whose ending is the format's."""
+    """Return the contents of files by name."""
     rng = np.random.default_rng(1)
     grey = rng.integers(0, 256, (13, 17), np.uint8)
     colour = rng.integers(0, 256, (13, 17, 3), np.uint8)
@@ -71,7 +71,7 @@ def _tiff(image: NDArray[Any], **options: Any) -> bytes:
 
 
 def _dng(mosaic: NDArray[np.uint16]) -> bytes:
-    """Write what a camera would, with the tags that LibRaw asks for."""
+    """Encode a raw file with the tags that LibRaw needs."""
     unity = [number for row in np.eye(3, dtype=int) for n in row for number in (int(n), 1)]
     tags = [
         *((33421, 3, 2, (2, 2), True), (33422, 1, 4, bytes([0, 1, 1, 2]), True)),  # red, green; green, blue
@@ -82,6 +82,6 @@ def _dng(mosaic: NDArray[np.uint16]) -> bytes:
 
 
 def _with_chunk(png: bytes, name: bytes, content: bytes) -> bytes:
-    """Put a chunk behind the header of a PNG."""
+    """Insert a chunk after the header of a PNG."""
     chunk = struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
     return png[:33] + chunk + png[33:]

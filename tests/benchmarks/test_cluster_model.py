@@ -1,4 +1,4 @@
-"""The model of a cluster's time, by cases that can be counted on one's fingers."""
+"""The model of a cluster's time, by small cases computed by hand."""
 
 import pytest
 from benchmarks.cluster_model import Cluster, Stage, predict

@@ -97,7 +97,7 @@ def test_precision_and_recall_count_textured_pixels(scene):
     figures = measure(pf.FusionResult(scene.truth.image, never_in_focus=said), scene)
     # rows 20 to 31 count, of which 6 are marked; columns 30 to 51 are true, 26 to 51 marked
     assert figures["never_true"] == 12 * 22
-    assert figures["never_said"] == 6 * 26
+    assert figures["never_found"] == 6 * 26
     assert figures["never_both"] == 6 * 22
     together = summary({"one": figures, "two": figures})
     assert together["precision"] == pytest.approx(22 / 26)

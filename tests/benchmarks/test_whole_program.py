@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks._data import Cost, measure_process
-from benchmarks.whole_program import beside_rivals, fuse_command, run_long, write_pair
+from benchmarks.whole_program import compare_with_rivals, fuse_command, run_long, write_pair
 
 from benchmarks import whole_program
 from panfocus.io.read_stack import read_image, read_stack
@@ -26,7 +26,7 @@ def test_ratios_are_ours_over_theirs_for_installed_rivals(rivals, monkeypatch):
         return {"fuse": Cost(6.0, 500), "pyramid": Cost(4.0, 900)}
 
     monkeypatch.setattr(whole_program, "measure_in_turns", measured)
-    assert beside_rivals("24mp", [Path("a.tif"), Path("b.tif")]) == {
+    assert compare_with_rivals("24mp", [Path("a.tif"), Path("b.tif")]) == {
         "fuse_24mp_time": 6.0,
         "fuse_24mp_memory": 500,
         "pyramid_24mp_time": 4.0,
