@@ -77,11 +77,12 @@ def check_with_tifffile(small: Path, folder: Path, run_command: Callable[[list[o
     target = folder / "small.ome.tif"
     run_command(["fuse", small, "-o", target, "--force", "--threads", "1", "--quiet"])
     with tifffile.TiffFile(target) as tiff:
-        has_size = f'PhysicalSizeX="{PIXEL}" PhysicalSizeXUnit="µm"' in tiff.ome_metadata
+        described = tifffile.xml2dict(tiff.ome_metadata)["OME"]["Image"]["Pixels"]
         levels, found = len(tiff.series[0].levels), tiff.asarray()
         is_tiled = tiff.pages[0].is_tiled
     expected = pf.fuse(np.asarray(zarr.open_array(small / "0")), maps=()).image
     same = np.array_equal(found, expected)
+    has_size = (described["PhysicalSizeX"], described["PhysicalSizeXUnit"]) == (PIXEL, "µm")
     good = same and has_size and is_tiled and levels > 1
     size = " x ".join(map(str, found.shape))
     bits = "same bits as pf.fuse" if same else "DIFFERENT bits than pf.fuse"
