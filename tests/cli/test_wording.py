@@ -16,6 +16,11 @@ def test_settings_are_named_by_their_flags():
     assert COMMAND.text(Notice("A notice.", hint="no_preview")).startswith("A notice. ")
 
 
+def test_only_flags_of_the_running_command_are_named(folder, fails):
+    fails("fuse", "a.png", "b.png", "--method", "dwt", "--set", "levels=x", code=2, names=[" levels "])
+    assert COMMAND.text("`levels`") == "--levels"  # no command runs
+
+
 def test_every_hint_has_a_sentence():
     keys = {
         argument.value.value

@@ -55,7 +55,8 @@ def plan_stacks(
     from panfocus.job.prepare import check_options
 
     for kind in maps:
-        check_choice("maps", kind, list(MAPS))
+        check_choice("maps", kind.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
+    maps = [kind.replace("-", "_") for kind in maps]
     check_options(dataclasses.replace(template, outputs=name_outputs(Path(), file_format, maps)))
 
     output = output.absolute()

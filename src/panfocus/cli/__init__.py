@@ -38,7 +38,7 @@ def _run() -> int:
     try:
         code: int | None = commands(prog_name="panfocus", standalone_mode=False)
     except typer.TyperException as error:
-        print_error(f"{error.format_message()} See --help.")
+        print_error(f"{error.format_message().rstrip('.')}. See --help.")
         return error.exit_code
     except OSError as error:  # for example --help into a full disk
         silence_stdout()

@@ -1,10 +1,12 @@
 """The table of commands."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from panfocus.cli import align, app, batch, compare, dictionary, doctor, fuse, reproduce, score
+from panfocus.cli._wording import running
 
 commands = typer.Typer(
     name="panfocus",
@@ -35,6 +37,7 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Fuse a focus stack into one image that is sharp everywhere."""
+    context.call_on_close(partial(running.reset, running.set(context.invoked_subcommand)))
     if version:
         from panfocus import __version__
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from panfocus.cli._wording import COMMAND
-from panfocus.errors import InputError
+from panfocus.errors import usage_errors
 from panfocus.job.memory_plan import parse_size
 from panfocus.job.request import HELP
 
@@ -23,17 +22,20 @@ def _folder_name(typed: str) -> Path:
     return Path(typed)
 
 
-def parse_memory(typed: str | int) -> int:
+def parse_memory(typed: str | None) -> int | None:
     """Return the bytes of a size such as 2GB."""
-    try:
-        return parse_size(str(typed))
-    except InputError as error:
-        raise typer.BadParameter(COMMAND.text(error)) from error
+    with usage_errors():
+        return None if typed is None else parse_size(typed)
 
 
 def file_option(help_text: str) -> Any:
     """Declare an option that names a file."""
     return typer.Option(metavar="FILE", help=help_text)
+
+
+def number_option(help_text: str, least: int, most: int | None = None) -> Any:
+    """Declare an option that is a whole number in a range."""
+    return typer.Option(metavar="N", min=least, max=most, help=help_text)
 
 
 def fill(kind: type[Filled], parameters: Mapping[str, Any], **others: Any) -> Filled:
@@ -53,10 +55,8 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output 
 # Running
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the log, and a traceback if an error occurs.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Maximum number of threads; default: all cores.")
-]
-MaxMemory = Annotated[int | None, typer.Option(metavar="SIZE", help=HELP["max_memory"], parser=parse_memory)]
+Threads = Annotated[int | None, number_option("Maximum number of threads; default: all cores.", 1)]
+MaxMemory = Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])]
 Scheduler = Annotated[
     str | None,
     typer.Option(
@@ -82,16 +82,11 @@ Borders = Annotated[str, typer.Option(metavar="MODE", help=HELP["borders"])]
 Exposure = Annotated[str, typer.Option(metavar="MODE", help=HELP["exposure"])]
 Channel = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Fuse only channel N of a microscopy file, from 1; default: all channels, by one decision.",
+    number_option(
+        "Fuse only channel N of a microscopy file, from 1; default: all channels, by one decision.", 1
     ),
 ]
-Time = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Fuse time point N of a microscopy file, counted from 1."),
-]
+Time = Annotated[int | None, number_option("Fuse time point N of a microscopy file, counted from 1.", 1)]
 
 # Fusion
 Method = Annotated[str | None, typer.Option(metavar="NAME", help="Fusion method; default: panfocus.")]
@@ -115,16 +110,12 @@ Bits = Annotated[int | None, typer.Option(metavar="8|16", help=HELP["bits"])]
 # Scores
 Metrics = Annotated[
     str | None,
-    typer.Option("--metrics", metavar="A,B,C", help="Metrics, such as NMI,QABF; default: all."),
+    typer.Option(metavar="A,B,C", help="Metrics, such as NMI,QABF; default: all."),
 ]
-Crop = Annotated[
-    int,
-    typer.Option("--crop", metavar="N", min=0, help="Ignore N pixels at each border when scoring."),
-]
+Crop = Annotated[int, number_option("Ignore N pixels at each border when scoring.", 0)]
 DataRange = Annotated[
     float | None,
     typer.Option(
-        "--data-range",
         metavar="X",
         help="Value of white, such as 4095 for 12-bit data in 16 bits; default: maximum of the integer type, "
         "or 1 for floats.",

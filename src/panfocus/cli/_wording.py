@@ -1,5 +1,6 @@
 """How the command names settings and words hints; see `panfocus.errors.Wording`."""
 
+from contextvars import ContextVar
 from functools import cache
 
 from panfocus.errors import Wording
@@ -19,23 +20,28 @@ _OTHER_NAMES = {
 }
 
 
+# The command whose flags are named; without one, those of all commands.
+running: ContextVar[str | None] = ContextVar("panfocus_command", default=None)
+
+
 def _setting(name: str) -> str:
     """Return the flag of a setting; settings of methods have none and keep their names."""
-    return _OTHER_NAMES.get(name) or _flags().get(name, name)
+    return _OTHER_NAMES.get(name) or _flags(running.get()).get(name, name)
 
 
 @cache
-def _flags() -> dict[str, str]:
-    """Return the flag, or the placeholder, of each parameter of the commands."""
+def _flags(command: str | None) -> dict[str, str]:
+    """Return the flag, or the placeholder, of each parameter of a command, or of all."""
     from typer.main import get_command
 
     from panfocus.cli._commands import commands
 
-    group = get_command(commands)
-    parameters = [each for command in group.commands.values() for each in command.params]  # type: ignore[attr-defined]
+    by_name = get_command(commands).commands  # type: ignore[attr-defined]
+    chosen = by_name.values() if command is None else [by_name[command]]
     return {
         each.name: max(each.opts, key=len) if each.param_type_name == "option" else each.metavar or each.name
-        for each in parameters
+        for one in chosen
+        for each in one.params
     }
 
 

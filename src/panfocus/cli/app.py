@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from panfocus.cli import _options as options
 from panfocus.cli._console import Console, console
-from panfocus.cli._options import Debug
 from panfocus.errors import missing_extra, usage_errors
 
 
@@ -26,7 +26,7 @@ def page(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port to listen on; default: 8765, or the next free one."),
+        options.number_option("Port to listen on; default: 8765, or the next free one.", 0, 65535),
     ] = None,
     work: Annotated[
         Path | None,
@@ -38,9 +38,9 @@ def page(
     max_upload: Annotated[
         str, typer.Option(metavar="SIZE", help="Maximum size of an uploaded file, such as 500MB.")
     ] = "2GB",
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
-    """Open the page: drop a stack, fuse it, inspect and retouch the result.
+    """Fuse, inspect and retouch in your browser.
 
     Only this computer can open the page: its address contains a secret. Ctrl-C stops it.
     """

@@ -21,7 +21,9 @@ def batch(
     *,
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Each folder in it with two or more images is a stack."),
+        typer.Argument(
+            metavar="DIR", help="Folder of stacks: each folder in it with two or more images is one."
+        ),
     ],
     output: options.OutputFolder,
     pattern: Annotated[
@@ -46,11 +48,12 @@ def batch(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of processes; default: one per core, fewer if memory is short."),
+        options.number_option("Number of processes; default: one per core, fewer if memory is short.", 1),
     ] = None,
     scheduler: options.Scheduler = None,
     file_format: Annotated[
-        str, typer.Option("--format", help="Format of the fused images: png, tif, jpg or webp.")
+        str,
+        typer.Option("--format", metavar="NAME", help="Format of the fused images: png, tif, jpg or webp."),
     ] = "png",
     maps: Annotated[
         str | None,
@@ -72,14 +75,11 @@ def batch(
     time: options.Time = None,
     bits: options.Bits = None,
     max_memory: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", help="Maximum memory of each worker, such as 2GB.", parser=options.parse_memory
-        ),
+        str | None, typer.Option(metavar="SIZE", help="Maximum memory of each worker, such as 2GB.")
     ] = None,
     skip_bad: options.SkipBad = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of each worker; default: an equal share of the cores.")
+        int | None, options.number_option("Threads of each worker; default: an equal share of the cores.", 1)
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the stacks, fuse nothing.")] = False,
     force: Annotated[
@@ -107,7 +107,14 @@ def batch(
         from panfocus.batch.stack_task import StackOutcome
         from panfocus.parallel import check_dask, open_cluster
 
-        like = options.fill(Request, given, inputs=(), outputs=Outputs(), settings=tuple(settings or ()))
+        like = options.fill(
+            Request,
+            given,
+            inputs=(),
+            outputs=Outputs(),
+            settings=tuple(settings or ()),
+            max_memory=options.parse_memory(max_memory),
+        )
         with usage_errors():
             if scheduler and workers:
                 raise InputError(
@@ -124,7 +131,7 @@ def batch(
                 like,
                 folder=folder,
                 file_format=file_format,
-                maps=options.parse_list(maps.replace("-", "_")) if maps else [],
+                maps=options.parse_list(maps) if maps else [],
                 skipped=found.skipped,
             )
         n_stacks = len(found.stacks) + len(found.failed)

@@ -50,7 +50,7 @@ def compare(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of processes; default: one per core."),
+        options.number_option("Number of processes; default: one per core.", 1),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

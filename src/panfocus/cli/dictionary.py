@@ -46,25 +46,25 @@ def learn(
             "Can be repeated.",
         ),
     ] = None,
-    patch_size: Annotated[int, typer.Option(min=2, help=HELP["patch_size"])] = 8,
-    atoms: Annotated[int, typer.Option(min=1, help=HELP["atoms"])] = 256,
-    max_atoms: Annotated[int, typer.Option(min=1, help=HELP["max_atoms"])] = 5,
-    rounds: Annotated[int, typer.Option(min=1, help=HELP["rounds"])] = 10,
+    patch_size: Annotated[int, options.number_option(HELP["patch_size"], 2)] = 8,
+    atoms: Annotated[int, options.number_option(HELP["atoms"], 1)] = 256,
+    max_atoms: Annotated[int, options.number_option(HELP["max_atoms"], 1)] = 5,
+    rounds: Annotated[int, options.number_option(HELP["rounds"], 1)] = 10,
     update_cycles: Annotated[
-        int, typer.Option(min=1, help="Passes over the atoms after each coding step.")
+        int, options.number_option("Passes over the atoms after each coding step.", 1)
     ] = 1,
     start: Annotated[
         Literal["samples", "dct"],
         typer.Option(help="Initial atoms: training samples, or an overcomplete cosine basis."),
     ] = "samples",
-    samples: Annotated[int, typer.Option(min=1, help=HELP["samples"])] = 30_000,
+    samples: Annotated[int, options.number_option(HELP["samples"], 1)] = 30_000,
     levels: Annotated[
-        int, typer.Option(min=1, help="Levels of focus; 1 (K-SVD) and more than 2 need --images.")
+        int, options.number_option("Levels of focus; 1 (K-SVD) and more than 2 need --images.", 1)
     ] = 2,
     separate: Annotated[
         bool, typer.Option("--separate", help="Learn each level on its own with K-SVD, for comparison.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help=HELP["seed"])] = 0,
+    seed: Annotated[int, options.number_option(HELP["seed"], 0)] = 0,
     threads: options.Threads = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -126,7 +126,7 @@ def dictionary(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show the atoms of a dictionary as an image, and print its settings."""
+    """Show the atoms of a dictionary, and print its settings."""
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.dictionary import CoupledDictionary, atoms_picture
         from panfocus.io.atomic_files import check_destination, check_suffix

@@ -27,7 +27,7 @@ _SPEED_TEST_SIDE = 200  # pixels: about 37,000 patches, at most a second
 
 
 def doctor(debug: Debug = False) -> None:
-    """Check the installation: packages, extras, cores, memory, speed."""
+    """Check the installation, memory and speed."""
     with console(debug=debug) as terminal:
         terminal.say(f"python {platform.python_version()}, {platform.platform()}")
         _report_packages(terminal)

@@ -88,9 +88,9 @@ def fuse(
     ] = None,
     channel: options.Channel = None,
     time: options.Time = None,
-    jpeg_quality: Annotated[int, typer.Option(min=1, max=100, help="Quality of JPEG output.")] = 95,
+    jpeg_quality: Annotated[int, options.number_option("Quality of JPEG output.", 1, 100)] = 95,
     jpeg_subsampling: Annotated[
-        str, typer.Option(help="Chroma subsampling of JPEG output: 444 (none), 422 or 420.")
+        str, typer.Option(metavar="MODE", help="Chroma subsampling of JPEG output: 444 (none), 422 or 420.")
     ] = "444",
     bits: options.Bits = None,
     max_memory: options.MaxMemory = None,
@@ -98,8 +98,8 @@ def fuse(
         str | None,
         typer.Option(
             metavar="MODE",
-            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. Also fuses a TIFF "
-            "to a TIFF tile by tile.",
+            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. With this option "
+            "one TIFF is fused to a TIFF tile by tile, too.",
         ),
     ] = None,
     scheduler: options.Scheduler = None,
@@ -112,9 +112,9 @@ def fuse(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fuse frames that are focused at different depths into one sharp image.
+    """Fuse a focus stack into one sharp image.
 
-    Frames are aligned first.
+    The frames must be in the order of focus. They are aligned first.
     """
     given = locals()  # most parameters have the names of fields of `Request` or `Outputs`
     with console(quiet=quiet, debug=debug) as terminal:
@@ -134,6 +134,7 @@ def fuse(
             inputs=tuple(inputs or ()),
             outputs=outputs,
             settings=tuple(settings or ()),
+            max_memory=options.parse_memory(max_memory),
             apply_to=tuple((each,) for each in apply_to or ()),
         )
         with usage_errors():
@@ -216,9 +217,7 @@ def _check_single_stack(folder: Path) -> None:
 
 def demo(
     *,
-    folder: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")] = Path(
-        "panfocus-demo"
-    ),
+    folder: options.OutputFolder = Path("panfocus-demo"),
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:

@@ -20,7 +20,7 @@ def score(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE SOURCE...", help="The frames: files, folders, patterns, or a multi-page TIFF."
+            metavar="SOURCE", help="Two or more frames: files, folders, patterns, or a multi-page TIFF."
         ),
     ],
     reference: Annotated[
@@ -34,7 +34,7 @@ def score(
     ] = False,
     debug: options.Debug = False,
 ) -> None:
-    """Score a fused image against its frames, and against a reference if there is one."""
+    """Score a fused image by quality metrics."""
     with console(debug=debug) as terminal:
         from panfocus.compare.scoring import GREY, score_files
 

@@ -76,7 +76,7 @@ def find_format_problem(suffix: str, image: NDArray[Any]) -> str | None:
     name, largest = _LARGEST_SIDE[suffix]
     channels = image.shape[2] if image.ndim == 3 else 1
     if image.dtype != np.uint8:
-        return f"{name} holds 8 bits; the frames are {image.dtype.name}"
+        return f"{name} holds 8 bits; the image is {image.dtype.name}"
     if name == "JPEG" and channels in (2, 4):
         return "JPEG cannot hold the alpha channel of the frames"
     if name == "WebP" and channels not in (3, 4):

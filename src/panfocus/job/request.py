@@ -148,9 +148,14 @@ class Request:
     method: str | None = None
     settings: tuple[str, ...] = ()  # NAME=VALUE
     dictionary: Path | None = None
-    hot_pixels: str = _option("auto", "Repair hot pixels: auto, on (both kinds in pairs too) or off.")
+    hot_pixels: str = _option(
+        "auto",
+        "Repair hot pixels: auto, on or off. If there are only two frames, auto repairs pixels that are hot "
+        "in one of them; on also those that are hot in both.",
+    )
     align: str = _option(
-        "auto", "auto, off, shift, similarity, affine or homography; auto chooses the simplest that fits."
+        "auto",
+        "Align frames: auto (the simplest model that fits), off, shift, similarity, affine or homography.",
     )
     reference: str | None = _option(
         None,

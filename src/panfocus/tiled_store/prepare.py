@@ -133,12 +133,13 @@ def _needs_less_memory(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> bo
 
 
 def _open_image(source: Path) -> "ZarrImage":
+    from panfocus.io.input_files import is_zarr
     from panfocus.io.ome_zarr import is_zipped
     from panfocus.io.tiled_tiff import TIFF_SUFFIXES, open_large_image
 
     if is_zipped(source):
         raise InputError(f"{source}: Zipped stores are not supported. Unpack it.", file=source)
-    if source.is_file() and source.suffix.lower() not in TIFF_SUFFIXES:
+    if source.exists() and not is_zarr(source) and source.suffix.lower() not in TIFF_SUFFIXES:
         raise InputError(
             f"{source}: A store can be made only from another store or from a TIFF z-stack. Choose another "
             "output format.",
