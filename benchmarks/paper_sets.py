@@ -11,7 +11,7 @@ import numpy as np
 import panfocus as pf
 from benchmarks._data import need_data
 from benchmarks.learning import training_pairs
-from panfocus.reproduce.image_sets import COLOUR_SETS, GREY_SETS, ImageSet, SceneImages, read_scene
+from panfocus.reproduce.image_sets import COLOUR_SETS, GREY_SETS, ImageSet, SceneImages
 from panfocus.reproduce.paper import MEASURES, PROPOSED, TABLE_1, TABLE_2
 
 W = 0.55
@@ -25,10 +25,10 @@ def printed(name: str) -> list[float]:
 
 def read(image_set: ImageSet) -> SceneImages:
     """Read a set, or exit with a message."""
-    scene = image_set.find(need_data())
+    scene = image_set.read(need_data())
     if scene is None:
         raise SystemExit(f"The image set {image_set.name} is missing.")
-    return read_scene(scene, "grey" if image_set in GREY_SETS else "colour")
+    return scene
 
 
 def scores(pictures: SceneImages, dictionary: pf.CoupledDictionary, contrast: str) -> list[float]:

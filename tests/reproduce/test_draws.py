@@ -21,7 +21,7 @@ def test_the_first_draw_is_used_in_tables_and_figures(reproduction):
 def test_scores_reused_from_the_tables_are_the_same(reproduction, small_data):
     evidence = reproduction.evidence
     inputs = read_inputs(small_data)
-    learned = learn_dictionaries(*inputs.crops, evidence.experiment, lambda stage, done: None)
+    learned = learn_dictionaries(inputs.training, evidence.experiment, lambda stage, done: None)
     methods = build_draw_methods(build_methods(learned, evidence.experiment), learned.draws[0])
     for scene in (inputs.grey[0], inputs.colour[0]):
         for variant in ("Proposed", "SR-KSVD"):

@@ -58,10 +58,3 @@ def test_flat_patches_have_no_label():
     scene = SceneImages("s", np.stack([flat, other]), flat)
     with pytest.raises(InputError):
         label_patches([scene], size=8, stride=8)
-
-
-@pytest.mark.parametrize(("n_frames", "reference"), [(2, None), (3, np.zeros((9, 9), np.uint8))])
-def test_labels_need_two_frames_and_a_reference(n_frames, reference):
-    scene = SceneImages("cup", np.zeros((n_frames, 9, 9), np.uint8), reference)
-    with pytest.raises(InputError, match="cup"):
-        label_patches([scene], size=8, stride=8)

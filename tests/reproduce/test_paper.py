@@ -3,7 +3,7 @@
 import pytest
 
 from panfocus.pipeline import fuse
-from panfocus.reproduce.image_sets import GREY_SETS, read_scene
+from panfocus.reproduce.image_sets import GREY_SETS
 from panfocus.reproduce.paper import (
     TABLE_1,
     TABLE_2,
@@ -88,7 +88,7 @@ def test_equal_values_share_a_rank():
 @pytest.mark.parametrize(("name", "mse_share"), [("Lab", 0.91), ("Disk", 0.96)])
 def test_pca_matches_the_paper_except_in_mse(data_dir, name, mse_share):
     (image_set,) = (s for s in GREY_SETS if s.name == name)
-    scene = read_scene(image_set.find(data_dir), "grey")
+    scene = image_set.read(data_dir)
     scores = scene.score(fuse(scene.frames, "pca").image, ("NMI", "QABF", "SSIM", "MSE"))
     for measure in ("NMI", "QABF", "SSIM"):
         assert scores[measure] == pytest.approx(TABLE_1["PCA", measure, name].value, abs=0.002)

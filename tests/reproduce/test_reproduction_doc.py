@@ -7,7 +7,7 @@ import pytest
 
 from panfocus.methods import get_method
 from panfocus.pipeline import fuse
-from panfocus.reproduce.image_sets import GREY_SETS, read_scene
+from panfocus.reproduce.image_sets import GREY_SETS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,7 +96,7 @@ def test_doc_rows_without_learning_are_reproduced(check, data_dir, method):
     computed = {}
     for image_set in GREY_SETS:
         if image_set.public:
-            scene = read_scene(image_set.find(data_dir), "grey")
+            scene = image_set.read(data_dir)
             fused = fuse(scene.frames, get_method(method.lower(), **settings)).image
             for key, value in scene.score(fused, ("NMI", "QABF", "SSIM", "MSE")).items():
                 computed["table 1", method, key, image_set.name] = f"{value:.{2 if key == 'MSE' else 4}f}"

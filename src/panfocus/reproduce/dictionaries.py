@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panfocus._progress import Progress, track
 from panfocus.decide.gray import to_gray
@@ -14,6 +13,7 @@ from panfocus.dictionary import CoupledDictionary, atoms_picture
 from panfocus.methods import FusionMethod, get_method
 from panfocus.methods.sr_fm import SrFm
 from panfocus.reproduce.elements import Number, Section, embed_image, figure, gallery, paragraph, plain_table
+from panfocus.reproduce.image_sets import SceneImages
 from panfocus.reproduce.paper import PROPOSED, RIVAL, Experiment
 
 PART = "dictionaries"
@@ -36,13 +36,10 @@ class Dictionaries:
 
 
 def learn_dictionaries(
-    focused: Sequence[NDArray[Any]],
-    blurred: Sequence[NDArray[Any]],
-    experiment: Experiment,
-    progress: Progress,
+    training: Sequence[SceneImages], experiment: Experiment, progress: Progress
 ) -> Dictionaries:
     """Learn all dictionaries from the training pairs."""
-    pairs = [[to_gray(image) for image in images] for images in (focused, blurred)]
+    pairs = [[to_gray(pair.frames[k]) for pair in training] for k in (0, 1)]
 
     def options(size: int, seed: int) -> dict[str, Any]:
         sizes = {"n_samples": experiment.n_samples, "rounds": experiment.rounds}

@@ -94,10 +94,7 @@ def label_patches(scenes: Sequence[SceneImages], *, size: int, stride: int) -> L
     """Return pairs of patches from scenes of two frames and a reference."""
     focused, blurred = [], []
     for scene in scenes:
-        if len(scene.frames) != 2 or scene.reference is None:
-            raise InputError(
-                f"{scene.name}: two frames and a reference are needed.", got=len(scene.frames), needed=2
-            )
+        assert scene.reference is not None  # checked when it is read
         planes = [255 * to_gray(image) for image in (*scene.frames, scene.reference)]
         rows, cols = (patch_origins(length, size, stride) for length in planes[0].shape)
         a, b, truth = (extract_patches(plane, rows, cols, size) for plane in planes)

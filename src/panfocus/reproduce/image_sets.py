@@ -3,8 +3,7 @@
 All files are read before the computation starts, so that a bad file is reported at once.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +41,7 @@ class ImageSet:
     stem: str  # common path of its files in the data folder
     letters: str = "AB"
     suffix: str = ".png"
+    kind: Kind = "grey"
     public: bool = True
     public_reference: bool = False
 
@@ -53,16 +53,16 @@ class ImageSet:
         """Return the path of the reference."""
         return data / f"{self.stem}-ref{self.suffix}"
 
-    def find(self, data: Path) -> Scene | None:
-        """Return the scene, or None if it is absent. A set may be absent, but not incomplete."""
-        reference = self.reference(data)
-        present = [path for path in (*self.frames(data), reference) if path.exists()]
-        missing = [path for path in self.frames(data) if path not in present]
-        if missing and present:
-            raise FileError(f"{missing[0]}: This frame of the set is missing.", file=missing[0])
-        if missing:
+    def read(self, data: Path) -> "SceneImages | None":
+        """Read the set, or return None if it is absent. A set may be absent, but not incomplete."""
+        frames, reference = self.frames(data), self.reference(data)
+        missing = [path for path in frames if not path.exists()]
+        if len(missing) == len(frames) and not reference.exists():
             return None
-        return Scene(self.name, tuple(self.frames(data)), reference if reference in present else None)
+        if missing:
+            raise FileError(f"{missing[0]}: This frame of the set is missing.", file=missing[0])
+        scene = Scene(self.name, tuple(frames), reference if reference.exists() else None)
+        return read_scene(scene, self.kind)
 
 
 GREY_SETS = (
@@ -75,7 +75,7 @@ GREY_SETS = (
 )
 EXACT_SETS = ("Lab", "Disk")  # public files equal the dataset that the paper names
 COLOUR_SETS = tuple(
-    ImageSet(name, f"{LYTRO}/triple/{name.lower()}", "ABC", ".jpg")
+    ImageSet(name, f"{LYTRO}/triple/{name.lower()}", "ABC", ".jpg", "colour")
     for name in ("Diver", "Keyboard", "Folders", "Seals")
 )
 
@@ -103,34 +103,22 @@ class Inputs:
     lytro: list[SceneImages]  # pairs that may contain the crops
     held_out: list[SceneImages]  # pairs with ground truth
 
-    @property
-    def masks(self) -> list[SceneImages]:
-        """The pairs with masks on the page."""
-        return [pictures for pictures in self.lytro if pictures.name in MASK_SCENES]
-
-    @property
-    def crops(self) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
-        """Focused and blurred crops."""
-        return [pair.frames[0] for pair in self.training], [pair.frames[1] for pair in self.training]
-
 
 def read_inputs(data: Path) -> Inputs:
     """Read all image sets in a folder. Raise if a file is missing, damaged or of the wrong kind."""
     _check_complete(data)
-    grey, colour = ([found for s in sets if (found := s.find(data))] for sets in (GREY_SETS, COLOUR_SETS))
-    lytro, held_out = _find_pairs(data / LYTRO), _find_pairs(data / HELD_OUT, with_truth=True)
     return Inputs(
-        grey=[read_scene(scene, "grey") for scene in grey],
-        colour=[read_scene(scene, "colour") for scene in colour],
+        grey=[images for image_set in GREY_SETS if (images := image_set.read(data))],
+        colour=[images for image_set in COLOUR_SETS if (images := image_set.read(data))],
         training=read_training(data),
-        lytro=[read_scene(scene, "colour") for scene in lytro],
-        held_out=[read_scene(scene, "colour") for scene in held_out],
+        lytro=_read_pairs(data / LYTRO),
+        held_out=_read_pairs(data / HELD_OUT, with_truth=True),
     )
 
 
 def read_training(data: Path) -> list[SceneImages]:
     """Read the training crops of the authors, each focused and blurred."""
-    return [read_scene(Scene(name, tuple(_crops(data, name))), "grey") for name in TRAINING_CROPS]
+    return [read_scene(Scene(name, _crops(data, name)), "grey") for name in TRAINING_CROPS]
 
 
 def read_scene(scene: Scene, kind: Kind) -> SceneImages:
@@ -156,7 +144,7 @@ def read_scene(scene: Scene, kind: Kind) -> SceneImages:
     return SceneImages(scene.name, np.stack(images[:n]), images[n] if references else None)
 
 
-def _find_pairs(folder: Path, *, with_truth: bool = False) -> list[Scene]:
+def _read_pairs(folder: Path, *, with_truth: bool = False) -> list[SceneImages]:
     (group,) = find_groups([folder])
     for scene in group.scenes:
         if len(scene.sources) > 2:
@@ -170,23 +158,20 @@ def _find_pairs(folder: Path, *, with_truth: bool = False) -> list[Scene]:
                 file=folder,
                 scene=scene.name,
             )
-    return list(group.scenes)
+    return [read_scene(scene, "colour") for scene in group.scenes]
 
 
 def _check_complete(data: Path) -> None:
     """Raise if a folder lacks needed files. Sets without a public source are not needed."""
     if not data.is_dir():
         raise FileError(f"{data}: No such folder. {HOW_TO}", file=data)
-    missing: defaultdict[str, list[str]] = defaultdict(list)
-    for path in _needed(data):
-        if not path.exists():
-            below = path.relative_to(data)
-            missing[below.parent.as_posix()].append(below.as_posix())
+    missing = [path.relative_to(data) for path in _needed(data) if not path.exists()]
+    files = [path.as_posix() for path in missing]
     words = []
-    files = [name for names in missing.values() for name in names]
     if files:
         more = f", and {len(files) - _FILES_NAMED} more" if len(files) > _FILES_NAMED else ""
-        counted = f"{len(files)} file{'' if len(files) == 1 else 's'} of {', '.join(missing)}"
+        folders = ", ".join(dict.fromkeys(path.parent.as_posix() for path in missing))
+        counted = f"{len(files)} file{'' if len(files) == 1 else 's'} of {folders}"
         words.append(f"{counted} ({', '.join(files[:_FILES_NAMED])}{more})")
     if not (data / HELD_OUT).is_dir():
         words.append(f"the folder {HELD_OUT}")
@@ -207,5 +192,6 @@ def _needed(data: Path) -> Iterator[Path]:
         yield from _crops(data, crop)
 
 
-def _crops(data: Path, name: str) -> Iterable[Path]:
-    return (data / TRAINING / f"{name}{state}.png" for state in "fb")
+def _crops(data: Path, name: str) -> tuple[Path, ...]:
+    """Return the paths of a focused and a blurred crop."""
+    return tuple(data / TRAINING / f"{name}{state}.png" for state in "fb")

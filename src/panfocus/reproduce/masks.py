@@ -22,7 +22,7 @@ from panfocus.reproduce.dictionaries import Dictionaries
 from panfocus.reproduce.draws import build_draw_methods
 from panfocus.reproduce.elements import Number, Section, embed_image, figure, gallery, paragraph, plain_table
 from panfocus.reproduce.equations import LabelledPatches
-from panfocus.reproduce.image_sets import SceneImages
+from panfocus.reproduce.image_sets import MASK_SCENES, SceneImages
 from panfocus.reproduce.paper import PROPOSED, RIVAL
 
 PART = "masks"
@@ -50,8 +50,9 @@ def make_masks(
     """Return the label maps of Lytro pairs, and the accuracy on labelled patches."""
     draws = [build_draw_methods(methods, kinds) for kinds in learned.draws.values()]
     accuracy = {name: [measure_accuracy(patches, draw[name]) for draw in draws] for name in METHODS}
-    masks = Masks({scene.name: scene for scene in scenes}, {}, {}, tuple(learned.draws), accuracy)
-    for scene in track(scenes, PART, progress):
+    shown = {scene.name: scene for scene in scenes if scene.name in MASK_SCENES}
+    masks = Masks(shown, {}, {}, tuple(learned.draws), accuracy)
+    for scene in track(shown.values(), PART, progress):
         for method in METHODS:
             labels = _labels(scene.frames, methods[method])
             masks.labels[method, scene.name] = labels

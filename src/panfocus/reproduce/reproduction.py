@@ -55,7 +55,7 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
     )
 
     pairs = training.find_training_pairs(inputs.training, [*inputs.lytro, *inputs.grey, *inputs.colour])
-    learned = dictionaries.learn_dictionaries(*inputs.crops, experiment, progress)
+    learned = dictionaries.learn_dictionaries(inputs.training, experiment, progress)
     methods = dictionaries.build_methods(learned, experiment)
     grey = tables.fuse_all(tables.GREY_TABLE, inputs.grey, methods, progress)
     colour = tables.fuse_all(tables.COLOUR_TABLE, inputs.colour, methods, progress)
@@ -65,7 +65,7 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
         grey,
         colour,
         variants=variants.run_variants(grey, progress),
-        masks=masks.make_masks(inputs.masks, patches, learned, methods, progress),
+        masks=masks.make_masks(inputs.lytro, patches, learned, methods, progress),
         reconstructions=fused_images.reconstruct(grey, progress),
         sweep=sweep,
         curves=parameters.compute_curves(sweep, experiment),
