@@ -1,23 +1,31 @@
 """Kernels are compiled once and cached; a notice says so when that takes noticeable time."""
 
+import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import panfocus
+from panfocus import _numba
 
+PACKAGE = Path(panfocus.__file__).parent
+
+# Few small kernels, one of which calls the other: every run compiles them again.
 SETUP = """
 import logging
 logging.basicConfig(level="INFO")
 logging.getLogger("numba").setLevel("ERROR")
 import numpy as np
 from panfocus import _numba
-from panfocus.decide.patches import centred_patches
+from panfocus.decide.patches import patch_means
+_numba.NOTICEABLE = 0.0
 
-def gather():  # the energy of a patch: 8 - 64 (1/8)^2 = 7
-    print(centred_patches(np.eye(8, dtype="f4"), np.array([0]), np.array([0]), 8)[1])
+def gather():
+    print(patch_means(np.eye(8, dtype="f4"), np.array([0]), np.array([0]), 8))
 """
 NOTICE = "INFO:panfocus._numba:"
 
@@ -36,36 +44,21 @@ def run_program(program, **environment):
 
 def test_read_only_install_without_cache_folder_compiles_in_every_run(tmp_path):
     package = tmp_path / "panfocus"
-    shutil.copytree(
-        Path(panfocus.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "data")
-    )
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "data"))
     # A file instead of numba's folder stops root too, unlike permissions.
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").write_text("")
     done = run_program(
-        "_numba.NOTICEABLE = 0.0; gather(); print(_numba._announcement.is_cached)",
+        "gather(); print(_numba._announcement.is_cached)",
         PYTHONPATH=str(tmp_path),
         HOME="/dev/null",
         PYTHONDONTWRITEBYTECODE="1",
     )
-    assert (done.returncode, done.stdout) == (0, "[7.]\nFalse\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "[0.125]\nFalse\n"), done.stderr
     assert done.stderr.count(NOTICE) == 1
 
 
-def test_notice_appears_once_and_only_if_code_is_compiled(tmp_path):
-    program = "_numba.NOTICEABLE = 0.0; gather()"
-    first, second = (run_program(program, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.stdout == second.stdout == "[7.]\n", first.stderr + second.stderr
-    assert first.stderr.count(NOTICE) == 1
-    assert second.stderr == ""
-
-
-def test_short_compilation_gives_no_notice(tmp_path):
-    done = run_program("_numba.NOTICEABLE = 1e9; gather()", NUMBA_CACHE_DIR=str(tmp_path))
-    assert (done.stdout, done.stderr) == ("[7.]\n", "")
-
-
-def test_watcher_is_called_when_compiling_starts_and_ends(tmp_path):
+def test_compiling_is_announced_and_watched_in_the_first_run_only(tmp_path):
     program = """
 events = [_numba.is_any_cached("decide")]
 with _numba.watch_compiling(events.append):
@@ -73,31 +66,47 @@ with _numba.watch_compiling(events.append):
 print(*events, _numba.is_any_cached("decide"), _numba.is_any_cached("sparse"))
 """
     first, second = (run_program(program, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.stdout.splitlines() == ["[7.]", "False True False True False"], first.stderr
-    assert second.stdout.splitlines() == ["[7.]", "True True False"], second.stderr
+    assert first.stdout.splitlines() == ["[0.125]", "False True False True False"], first.stderr
+    assert first.stderr.count(NOTICE) == 1
+    assert (second.stdout.splitlines(), second.stderr) == (["[0.125]", "True True False"], "")
 
 
-ALIGN_FUSE_LEARN = """
+def test_only_noticeable_compilation_is_announced(monkeypatch, caplog):
+    caplog.set_level(logging.INFO, "panfocus._numba")
+    for noticeable, n_notices in ((1e9, 0), (0.0, 1)):
+        monkeypatch.setattr(_numba, "NOTICEABLE", noticeable)
+        announcement = _numba._Announcement()
+        for is_start in (True, True, False, False, True, False):
+            announcement.notify(SimpleNamespace(is_start=is_start))
+        assert len(caplog.records) == n_notices
+
+
+# Kernels that call kernels, with each set of options: filters, the re-blur test, sparse coding and learning.
+FILTER_AND_LEARN = """
 import hashlib
-from importlib.resources import as_file, files
-import panfocus as pf
-from panfocus.io.read_stack import read_stack
-with as_file(files("panfocus") / "data" / "sample") as folder:
-    frames = np.stack(read_stack(sorted(folder.glob("*.jpg"))).frames)
-found = pf.align(frames)
-fused = pf.fuse(found.frames)
-coupled = pf.fuse(found.frames[:, :96, :96], method="coupled")
-blurred, sharp = frames[:2, :128, :128, 1] / 255.0
-learned = pf.CoupledDictionary.learn([sharp], [blurred], n_atoms=32, rounds=2, n_samples=999)
-maps = fused.confidence, fused.depth
-made = found.transforms, found.frames, fused.image, *maps, coupled.image, learned.levels
+from panfocus import CoupledDictionary
+from panfocus._filters import filtered, gaussian
+from panfocus.decide._kernel_reblur import keep_best
+rng = np.random.default_rng(0)
+error = np.empty((40, 50), np.float32)
+keep_best(rng.random((4, 3, 40, 50), np.float32), rng.random((3, 40, 50), np.float32), error)
+learned = CoupledDictionary.learn(*rng.random((2, 1, 40, 50)), n_atoms=32, rounds=2, n_samples=999)
+made = error, filtered(error, gaussian(5.0)), learned.levels
 print(*(hashlib.sha256(np.ascontiguousarray(each)).hexdigest()[:8] for each in made))
 """
 
 
 def test_compiled_and_cached_code_give_the_same_bits(tmp_path):
     """numba may store a function twice, alone and inside its caller, optimised differently."""
-    first, second = (run_program(ALIGN_FUSE_LEARN, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    first, second = (run_program(FILTER_AND_LEARN, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert len(first.stdout.split()) == 7
+    assert NOTICE in first.stderr
+    assert NOTICE not in second.stderr
+    assert len(first.stdout.split()) == 3
     assert first.stdout == second.stdout
+
+
+def test_every_kernel_is_compiled_with_the_options_that_fix_its_bits():
+    direct = re.compile(r"\b(njit|vectorize|guvectorize|numba\.jit)\b")
+    sources = {path.name for path in PACKAGE.rglob("*.py") if direct.search(path.read_text("utf-8"))}
+    assert sources == {"_numba.py"}
