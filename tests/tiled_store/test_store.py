@@ -69,8 +69,8 @@ def test_chunks_are_cached_as_far_as_memory_allows(store, tmp_path, chunks_read,
     with resume_or_start(job.folder, job.plan, print) as folder:
         plenty = tasks.measure(folder, task)
         chunks_read.clear()
-        beside = tasks.STORE_MEMORY + 2 * job.image.chunk_bytes
-        monkeypatch.setattr(tasks, "PROGRAM", 10**9 - beside - 2 * 4 * job.image.chunk_bytes)
+        fixed = tasks.STORE_MEMORY + 2 * job.image.chunk_bytes
+        monkeypatch.setattr(tasks, "PROGRAM", 10**9 - fixed - 2 * 4 * job.image.chunk_bytes)
         assert tasks.measure(folder, task) == plenty
     assert len(chunks_read) > 3 * 3 * 4  # four are cached, and a slice has twelve
 
@@ -83,8 +83,8 @@ def test_slices_of_one_chunk_are_searched_together_as_far_as_memory_allows(
     zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(4, 512, 512))
     request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, max_memory=10**9)
     job = prepare(request, decisions="shared", force=False)
-    beside = 2 * job.image.chunk_bytes + tasks.STORE_MEMORY  # the chunk as stored and decoded
-    monkeypatch.setattr(tasks, "PROGRAM", 10**9 - beside - 2 * slices_that_fit * pixels[0].nbytes)
+    fixed = 2 * job.image.chunk_bytes + tasks.STORE_MEMORY  # the chunk as stored and decoded
+    monkeypatch.setattr(tasks, "PROGRAM", 10**9 - fixed - 2 * slices_that_fit * pixels[0].nbytes)
     with resume_or_start(job.folder, job.plan, print) as folder:
         folder.write_note("range-0", {"span": 1000.0})
         note = tasks.search(folder, TileTask("", "", "search", 0, (0, 330), (0, 310)))

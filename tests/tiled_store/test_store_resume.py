@@ -88,9 +88,9 @@ def test_other_settings_start_again_with_a_notice(tmp_path, channels):
     assert str(part) in terminal.lines[0]
     (found,) = levels(tmp_path / "out.ome.zarr")
     np.testing.assert_array_equal(found[0, 0], pf.fuse(pixels[1, 1], hot_pixels="off", exposure="off").image)
-    told = zarr.open_group(tmp_path / "out.ome.zarr").attrs["ome"]
-    assert [channel["label"] for channel in told["omero"]["channels"]] == ["b"]
-    transforms = told["multiscales"][0]["datasets"][0]["coordinateTransformations"]
+    ome = zarr.open_group(tmp_path / "out.ome.zarr").attrs["ome"]
+    assert [channel["label"] for channel in ome["omero"]["channels"]] == ["b"]
+    transforms = ome["multiscales"][0]["datasets"][0]["coordinateTransformations"]
     assert transforms[1]["translation"] == [3, 0, -5, 7]  # the second time point, the place of the input
 
 

@@ -162,7 +162,7 @@ def fuse_stack(task: StackTask) -> StackOutcome:
 def _fuse(task: StackTask) -> StackOutcome:
     """Fuse a stack. The old record is removed before its files are replaced; the new one is written last.
 
-    So a record always describes the files beside it, whenever the process is killed.
+    So a record always describes the files in its folder, whenever the process is killed.
     """
     from panfocus._memory import reuse_freed_memory
     from panfocus.io.atomic_files import write_files

@@ -1,7 +1,6 @@
 """Run many tasks in parallel: in processes of this machine, or on a Dask cluster."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,8 +59,5 @@ def run_tasks(
         cluster is not waited for.
     """
     if cluster:
-        finished = cluster.run_tasks(function, tasks, paths, modules)
-    else:
-        finished = run_in_processes(function, tasks, processes, threads=threads, on_stop=on_stop)
-    with closing(finished):
-        yield from finished
+        return cluster.run_tasks(function, tasks, paths, modules)
+    return run_in_processes(function, tasks, processes, threads=threads, on_stop=on_stop)

@@ -51,7 +51,7 @@ class TileTask:
 class StoreCheckpoint:
     """Checkpoint folder of a run, as its workers see it.
 
-    Everything that a run makes is in a subfolder of its own. Workers of a cluster finish their tasks even if
+    Everything that a run makes is in its own subfolder. Workers of a cluster finish their tasks even if
     the command was interrupted, and the next run may have other settings: their files must not mix.
     """
 
