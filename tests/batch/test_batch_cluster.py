@@ -78,7 +78,7 @@ def test_task_holds_names_and_no_pixels(tmp_path):
 def test_stack_that_is_too_large_for_a_worker_is_left_to_others(tmp_path, monkeypatch):
     write_stacks(tmp_path / "data", ["a"])
     (task,) = plan_batch(tmp_path / "data", tmp_path / "out")
-    monkeypatch.setattr("panfocus.parallel.worker_task_memory", lambda: 10_000_000)
+    monkeypatch.setattr("panfocus.batch.stack_task.worker_task_memory", lambda: 10_000_000)
     with pytest.raises(NotEnoughMemoryError) as caught:
         fuse_stack(task)
     assert caught.value.facts["needed"] > 10_000_000

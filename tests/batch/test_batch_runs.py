@@ -20,10 +20,10 @@ from stacks import (
     write_stacks,
 )
 
+from panfocus.batch import stack_task
 from panfocus.batch.batch_run import _run_stacks, batch_folder, plan_stacks
 from panfocus.batch.stack_task import fuse_stack
 from panfocus.batch.summary import Summary
-from panfocus.io import atomic_files
 from panfocus.job.request import Outputs, Request
 from waits import wait_until
 
@@ -68,7 +68,7 @@ def test_workers_share_cores_and_memory(tmp_path, monkeypatch, cores, workers, t
 
     monkeypatch.setattr("panfocus.batch.batch_run.available_cores", lambda: cores)
     monkeypatch.setattr("panfocus.parallel.run_in_processes", record)
-    monkeypatch.setattr("panfocus._memory.free_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr("panfocus.batch.batch_run.free_memory", lambda: 8_000_000_000)
     stacks = dict.fromkeys("abc", (tmp_path / "a.png", tmp_path / "b.png"))
     template = Request(inputs=(), outputs=Outputs())
     tasks = plan_stacks(stacks, tmp_path, template, folder=tmp_path, file_format="png", maps=())
@@ -184,16 +184,16 @@ def test_failed_stack_leaves_its_folder_to_other_workers(tmp_path, monkeypatch):
     write_stacks(data, ["a", "a/b"])
     truncate(data / "a" / "b.png")
     outer, inner = plan_batch(data, output)
-    make_folder = atomic_files.make_folder
+    make_folder = stack_task.make_folder
 
     def make_folder_with_a_second_worker(folder):
         make_folder(folder)
-        monkeypatch.setattr(atomic_files, "make_folder", make_folder)
+        monkeypatch.setattr(stack_task, "make_folder", make_folder)
         assert "b.png" in fuse_stack(outer).error
 
     with batch_folder(output, ["a", "a/b"]):
         Summary(output, ["a", "a/b"], run=1).write({})
-        monkeypatch.setattr(atomic_files, "make_folder", make_folder_with_a_second_worker)
+        monkeypatch.setattr(stack_task, "make_folder", make_folder_with_a_second_worker)
         assert "b.png" in fuse_stack(outer).error
         assert fuse_stack(inner).error is None
 
@@ -229,7 +229,7 @@ def test_dry_run_lists_stacks_and_writes_nothing(tmp_path, run):
 
 def test_names_that_the_disk_takes_for_the_same_are_refused(tmp_path, run, monkeypatch):
     write_stacks(tmp_path / "data", ["Well", "well"])
-    monkeypatch.setattr("panfocus.io.atomic_files.is_case_insensitive", lambda _: True)
+    monkeypatch.setattr("panfocus.batch.batch_run.is_case_insensitive", lambda _: True)
     ran = run("batch", tmp_path / "data", "-o", tmp_path / "new" / "out")
     assert ran.code == 1
     assert "'Well'" in ran.err and "'well'" in ran.err

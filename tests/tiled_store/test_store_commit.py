@@ -12,8 +12,7 @@ from store_runs import Terminal, levels, request_for
 import panfocus as pf
 from kills import Killed, killed_at, on_two_disks
 from panfocus.cli._tiled_store import fuse_store
-from panfocus.io import atomic_files
-from panfocus.tiled_store import store_run
+from panfocus.tiled_store import outputs, store_run
 
 zarr = pytest.importorskip("zarr")
 tifffile = pytest.importorskip("tifffile")
@@ -107,7 +106,7 @@ def test_run_killed_during_its_commit_resumes(made, fused_whole, monkeypatch):
 
 def stop_when_labels_appear(monkeypatch, request):
     """Kill a run when the first outputs are committed."""
-    move_into_place = atomic_files.move_into_place
+    move_into_place = outputs.move_into_place
 
     def killed(waiting, target, *given, **options):
         move_into_place(waiting, target, *given, **options)
@@ -115,7 +114,7 @@ def stop_when_labels_appear(monkeypatch, request):
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_files, "move_into_place", killed)
+        patch.setattr(outputs, "move_into_place", killed)
         with pytest.raises(Killed):
             fuse_store(request, Terminal(), force=False, **OPTIONS)
     gc.collect()

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from panfocus._checks import check_choice
+from panfocus._memory import free_memory
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
 from panfocus.batch.stack_task import (
@@ -27,6 +29,9 @@ from panfocus.batch.stack_task import (
 )
 from panfocus.batch.summary import Summary, last_run
 from panfocus.errors import FileError, PanfocusError
+from panfocus.io.atomic_files import create_folder, is_case_insensitive, read_json
+from panfocus.io.input_files import sort_naturally
+from panfocus.io.lock import LOCK_NAME, lock_folder
 from panfocus.job.request import Outputs, Request
 from panfocus.parallel import STOPPING, Cluster, run_tasks
 
@@ -51,7 +56,6 @@ def plan_stacks(
     settings that are wrong for any stack.
     """
     from panfocus import __version__
-    from panfocus._checks import check_choice
     from panfocus.job.prepare import check_options
 
     for kind in maps:
@@ -88,9 +92,6 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 
     Raise if it holds other files, or if its file system takes two stack names for the same.
     """
-    from panfocus.io.atomic_files import create_folder, is_case_insensitive
-    from panfocus.io.lock import lock_folder
-
     with create_folder(output), lock_folder(output):
         check_folder(output)
         if is_case_insensitive(output):
@@ -100,9 +101,6 @@ def batch_folder(output: Path, names: Iterable[str]) -> Iterator[None]:
 
 def check_folder(output: Path) -> None:
     """Raise if a folder holds files that no batch has written."""
-    from panfocus.io.atomic_files import read_json
-    from panfocus.io.lock import LOCK_NAME
-
     has_files = output.is_dir() and any(path.name != LOCK_NAME for path in output.iterdir())
     if has_files and not ((output / SUMMARY).exists() and "stacks" in read_json(output / SUMMARY)):
         raise FileError(f"{output}: The folder holds other files. Choose another one.", file=output)
@@ -140,8 +138,6 @@ def find_finished(tasks: Sequence[StackTask], *, force: bool) -> list[StackOutco
 
 def find_unknown_results(output: Path, tasks: Sequence[StackTask]) -> list[str]:
     """Return the names of results in the output folder whose stacks no longer exist."""
-    from panfocus.io.input_files import sort_naturally
-
     known = {fold_case(task.name) for task in tasks}  # a disk may ignore case and accents
     folders = (record.parent for record in output.rglob(RECORD))
     others = [
@@ -258,8 +254,6 @@ def _needed_paths(tasks: Sequence[StackTask]) -> tuple[Path, ...]:
 
 def _processes_and_memory(wanted: int | None, n_tasks: int) -> tuple[int, int | None]:
     """Return the number of processes, and the bytes that each may use."""
-    from panfocus._memory import free_memory
-
     free = free_memory()
     fitting = max(1, int(FREE_SHARE * free) // MIN_PROCESS_MEMORY) if free else available_cores()
     n_processes = min(wanted or min(available_cores(), fitting), n_tasks)

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from panfocus.batch.stack_task import RECORD, check_distinct, find_name_problem, is_result, normalise_name
 from panfocus.errors import FileError, InputError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
+from panfocus.io.headers import read_headers
+from panfocus.io.input_files import INPUT_SUFFIXES, describe_skipped, is_unsupported, sort_naturally
 
 STORE_SUFFIX = ".zarr"
 DELIMITERS = ",;\t"  # of CSV; spreadsheets write ; where numbers have a decimal comma
@@ -59,8 +61,6 @@ def find_stacks(
 
 def by_folders(folder: Path, *, without: Path) -> FoundStacks:
     """Take every folder below `folder` with two or more images as a stack; leave out `without`."""
-    from panfocus.io.input_files import describe_skipped
-
     stacks, unused, skipped = {}, [], {}
     tree = _scan(folder, without)
     for below, images, unsupported in _images_in(tree):
@@ -90,8 +90,6 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> FoundStacks:
             setting="pattern",
             got=pattern,
         )
-    from panfocus.io.input_files import describe_skipped, sort_naturally
-
     stacks: defaultdict[str, list[Path]] = defaultdict(list)
     unsupported: defaultdict[str, list[Path]] = defaultdict(list)
     unused = []
@@ -117,8 +115,6 @@ def by_pattern(folder: Path, pattern: str, *, without: Path) -> FoundStacks:
 
 def by_files(folder: Path, *, without: Path) -> FoundStacks:
     """Take every file with several pages or slices as a stack; also damaged TIFFs, which then fail."""
-    from panfocus.io.headers import read_headers
-
     multipage: list[Path] = []
     unused: list[Path] = []
     tree = _scan(folder, without)
@@ -166,8 +162,6 @@ def _scan(folder: Path, without: Path) -> _Tree:
 
     Real folders come before links, each in natural order, so that names do not depend on the disk.
     """
-    from panfocus.io.input_files import sort_naturally
-
     if not folder.is_dir():
         raise FileError(f"{folder}: There is no such folder.", file=folder)
     tree = _Tree()
@@ -207,8 +201,6 @@ def _images_in(tree: _Tree) -> Iterator[tuple[Path, list[Path], list[Path]]]:
 
     Broken symbolic links count as images; reading them raises an error. A store is one unsupported picture.
     """
-    from panfocus.io.input_files import INPUT_SUFFIXES, is_unsupported, sort_naturally
-
     for path in sort_naturally(tree.files):
         visible = sort_naturally(path / name for name in tree.files[path])
         images = [file for file in visible if file.suffix.lower() in INPUT_SUFFIXES]

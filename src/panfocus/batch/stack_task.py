@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from panfocus._memory import reuse_freed_memory
 from panfocus.errors import FileError, InputError, NotEnoughMemoryError, PanfocusError
+from panfocus.io.atomic_files import make_folder, write_files
 from panfocus.io.checkpoint import Fingerprint, encode_record, file_stamp, read_record
+from panfocus.io.lock import lock_folder
 from panfocus.job.request import NOT_REPEATED, Request
 from panfocus.job.serialization import from_plain, to_plain
+from panfocus.parallel import worker_task_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,10 +135,6 @@ def fuse_stack(task: StackTask) -> StackOutcome:
     NotEnoughMemoryError
         On a worker of a cluster whose memory limit is too small; a larger worker may succeed.
     """
-    from panfocus.io.atomic_files import make_folder
-    from panfocus.io.lock import lock_folder
-    from panfocus.parallel import worker_task_memory
-
     try:
         make_folder(task.folder)
         # A cluster may give the stack to two workers; the second one finds the result of the first. A failed
@@ -164,10 +164,7 @@ def _fuse(task: StackTask) -> StackOutcome:
 
     So a record always describes the files in its folder, whenever the process is killed.
     """
-    from panfocus._memory import reuse_freed_memory
-    from panfocus.io.atomic_files import write_files
     from panfocus.job.runner import run
-    from panfocus.parallel import worker_task_memory
 
     started = time.perf_counter()
     request = task.request

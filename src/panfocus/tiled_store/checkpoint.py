@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from panfocus.errors import FileError
+from panfocus.io.atomic_files import (
+    make_folder,
+    read_if_exists,
+    remove_quietly,
+    restore_replaced,
+    store_exists,
+)
 from panfocus.io.checkpoint import read_note, write_note
+from panfocus.io.lock import LOCK_NAME, lock_folder
+from panfocus.io.tiled_tiff import open_large_image
 from panfocus.tiled_store.tile_plan import FusionUnit, axis_lengths
 
 if TYPE_CHECKING:
@@ -71,8 +80,6 @@ class StoreCheckpoint:
     @contextmanager
     def while_owned(self) -> Iterator[None]:
         """Raise if another run owns the folder before or after the block, and then discard the output."""
-        from panfocus.io.atomic_files import remove_quietly
-
         if self._is_lost():
             raise _lost(self.path)
         error = None
@@ -90,8 +97,6 @@ class StoreCheckpoint:
 
     def _is_lost(self) -> bool:
         """Return whether another run, or none, owns the folder; False if the disk does not answer."""
-        from panfocus.io.atomic_files import read_if_exists
-
         try:
             content = read_if_exists(self.path / _PLAN)
         except OSError:
@@ -101,8 +106,6 @@ class StoreCheckpoint:
     @cached_property
     def image(self) -> "ZarrImage":
         """The input."""
-        from panfocus.io.tiled_tiff import open_large_image
-
         return open_large_image(Path(self.plan["source"]))
 
     @property
@@ -192,15 +195,11 @@ class StoreCheckpoint:
 
     def restore_replaced(self) -> None:
         """Undo a commit: remove outputs under temporary names, and bring back the files they replaced."""
-        from panfocus.io.atomic_files import restore_replaced
-
         for target, aside in (self.read_note("places") or {}).values():
             restore_replaced(Path(target), Path(aside))
 
     def remove(self) -> None:
         """Remove the folder after a commit. Stores go first, while notes still show that it is complete."""
-        from panfocus.io.atomic_files import remove_quietly
-
         for output in self.plan["outputs"]:
             remove_quietly(self.store(output))
         _clear(self.path)
@@ -249,9 +248,6 @@ def resume_or_start(
     path: Path, plan: dict[str, Any], notify: Callable[[str], None]
 ) -> Iterator[StoreCheckpoint]:
     """Lock a checkpoint folder for the duration of the block; resume a run of the same plan, or start one."""
-    from panfocus.io.atomic_files import make_folder
-    from panfocus.io.lock import lock_folder
-
     if path.exists() and not _is_checkpoint(path):
         raise FileError(f"{path}: This path is needed for the checkpoint. Remove it.", file=path)
     make_folder(path)
@@ -271,15 +267,11 @@ def find_checkpoint(path: Path) -> StoreCheckpoint | None:
 
 def _is_checkpoint(path: Path) -> bool:
     """Return whether a folder is empty or a checkpoint. A kill may leave only the lock, or a run's folder."""
-    from panfocus.io.lock import LOCK_NAME
-
     names = [entry.name for entry in path.iterdir()]
     return not names or any(name in (_PLAN, LOCK_NAME) or _RUN_NAME.fullmatch(name) for name in names)
 
 
 def _start_run(path: Path, plan: dict[str, Any]) -> StoreCheckpoint:
-    from panfocus.io.atomic_files import make_folder
-
     _clear(path)
     checkpoint = StoreCheckpoint(path, f"run-{secrets.token_hex(8)}", plan)
     make_folder(checkpoint.run_folder)
@@ -289,8 +281,6 @@ def _start_run(path: Path, plan: dict[str, Any]) -> StoreCheckpoint:
 
 def _is_complete(checkpoint: StoreCheckpoint) -> bool:
     """Return whether everything exists that the notes claim: stores, or outputs that were committed."""
-    from panfocus.io.atomic_files import store_exists
-
     if ready := checkpoint.read_note("ready"):
         places = checkpoint.read_note("places")
         return all(
@@ -307,9 +297,6 @@ def _clear(path: Path) -> None:
 
     Workers of an older run may still write into its folder; they remove it when they notice.
     """
-    from panfocus.io.atomic_files import remove_quietly
-    from panfocus.io.lock import LOCK_NAME
-
     write_note(path / _PLAN, {})
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():

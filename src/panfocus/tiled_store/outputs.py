@@ -12,6 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from panfocus.errors import FileError
+from panfocus.io.atomic_files import (
+    TEMPORARY_HERE,
+    bring_to_disk,
+    make_folder,
+    move_into_place,
+    remove_folder,
+    store_exists,
+    write_files,
+)
+from panfocus.io.encode import encode_json
+from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 from panfocus.tiled_store.checkpoint import StoreCheckpoint
 from panfocus.tiled_store.tasks import REDUCTIONS
 from panfocus.tiled_store.tile_plan import axis_lengths
@@ -23,7 +34,6 @@ if TYPE_CHECKING:
 
 def create_stores(checkpoint: StoreCheckpoint) -> None:
     """Create empty stores, unless an earlier run has."""
-    from panfocus.io.atomic_files import remove_folder
     from panfocus.io.ome_zarr_writer import create_ome_zarr
 
     for output in checkpoint.plan["outputs"]:
@@ -105,8 +115,6 @@ def prepare_commit(
     report: Callable[[], dict[str, Any]],
 ) -> None:
     """Bring all outputs to the disks of their targets, which may take long. `report` is called last."""
-    from panfocus.io.atomic_files import TEMPORARY_HERE, make_folder, write_files
-    from panfocus.io.encode import encode_json
     from panfocus.io.ome_zarr_writer import remove_partial_chunks
 
     for target in targets.values():
@@ -137,9 +145,7 @@ def prepare_commit(
 
 def _bring_to_target(store: Path, target: Path, aside: Path) -> Path:
     """Return a store, or a TIFF of it, on the disk of its target."""
-    from panfocus.io.atomic_files import bring_to_disk, make_folder, write_files
     from panfocus.io.tiff_writer import write_store_as_tiff
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
     if target.suffix.lower() not in TIFF_SUFFIXES:
         return bring_to_disk(store, aside)
@@ -162,8 +168,6 @@ def check_targets(checkpoint: StoreCheckpoint, targets: Mapping[str, Path]) -> N
 
 def commit(checkpoint: StoreCheckpoint, *, force: bool) -> dict[str, Any]:
     """Rename all outputs to their targets, the image last; remove the checkpoint, and return the report."""
-    from panfocus.io.atomic_files import move_into_place
-
     ready, places = checkpoint.read_note("ready"), checkpoint.read_note("places")
     for kind in sorted(places, key=lambda kind: kind == "image"):
         target, aside = map(Path, places[kind])
@@ -175,8 +179,6 @@ def commit(checkpoint: StoreCheckpoint, *, force: bool) -> dict[str, Any]:
 
 def find_committed(checkpoint: StoreCheckpoint, targets: Mapping[str, Path]) -> set[str]:
     """Return the outputs that a run had renamed when it was killed during its commit."""
-    from panfocus.io.atomic_files import store_exists
-
     ready = checkpoint.read_note("ready")
     if not ready or not _are_targets(checkpoint.read_note("places"), targets):
         return set()

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus._checks import blank, check_choice, check_kind
 from panfocus.errors import FileError, InputError, usage_errors
+from panfocus.io.atomic_files import check_destination, check_store_destination, digest
+from panfocus.io.input_files import ZARR_SUFFIXES, is_zarr
+from panfocus.io.ome_zarr import is_zipped, store_state
+from panfocus.io.tiled_tiff import TIFF_SUFFIXES, open_large_image
 from panfocus.job.memory_plan import format_size
 from panfocus.job.prepare import parse_method_texts
 from panfocus.job.request import Request
@@ -60,7 +65,6 @@ class StoreJob:
     def notices(self) -> list[str]:
         """Notices about the input, and about metadata that a TIFF output cannot hold."""
         from panfocus.io.tiff_writer import describe_tiff_losses
-        from panfocus.io.tiled_tiff import TIFF_SUFFIXES
 
         to_tiff = any(path.suffix.lower() in TIFF_SUFFIXES for path in self.outputs.values())
         return [*self.image.notices, *(describe_tiff_losses(self.image) if to_tiff else [])]
@@ -72,7 +76,6 @@ def _checkpoint_path(output: Path) -> Path:
 
 def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
     """Check everything but the pixels, and plan the fusion for the memory of the workers."""
-    from panfocus.io.ome_zarr import store_state
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
@@ -133,10 +136,6 @@ def _needs_less_memory(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> bo
 
 
 def _open_image(source: Path) -> "ZarrImage":
-    from panfocus.io.input_files import is_zarr
-    from panfocus.io.ome_zarr import is_zipped
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES, open_large_image
-
     if is_zipped(source):
         raise InputError(f"{source}: Zipped stores are not supported. Unpack it.", file=source)
     if source.exists() and not is_zarr(source) and source.suffix.lower() not in TIFF_SUFFIXES:
@@ -150,8 +149,6 @@ def _open_image(source: Path) -> "ZarrImage":
 
 def _check_frames(frames: "ZarrFrames") -> None:
     """Raise if there are too few slices, or if their pixels are not supported."""
-    from panfocus._checks import blank, check_kind
-
     source = frames.image.path
     if len(frames) < 2:
         raise InputError(
@@ -171,9 +168,6 @@ def _check_destinations(
 
     Outputs in `committed` were written by the same run before it was killed.
     """
-    from panfocus.io.atomic_files import check_destination, check_store_destination
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
-
     source = Path(request.inputs[0])
     for path in (path for kind, path in paths.items() if kind not in committed):
         if path == request.outputs.report or path.suffix.lower() in TIFF_SUFFIXES:
@@ -187,7 +181,6 @@ def _check_destinations(
 def _origin(request: Request, image: "ZarrImage", settings: dict[str, str]) -> dict[str, Any]:
     """Return everything that the result depends on, as plain data."""
     from panfocus import __version__
-    from panfocus.io.atomic_files import digest
     from panfocus.methods import DEFAULT_METHOD
 
     dictionary = settings.get("dictionary")
@@ -215,9 +208,6 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
 
 def check_settings(request: Request, decisions: str) -> None:
     """Raise if a setting is not supported for stores."""
-    from panfocus._checks import check_choice
-    from panfocus.io.input_files import is_zarr
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
     paths = [Path(path) for path in (*request.inputs, request.outputs.image) if path]
@@ -290,9 +280,6 @@ def _get_method(request: Request, settings: dict[str, str], frames: "ZarrFrames"
 
 def _output_paths(request: Request) -> dict[str, Path]:
     """Return the stores or TIFFs to write, by kind."""
-    from panfocus.io.input_files import ZARR_SUFFIXES
-    from panfocus.io.tiled_tiff import TIFF_SUFFIXES
-
     files = request.outputs.files() | {"image": request.outputs.picture}
     # A folder cannot replace a symbolic link, so the store is made at its target.
     outputs = {

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from panfocus._checks import check_range
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.errors import FileError, PanfocusError
+from panfocus.io.ome_zarr import store_state
 from panfocus.parallel import STOPPING, Cluster, run_tasks
 from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, resume_or_start
 from panfocus.tiled_store.outputs import check_targets, commit, create_stores, prepare_commit
@@ -147,8 +149,6 @@ def _make_outputs(job: StoreJob, stages: StageRunner, *, force: bool) -> None:
 
 def _check_unchanged(checkpoint: StoreCheckpoint, job: StoreJob) -> None:
     """Raise if the input was changed during the run."""
-    from panfocus.io.ome_zarr import store_state
-
     if store_state(job.image).digest != job.plan["state"]:
         checkpoint.remove()
         raise FileError(
@@ -175,8 +175,6 @@ def _survey_units(stages: StageRunner) -> list[dict[str, Any]]:
 
 def _check_values(path: Path, largest_of_parts: list[list[float]]) -> None:
     """Raise if floats are not finite, or far from the range 0 to 1."""
-    from panfocus._checks import check_range
-
     for k, largest in enumerate(np.max(largest_of_parts, axis=0)):
         check_range(f"{path}: slice {k + 1}", float(largest))
 

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus._checks import largest_magnitude
+from panfocus._memory import reuse_freed_memory
+from panfocus._threads import limit_threads
+from panfocus.io.ome_zarr import use_one_thread
 from panfocus.job.memory_plan import PROGRAM
 from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, open_checkpoint, read_survey
 from panfocus.tiled_store.tile_plan import (
@@ -36,10 +40,6 @@ REDUCTIONS: "dict[str, How]" = {"labels": "nearest", "never_in_focus": "any"}
 
 def run_task(task: TileTask) -> dict[str, Any]:
     """Run a task, unless it is finished; return its note."""
-    from panfocus._memory import reuse_freed_memory
-    from panfocus._threads import limit_threads
-    from panfocus.io.ome_zarr import use_one_thread
-
     if (note := read_task_note(task)) is not None:
         return note
     started = time.perf_counter()
@@ -79,7 +79,6 @@ def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]
 
 def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Search a part of every frame for candidates of hot pixels; in floats, also for the largest value."""
-    from panfocus._checks import largest_magnitude
     from panfocus.preprocess.hot_pixels import SEARCH_REACH, defect_limit, find_candidates
 
     frames = checkpoint.frames(task.unit)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from panfocus._threads import limit_threads
 from panfocus.errors import InputError, NotEnoughMemoryError
 from panfocus.job.memory_plan import PROGRAM, format_size
 
@@ -100,7 +101,6 @@ def choose_tile_side(method: "FusionMethod", frames: "ZarrFrames", chunk: int, m
 
 def worker_memory(method: "FusionMethod", frames: "ZarrFrames", side: int, chunk: int) -> int:
     """Return the bytes of a worker that fuses tiles of at most this side, one at a time, on one thread."""
-    from panfocus._threads import limit_threads
     from panfocus.methods import Tile
     from panfocus.tiling.tiled import tile_bytes
 
