@@ -1,4 +1,4 @@
-"""How near the method must come to the paper's tables."""
+"""Scores of the paper's method on public sets, compared with the paper's tables."""
 
 import pytest
 from benchmarks.learning import training_pairs
@@ -28,4 +28,4 @@ def test_eight_public_sets_are_compared():
     names = ["Clocks", "Lab", "Pepsi", "Disk", "Diver", "Keyboard", "Folders", "Seals"]
     assert [image_set.name for image_set in SETS] == names
     assert printed("Lab") == [1.1733, 0.7340]
-    assert printed("Seals") == [1.5103, 0.6825]  # of Table 2, where Q_AB/F stands first
+    assert printed("Seals") == [1.5103, 0.6825]  # Table 2 lists Q_AB/F first

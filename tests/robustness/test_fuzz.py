@@ -1,4 +1,4 @@
-"""A short form of `make soak`: a few hundred mutants, and proof that a bad reader would be found out."""
+"""A short form of `make soak`: a few hundred mutants, and tests that failures of a reader are found."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 from soak import fuzz
 from soak.seeds import seed_files
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the memory limits of Linux")
 
 
 def test_mutated_files_are_decoded_or_refused_in_one_line():
@@ -17,7 +17,7 @@ def test_mutated_files_are_decoded_or_refused_in_one_line():
     assert min(outcome.decoded, outcome.refused) > 60  # else they would test little
 
 
-def test_a_mutant_is_always_the_same_and_mostly_another_file():
+def test_mutants_are_reproducible_and_mostly_differ_from_the_seed_file():
     mutants = [fuzz.mutant(number, 5) for number in range(100)]
     assert mutants == [fuzz.mutant(number, 5) for number in range(100)]
     assert sum(data != seed_files()[name] for name, data in mutants) > 95
@@ -31,7 +31,7 @@ def test_a_mutant_is_always_the_same_and_mostly_another_file():
         (RecursionError(), "RecursionError: "),
     ],
 )
-def test_any_other_error_than_ours_is_a_failure(tmp_path, monkeypatch, error, verdict):
+def test_other_exceptions_of_the_reader_are_failures(tmp_path, monkeypatch, error, verdict):
     def read_headers(paths):
         raise error
 
@@ -44,14 +44,14 @@ def end(worker, numbers, seed, results):
     sys.exit(0 if len(numbers) == 1 else 7)
 
 
-def test_a_worker_that_dies_is_charged_to_its_mutant_and_replaced(monkeypatch):
+def test_a_crashed_worker_is_a_failure_of_its_mutant_and_replaced(monkeypatch):
     monkeypatch.setattr(fuzz, "_work", end)
     verdicts = [(number, verdict) for number, verdict, _ in fuzz._verdicts(3, 0, 1)]
     assert verdicts == [(0, "decoded"), (1, "crashed, exit code 7"), (2, "decoded")]
 
 
-def test_a_cut_is_refused_or_loses_nothing(tmp_path):
-    """Wherever a file ends: what is decoded has every pixel of the whole file."""
+def test_a_truncated_file_is_refused_or_complete(tmp_path):
+    """A truncated file that is decoded has every pixel of the complete file."""
     from panfocus.errors import FileError
     from panfocus.io.headers import read_headers
     from panfocus.io.read_stack import read_stack

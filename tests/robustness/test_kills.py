@@ -8,9 +8,9 @@ from soak import kills
 
 @pytest.mark.skipif(os.name != "posix", reason="kills")
 def test_killed_run_damages_no_file(tmp_path):
-    counts = kills.run(4, tmp_path, seed=3, size=300)
+    counts = kills.run(2, tmp_path, seed=3, size=300)  # while files are written, and at any moment
     assert counts.failures == []
-    assert counts.killed == 4
+    assert counts.killed == 2
 
 
 def test_damage_is_found(tmp_path, monkeypatch):
