@@ -14,18 +14,18 @@ from panfocus import _numba
 
 PACKAGE = Path(panfocus.__file__).parent
 
-# Few small kernels, one of which calls the other: every run compiles them again.
+# One small kernel, because it is compiled several times.
 SETUP = """
 import logging
 logging.basicConfig(level="INFO")
 logging.getLogger("numba").setLevel("ERROR")
 import numpy as np
 from panfocus import _numba
-from panfocus.decide.patches import patch_means
+from panfocus.decide.gray import to_gray
 _numba.NOTICEABLE = 0.0
 
-def gather():
-    print(patch_means(np.eye(8, dtype="f4"), np.array([0]), np.array([0]), 8))
+def weigh():
+    print(to_gray(np.zeros((1, 1, 3), np.uint8)))
 """
 NOTICE = "INFO:panfocus._numba:"
 
@@ -49,12 +49,12 @@ def test_read_only_install_without_cache_folder_compiles_in_every_run(tmp_path):
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").write_text("")
     done = run_program(
-        "gather(); print(_numba._announcement.is_cached)",
+        "weigh(); print(_numba._announcement.is_cached)",
         PYTHONPATH=str(tmp_path),
         HOME="/dev/null",
         PYTHONDONTWRITEBYTECODE="1",
     )
-    assert (done.returncode, done.stdout) == (0, "[0.125]\nFalse\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "[[0.]]\nFalse\n"), done.stderr
     assert done.stderr.count(NOTICE) == 1
 
 
@@ -62,13 +62,13 @@ def test_compiling_is_announced_and_watched_in_the_first_run_only(tmp_path):
     program = """
 events = [_numba.is_any_cached("decide")]
 with _numba.watch_compiling(events.append):
-    gather()
+    weigh()
 print(*events, _numba.is_any_cached("decide"), _numba.is_any_cached("sparse"))
 """
     first, second = (run_program(program, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first.stdout.splitlines() == ["[0.125]", "False True False True False"], first.stderr
+    assert first.stdout.splitlines() == ["[[0.]]", "False True False True False"], first.stderr
     assert first.stderr.count(NOTICE) == 1
-    assert (second.stdout.splitlines(), second.stderr) == (["[0.125]", "True True False"], "")
+    assert (second.stdout.splitlines(), second.stderr) == (["[[0.]]", "True True False"], "")
 
 
 def test_only_noticeable_compilation_is_announced(monkeypatch, caplog):
