@@ -57,31 +57,7 @@ def sample_patches(
             setting="min_contrast",
             got=min_contrast,
         )
-    if not levels[0]:
-        raise InputError("There are no training images.")
-    for i, images in enumerate(zip(*levels, strict=True)):
-        if images[0].ndim != 2:
-            raise InputError(
-                f"Training image {i} must have shape (h, w), got {images[0].shape}.",
-                image=i,
-                got=images[0].shape,
-            )
-        shapes = {image.shape for image in images}
-        if len(shapes) > 1:
-            raise InputError(
-                f"Training image {i} differs in size between its levels: {sorted(shapes)}.",
-                image=i,
-                got=sorted(shapes),
-            )
-        if min(images[0].shape) < patch_size:
-            raise InputError(
-                f"Training image {i} is smaller than a patch of {patch_size} x {patch_size} pixels.",
-                image=i,
-                got=images[0].shape,
-                needed=patch_size,
-            )
-        if not all(np.isfinite(image).all() for image in images):
-            raise InputError(f"Training image {i} contains NaN or infinite values.", image=i)
+    _check_images(levels, patch_size)
     windows = [
         [np.lib.stride_tricks.sliding_window_view(image, (patch_size, patch_size)) for image in images]
         for images in levels
@@ -103,6 +79,25 @@ def sample_patches(
     if n_found == 0:
         raise InputError("The training images contain no patch with enough contrast.")
     return [np.concatenate(level)[:n_samples].T for level in samples]
+
+
+def _check_images(levels: Sequence[Sequence[FloatArray]], patch_size: int) -> None:
+    """Raise if there are no images, or if one is invalid or differs in size between its levels."""
+    if not levels[0]:
+        raise InputError("There are no training images.")
+    for i, images in enumerate(zip(*levels, strict=True)):
+        shapes = sorted({image.shape for image in images})
+        if len(shapes) > 1:
+            problem = f"differs in size between its levels: {shapes}"
+        elif len(shapes[0]) != 2:
+            problem = f"must have shape (h, w), got {shapes[0]}"
+        elif min(shapes[0]) < patch_size:
+            problem = f"is smaller than a patch of {patch_size} x {patch_size} pixels"
+        elif not all(np.isfinite(image).all() for image in images):
+            problem = "contains NaN or infinite values"
+        else:
+            continue
+        raise InputError(f"Training image {i} {problem}.", image=i, got=shapes, needed=patch_size)
 
 
 def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:

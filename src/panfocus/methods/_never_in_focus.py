@@ -42,10 +42,7 @@ BLURRED_SHARE = np.float32(0.345)
 # active blocks and rough codes count: compression artefacts are sharp, but weak.
 BLOCKS, PATCHES = 12, 3
 ACTIVE, ROUGH_BOUND = 0.2, 0.1
-SHARPEST, SHARP_ENOUGH = (
-    95,
-    0.78,
-)  # percentile of the shares of focused atoms, and its required value
+SHARPEST, SHARP_ENOUGH = 95, 0.78  # percentile of the shares of focused atoms, and its required value
 LEAST_BLOCKS, LARGEST_SCALE = 4, 4  # smallest number of blocks per side in reduced frames; largest factor
 
 
