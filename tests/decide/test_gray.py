@@ -60,8 +60,9 @@ def test_rows_are_converted_independently(rng, channels):
 
 
 def test_unsupported_type_is_rejected():
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         to_gray(np.zeros(SHAPE, np.int32))
+    assert caught.value.facts == {"got": "int32"}
 
 
 @pytest.mark.parametrize(("channels", "n_colours"), [(None, 1), (1, 1), (2, 1), (3, 3), (4, 3), (5, 5)])

@@ -42,8 +42,8 @@ def test_low_frequencies_come_first():
     assert max(turns[:2]) < max(turns[2:])
 
 
-def test_sizes_out_of_range_are_rejected():
-    with pytest.raises(InputError):
-        overcomplete_dct(1, 5)
-    with pytest.raises(InputError):
-        overcomplete_dct(8, 0)
+@pytest.mark.parametrize(("sizes", "setting"), [((1, 5), "patch_size"), ((8, 0), "n_atoms")])
+def test_sizes_out_of_range_are_rejected(sizes, setting):
+    with pytest.raises(InputError) as caught:
+        overcomplete_dct(*sizes)
+    assert caught.value.facts["setting"] == setting

@@ -213,8 +213,9 @@ def test_times_of_both_steps_are_recorded(noisy):
 
 @pytest.mark.parametrize("weights", [[0.5], [0.5, 0.6], [1.0, 0.0], [1.5, -0.5], [0.2, 0.3, 0.5]])
 def test_invalid_level_shares_are_rejected(noisy, weights):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         learn(noisy, level_shares=weights)
+    assert caught.value.facts == {"setting": "level_shares", "got": weights}
 
 
 def test_too_few_samples_are_rejected(noisy):
@@ -222,12 +223,11 @@ def test_too_few_samples_are_rejected(noisy):
         learn([X[:, :29] for X in noisy])
 
 
-@pytest.mark.parametrize("name", ["n_atoms", "max_atoms", "rounds", "update_cycles"])
-def test_counts_below_one_are_rejected(name):
-    with pytest.raises(InputError):
-        Learning(**{name: 0})
-
-
-def test_unknown_start_is_rejected():
-    with pytest.raises(InputError):
-        Learning(start="noise")
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("n_atoms", 0), ("max_atoms", 0), ("rounds", 0), ("update_cycles", 0), ("start", "noise")],
+)
+def test_invalid_setting_of_learning_is_rejected(setting, value):
+    with pytest.raises(InputError) as caught:
+        Learning(**{setting: value})
+    assert caught.value.facts == {"setting": setting, "got": value}

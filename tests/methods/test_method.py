@@ -154,8 +154,9 @@ def test_dictionary_is_given_by_name_or_by_file(tmp_path):
     shipped.save(tmp_path / "mine.npz")
     (mine,) = parse_settings("coupled", {"dictionary": str(tmp_path / "mine.npz")}).values()
     assert mine.digest == shipped.digest
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         parse_settings("coupled", {"dictionary": "level3"})
+    assert caught.value.facts["got"] == "level3"
     with pytest.raises(FileError):
         parse_settings("coupled", {"dictionary": "none.npz"})
 

@@ -210,13 +210,19 @@ def test_number_out_of_range_is_rejected(arguments, setting):
 
 
 @pytest.mark.parametrize(
-    "image",
-    [np.zeros((5, 7), np.uint8), np.zeros(5), np.zeros((0, 7)), np.full((5, 7), np.nan)],
+    ("image", "facts"),
+    [
+        (np.zeros((5, 7), np.uint8), {"got": "uint8"}),
+        (np.zeros(5), {"got": (5,)}),
+        (np.zeros((0, 7)), {"got": (0, 7)}),
+        (np.full((5, 7), np.nan), {}),
+    ],
     ids=["uint8", "one axis", "empty", "NaN"],
 )
-def test_invalid_image_is_rejected(image):
-    with pytest.raises(InputError):
+def test_invalid_image_is_rejected(image, facts):
+    with pytest.raises(InputError) as caught:
         refine_tv(image, strength=0.1)
+    assert caught.value.facts == facts
 
 
 def test_largest_strength_gives_the_mean(rng):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -86,18 +87,20 @@ def _check_images(levels: Sequence[Sequence[FloatArray]], patch_size: int) -> No
     if not levels[0]:
         raise InputError("There are no training images.")
     for i, images in enumerate(zip(*levels, strict=True)):
-        shapes = sorted({image.shape for image in images})
-        if len(shapes) > 1:
-            problem = f"differs in size between its levels: {shapes}"
-        elif len(shapes[0]) != 2:
-            problem = f"must have shape (h, w), got {shapes[0]}"
-        elif min(shapes[0]) < patch_size:
+        shape, shapes = images[0].shape, sorted({image.shape for image in images})
+        facts: dict[str, Any] = {"image": i}
+        if len(shape) != 2:
+            problem, facts["got"] = f"must have shape (h, w), got {shape}", shape
+        elif len(shapes) > 1:
+            problem, facts["got"] = f"differs in size between its levels: {shapes}", shapes
+        elif min(shape) < patch_size:
             problem = f"is smaller than a patch of {patch_size} x {patch_size} pixels"
+            facts |= {"got": shape, "needed": patch_size}
         elif not all(np.isfinite(image).all() for image in images):
             problem = "contains NaN or infinite values"
         else:
             continue
-        raise InputError(f"Training image {i} {problem}.", image=i, got=shapes, needed=patch_size)
+        raise InputError(f"Training image {i} {problem}.", **facts)
 
 
 def _gather(views: Sequence[FloatArray], first: IntArray, positions: IntArray, patch_size: int) -> FloatArray:
