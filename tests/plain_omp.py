@@ -16,6 +16,15 @@ def batch_omp(dictionary, signals, **limits):
     return Pursuit(dictionary, **limits).codes(signals)
 
 
+def dense(codes, n_atoms):
+    """Return the code matrix A (n_atoms, n) of X = D A."""
+    A = np.zeros((n_atoms, len(codes.counts)), codes.coefficients.dtype)
+    used = codes.atoms >= 0
+    columns = np.broadcast_to(np.arange(len(codes.counts)), codes.atoms.shape)
+    A[codes.atoms[used], columns[used]] = codes.coefficients[used]
+    return A
+
+
 def batch_omp_plain(dictionary, signals, *, max_atoms, max_sq_error=0.0):
     """Code signals (m, n) by the plain kernel."""
     D = np.asarray(dictionary, np.float64)

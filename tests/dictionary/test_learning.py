@@ -7,7 +7,7 @@ from panfocus._threads import limit_threads
 from panfocus.dictionary import Learning, _update_numba, learn_coupled, learning
 from panfocus.errors import InputError
 from panfocus.sparse import omp
-from plain_omp import batch_omp
+from plain_omp import batch_omp, dense
 
 SMALL = Learning(n_atoms=30, max_atoms=3, rounds=4)
 
@@ -51,7 +51,7 @@ def test_objective_is_the_weighted_error_of_the_levels(known):
     atoms, _ = learn(levels, SMALL, level_shares=weights)
     X, D = stacked(levels, weights, np.float32), stacked(atoms, weights)
     again = learning._round(X, D.copy(), np.sqrt(weights), SMALL)
-    A = batch_omp(D.T, X.T, max_atoms=SMALL.max_atoms).dense(30)
+    A = dense(batch_omp(D.T, X.T, max_atoms=SMALL.max_atoms), 30)
     error = sum(w * ((X - D @ A) ** 2).sum() for w, X, D in zip(weights, levels, atoms, strict=True))
     assert np.isclose(again.objective_coded, error / levels[0].shape[1], rtol=1e-5)
 
@@ -85,7 +85,7 @@ def test_update_cycle_agrees_with_a_naive_one(rng, weights):
     codes = batch_omp(rows.T, signals.T, max_atoms=3)
     chosen, coefficients = codes.atoms.T.copy(), codes.coefficients.T.astype(np.float64)
     exact_levels = [signals[:, i * m : (i + 1) * m].T / s for i, s in enumerate(part_norms)]
-    D, A = naive_update_cycle(exact_levels, atoms, codes.dense(n_atoms).astype(np.float64), weights)
+    D, A = naive_update_cycle(exact_levels, atoms, dense(codes, n_atoms).astype(np.float64), weights)
 
     users, first_user = learning._users(chosen, n_atoms)
     _update_numba.update_cycle(
@@ -97,7 +97,7 @@ def test_update_cycle_agrees_with_a_naive_one(rng, weights):
     for s in range(n):
         renewed[chosen[s, : codes.counts[s]], s] = coefficients[s, : codes.counts[s]]
     np.testing.assert_allclose(renewed, A, atol=1e-6)
-    assert ((renewed != 0) <= (codes.dense(n_atoms) != 0)).all()
+    assert ((renewed != 0) <= (dense(codes, n_atoms) != 0)).all()
 
 
 def test_users_are_the_samples_that_use_an_atom(rng):
@@ -185,7 +185,7 @@ def test_larger_weight_improves_a_level(noisy):
     def error_of_first(weight):
         atoms, _ = learn(noisy, level_shares=[weight, 1 - weight])
         weights = [weight, 1 - weight]
-        A = batch_omp(stacked(atoms, weights).T, stacked(noisy, weights).T, max_atoms=3).dense(30)
+        A = dense(batch_omp(stacked(atoms, weights).T, stacked(noisy, weights).T, max_atoms=3), 30)
         return ((noisy[0] - atoms[0] @ A) ** 2).sum()
 
     assert error_of_first(0.9) < error_of_first(0.5) < error_of_first(0.1)

@@ -9,7 +9,7 @@ from panfocus.errors import InputError
 from panfocus.io.dictionary_file import MAX_TOTAL_ATOMS
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.choose_max import MAX_PATCH_SIZE, SrCm, SrKsvd
-from plain_omp import batch_omp_plain
+from plain_omp import batch_omp_plain, dense
 
 SHAPE = (13, 17)
 FLOAT32 = 1e-5  # unit range: error of float32 codes with nearly parallel atoms
@@ -43,7 +43,7 @@ def choose_max(decisions, planes, D, *, eps=0.1, stride=1, reconstruct="pixels")
 
     def codes(plane):
         X = np.stack([plane[place].ravel() - plane[place].mean() for place in places], axis=1)
-        return batch_omp_plain(D, X, max_atoms=d * d, max_sq_error=eps).dense(D.shape[1])
+        return dense(batch_omp_plain(D, X, max_atoms=d * d, max_sq_error=eps), D.shape[1])
 
     winners = np.argmax([np.abs(codes(plane)).sum(axis=0) for plane in decisions], axis=0)
     rebuilt = [D @ codes(plane) for plane in planes] if reconstruct == "codes" else None

@@ -12,7 +12,7 @@ from panfocus.errors import InputError
 from panfocus.methods import Tile, _patchwise
 from panfocus.methods.coupled import Coupled, level_weights, weighted_activity
 from panfocus.simulate import apply_defocus
-from plain_omp import batch_omp_plain
+from plain_omp import batch_omp_plain, dense
 
 SHAPE = (13, 17)
 DTYPES = [np.uint8, np.uint16, np.float32, np.float64]
@@ -52,7 +52,7 @@ def algorithm_1(frames, dictionary, *, eps=0.1, w=0.55, stride=1, contrast="rest
         if contrast == "normalised":
             X /= np.linalg.norm(X, axis=0)
         codes = batch_omp_plain(dictionary.matrix, X, max_atoms=d * d, max_sq_error=eps)
-        A = np.abs(codes.dense(dictionary.matrix.shape[1])).reshape(dictionary.n_levels, -1, len(places))
+        A = np.abs(dense(codes, dictionary.matrix.shape[1])).reshape(dictionary.n_levels, -1, len(places))
         activities.append(weights @ A.sum(axis=1))
     total, cover, votes = np.zeros((height, width)), np.zeros((height, width)), np.zeros(frames.shape)
     for place, winner in zip(places, np.argmax(activities, axis=0), strict=True):

@@ -8,7 +8,12 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from panfocus.methods import _dense_sift
-from panfocus.methods._dense_sift import Searchable, activity, descriptors, matches
+from panfocus.methods._dense_sift import Searchable, activity, matches
+
+
+def descriptors(gray, cell):
+    """Return descriptors (h, w, 128): cells row by row, orientations counter-clockwise from the right."""
+    return np.concatenate(_dense_sift._of_pixels(_dense_sift.cell_map(gray, cell), cell), axis=2)
 
 
 def texture(rng, shape):

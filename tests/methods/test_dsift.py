@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
+from test_dense_sift import descriptors
 
 import panfocus as pf
 from panfocus.errors import InputError
 from panfocus.io.jpeg_webp import decode_jpeg, encode_jpeg
 from panfocus.io.read_stack import read_image
 from panfocus.methods import dsift
-from panfocus.methods._dense_sift import descriptors
 from panfocus.methods.dsift import DSIFT
 from panfocus.tiling.tiled import run_method
 

@@ -34,7 +34,7 @@ def half_blurred(shape=(200, 320), radii=(0.0, 2.5), least=3.0, *, contrast=1.0,
 
 
 def halves(mask):
-    """Return the marked shares of the left and right halves, without 24 pixels beside the border."""
+    """Return the marked shares of the left and right halves, without 24 pixels on each side of the border."""
     middle = mask.shape[1] // 2
     return mask[:, : middle - 24].mean(), mask[:, middle + 24 :].mean()
 

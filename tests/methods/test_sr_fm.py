@@ -11,7 +11,7 @@ from panfocus.methods import Tile, _patchwise
 from panfocus.methods.sr_fm import SrFm
 from panfocus.simulate import apply_defocus
 from panfocus.tiling.tiled import run_method
-from plain_omp import batch_omp_plain
+from plain_omp import batch_omp_plain, dense
 
 SHAPE = (13, 17)
 
@@ -40,7 +40,7 @@ def plain_sr_fm(frames, dictionary, *, eps=0.1, stride=1):
         X = np.stack([energy[r : r + d, c : c + d].ravel() for r, c in product(rows, cols)], axis=1)
         X = X - X.mean(axis=0)
         codes = batch_omp_plain(dictionary.matrix, X, max_atoms=d * d, max_sq_error=eps)
-        A = np.abs(codes.dense(n_atoms)).reshape(n_atoms, len(rows), len(cols))
+        A = np.abs(dense(codes, n_atoms)).reshape(n_atoms, len(rows), len(cols))
         for i, j in product(range(len(rows)), range(len(cols))):
             around = A[:, max(0, i - 1) : i + 2, max(0, j - 1) : j + 2]
             responses[k, i, j] = around.max(axis=(1, 2)).sum()

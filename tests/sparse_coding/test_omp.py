@@ -14,7 +14,7 @@ from panfocus._threads import limit_threads
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.sparse import Pursuit, Stop, omp
-from plain_omp import batch_omp, batch_omp_plain
+from plain_omp import batch_omp, batch_omp_plain, dense
 
 EPS = 0.1
 # Coefficients come back as float32: the error measured from them can differ from the kernel's by that much.
@@ -32,7 +32,7 @@ def random_dictionary(rng, m=64, n_atoms=200):
 
 def residual_energies(D, X, codes):
     """Return ||x - D a||^2 in float64, computed from the codes."""
-    A = codes.dense(D.shape[1]).astype(np.float64)
+    A = dense(codes, D.shape[1]).astype(np.float64)
     return ((X.astype(np.float64) - D.astype(np.float64) @ A) ** 2).sum(axis=0)
 
 
@@ -93,12 +93,12 @@ def test_codes_agree_with_scikit_learn(real_case):
     D, X, codes, _ = real_case
     D64, X64 = D.astype(np.float64), X.astype(np.float64)
     oracle = orthogonal_mp_gram(D64.T @ D64, D64.T @ X64, tol=EPS, norms_squared=energies(X))
-    assert_agree(codes.dense(D.shape[1]), oracle, share=agreement(X), tolerance=1e-4)
+    assert_agree(dense(codes, D.shape[1]), oracle, share=agreement(X), tolerance=1e-4)
 
 
 def test_compiled_and_plain_kernel_agree_on_patches(real_case):
     D, X, codes, plain = real_case
-    assert_agree(codes.dense(D.shape[1]), plain.dense(D.shape[1]), share=agreement(X), tolerance=1e-4)
+    assert_agree(dense(codes, D.shape[1]), dense(plain, D.shape[1]), share=agreement(X), tolerance=1e-4)
     assert (codes.stops == plain.stops).mean() >= 0.999
 
 
@@ -132,7 +132,7 @@ def test_unused_entries_of_codes_are_marked(real_case):
     assert ((codes.atoms >= 0) == used).all()
     assert (codes.coefficients[~used] == 0).all()
     assert codes.atoms.shape == codes.coefficients.shape == (64, X.shape[1])
-    A = codes.dense(D.shape[1])
+    A = dense(codes, D.shape[1])
     np.testing.assert_array_equal((A != 0).sum(axis=0), codes.counts)
     i = int(codes.counts.argmax())
     for atom, coefficient in zip(codes.atoms[: codes.counts[i], i], codes.coefficients[:, i], strict=False):
@@ -169,7 +169,7 @@ def test_sparse_signals_are_recovered(rng, kernel):
     for i in range(30):
         A[rng.choice(90, 3, replace=False), i] = rng.choice([-1, 1], 3) * rng.uniform(1, 2, 3)
     codes = kernel(D, D @ A, max_atoms=3)
-    np.testing.assert_allclose(codes.dense(90), A, atol=1e-5)
+    np.testing.assert_allclose(dense(codes, 90), A, atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -218,7 +218,7 @@ def test_nearly_parallel_atoms_do_not_break_the_bound(rng, perturbation, eps):
 def test_kernels_agree_on_nearly_parallel_atoms(rng, perturbation):
     D = twin_dictionary(rng, perturbation)
     X = twin_signals(rng, D)
-    A, B = (kernel(D, X, max_atoms=64, max_sq_error=EPS).dense(256) for kernel in KERNELS)
+    A, B = (dense(kernel(D, X, max_atoms=64, max_sq_error=EPS), 256) for kernel in KERNELS)
     if perturbation < 1e-4:  # which twin is stronger is below float32's rounding: count them as one
         A, B = (np.where(C[:128] != 0, C[:128], C[128:]) for C in (A, B))
     assert_agree(A, B, share=0.98, tolerance=1e-3)
@@ -334,7 +334,7 @@ def test_shapes_for_no_signal_and_one_signal(rng, kernel, n):
     codes = kernel(random_dictionary(rng, 9, 23), rng.standard_normal((9, n)), max_atoms=4)
     assert codes.atoms.shape == codes.coefficients.shape == (4, n)
     assert codes.counts.shape == codes.sq_errors.shape == codes.stops.shape == (n,)
-    assert codes.dense(23).shape == (23, n)
+    assert dense(codes, 23).shape == (23, n)
 
 
 def test_memory_layout_of_input_changes_no_bit(rng):
@@ -353,7 +353,7 @@ def test_memory_layout_of_input_changes_no_bit(rng):
         assert_same_bits(batch_omp(dictionary, signals, max_atoms=6, max_sq_error=EPS), expected)
         np.testing.assert_array_equal(signals, X)
         plain = batch_omp_plain(dictionary, signals, max_atoms=6, max_sq_error=EPS)
-        assert_agree(plain.dense(30), expected.dense(30), share=1, tolerance=1e-5)
+        assert_agree(dense(plain, 30), dense(expected, 30), share=1, tolerance=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -417,7 +417,7 @@ def test_threads_change_no_bit_for_real_patches(real_case):
 @pytest.mark.parametrize("segments", [1, 2, 23, 46])
 def test_norms_agree_with_the_codes(bits_case, segments):
     pursuit, X, codes, _ = bits_case
-    A = np.abs(codes.dense(46).astype(np.float64))
+    A = np.abs(dense(codes, 46).astype(np.float64))
     expected = A.reshape(segments, -1, X.shape[1]).sum(axis=1)
     np.testing.assert_allclose(pursuit.l1_norms(X, segments=segments), expected, rtol=1e-6)
 
@@ -426,7 +426,7 @@ def test_norms_agree_with_the_codes(bits_case, segments):
 def test_pooled_norms_use_the_largest_value_of_each_atom(bits_case, n_cols, reach):
     _, _, codes, _ = bits_case
     pooled = codes.pooled_l1(n_cols=n_cols, reach=reach, n_atoms=46)
-    A = np.abs(codes.dense(46).astype(np.float64)).reshape(46, -1, n_cols)
+    A = np.abs(dense(codes, 46).astype(np.float64)).reshape(46, -1, n_cols)
     size = (1, 2 * reach + 1, 2 * reach + 1)
     expected = maximum_filter(A, size, mode="constant").sum(axis=0)
     assert pooled.shape == expected.shape
@@ -436,7 +436,7 @@ def test_pooled_norms_use_the_largest_value_of_each_atom(bits_case, n_cols, reac
 def test_approximations_agree_with_the_codes(bits_case):
     pursuit, X, codes, _ = bits_case
     D = pursuit.dictionary.astype(np.float64)
-    expected = D @ codes.dense(D.shape[1]).astype(np.float64)
+    expected = D @ dense(codes, D.shape[1]).astype(np.float64)
     approximations = pursuit.approximations(X)
     np.testing.assert_allclose(approximations, expected, atol=1e-12)
     np.testing.assert_array_equal(approximations[:, 5:9], pursuit.approximations(X[:, 5:9]))
@@ -496,7 +496,7 @@ def test_atoms_of_inexact_norm_are_accepted(rng, norm):
     D = np.float32(norm) * random_dictionary(rng)
     X = rng.standard_normal((64, 300)).astype(np.float32)
     compiled, plain = (kernel(D, X, max_atoms=20, max_sq_error=0.1) for kernel in KERNELS)
-    assert_agree(compiled.dense(200), plain.dense(200), share=0.99, tolerance=1e-4)
+    assert_agree(dense(compiled, 200), dense(plain, 200), share=0.99, tolerance=1e-4)
     identity = batch_omp(np.eye(4) * norm, [[1.0], [1e-4], [0], [0]], max_atoms=4)
     assert identity.atoms[:, 0].tolist() == [0, 1, -1, -1]
 

@@ -43,14 +43,8 @@ def activity(gray: FloatArray, cell: int) -> FloatArray:
     return correlate1d(correlate1d(magnitude, weights, axis=0), weights, axis=1)
 
 
-def descriptors(gray: FloatArray, cell: int) -> FloatArray:
-    """Return descriptors (h, w, 128): cells row by row, orientations counter-clockwise from the right."""
-    cells = cell_map(gray, cell)
-    return np.concatenate(_of_pixels(cells, cell), axis=2)
-
-
 def cell_map(gray: FloatArray, cell: int, margin: int = 0) -> FloatArray:
-    """Return the orientations (..., 8) of every cell of all descriptors.
+    """Return the orientations (..., 8), counter-clockwise from the right, of every cell of all descriptors.
 
     The first cell of pixel (y, x) is at (y, x), the others follow `cell` apart. The image is mirrored at its
     edges; pixels up to `margin` outside have descriptors too.

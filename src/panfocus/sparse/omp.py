@@ -36,14 +36,6 @@ class SparseCodes:
     sq_errors: FloatArray  # (n,) measured ||x - D a||^2
     stops: IntArray  # (n,) values of Stop
 
-    def dense(self, n_atoms: int) -> FloatArray:
-        """Return the code matrix A (n_atoms, n) of X = D A."""
-        A = np.zeros((n_atoms, len(self.counts)), self.coefficients.dtype)
-        used = self.atoms >= 0
-        columns = np.broadcast_to(np.arange(len(self.counts)), self.atoms.shape)
-        A[self.atoms[used], columns[used]] = self.coefficients[used]
-        return A
-
     def pooled_l1(self, *, n_cols: int, reach: int, n_atoms: int) -> FloatArray:
         """Return the l1 norms of the codes, max-pooled over neighbours on a grid (n / n_cols, n_cols).
 
