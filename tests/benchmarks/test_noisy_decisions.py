@@ -1,4 +1,4 @@
-"""Decisions on noisy frames: what is composed of clean ones, and what tables say of it."""
+"""Clean frames composed by decisions on noisy frames, and the table of their scores."""
 
 import numpy as np
 import pytest
@@ -30,11 +30,11 @@ def test_clean_frames_are_composed_by_noisy_decisions(method, pictures):
     # Frames of the numbers 0 and 200 show where each pixel is from.
     numbers = np.broadcast_to(np.array([0, 200], np.uint8)[:, None, None, None], frames.shape)
     decided_on = noisy(frames, 5)
-    told = composed_clean(method, decided_on, numbers)
+    composed = composed_clean(method, decided_on, numbers)
     expected = pf.fuse(decided_on, method)
-    np.testing.assert_array_equal(told.labels, expected.labels)
-    assert np.mean((told.image[..., 0] > 100) == expected.labels) > 0.9
-    assert set(np.unique(told.image)) > {0, 200}  # by votes, not by labels
+    np.testing.assert_array_equal(composed.labels, expected.labels)
+    assert np.mean((composed.image[..., 0] > 100) == expected.labels) > 0.9
+    assert set(np.unique(composed.image)) > {0, 200}  # by votes, not by labels
 
 
 def test_noise_is_reproducible_and_has_its_sigma():

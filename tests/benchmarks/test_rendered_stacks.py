@@ -93,8 +93,8 @@ def test_depth_beyond_the_last_frame_is_clipped(scene):
 def test_precision_and_recall_count_textured_pixels(scene):
     textured = np.arange(SHAPE[0])[:, None] >= np.full(SHAPE, 20)
     scene = replace(scene, truth=replace(scene.truth, textured=textured))
-    said = np.broadcast_to(np.arange(SHAPE[1]) >= 26, SHAPE) & (np.arange(SHAPE[0])[:, None] < 26)
-    figures = measure(pf.FusionResult(scene.truth.image, never_in_focus=said), scene)
+    found = np.broadcast_to(np.arange(SHAPE[1]) >= 26, SHAPE) & (np.arange(SHAPE[0])[:, None] < 26)
+    figures = measure(pf.FusionResult(scene.truth.image, never_in_focus=found), scene)
     # rows 20 to 31 count, of which 6 are marked; columns 30 to 51 are true, 26 to 51 marked
     assert figures["never_true"] == 12 * 22
     assert figures["never_found"] == 6 * 26

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from panfocus.errors import InputError
-from panfocus.metrics import ag, ei, en, fmi, qc, qcb, qncie, qw, qy, scd, sd, sf, te, viff
+from panfocus.metrics import ag, ei, en, fmi, nmi, qabf, qc, qcb, qncie, qw, qy, scd, sd, sf, te, viff
 
 
 @pytest.fixture
@@ -16,6 +16,55 @@ def texture(rng):
 
 def levels(*rows):
     return np.array(rows, np.uint8)
+
+
+def test_nmi_adds_one_for_a_copied_source(rng):
+    a, b = rng.integers(0, 256, (2, 130, 170)).astype(np.uint8)
+    alone = nmi([a, a], a) / 2
+    assert nmi([a, b], a) == pytest.approx(alone + nmi([b, b], a) / 2)
+
+
+def test_nmi_does_not_depend_on_the_names_of_levels(rng):
+    a, b = rng.integers(0, 2, (2, 13, 17)).astype(np.uint8)
+    assert nmi([a, a], b) == pytest.approx(nmi([a, a], 255 - 200 * b))
+
+
+def test_nmi_of_a_two_by_two_table():
+    # Joint distribution (1/2, 1/4, 0, 1/4): H(s) = h(3/4), H(F) = 1, H(s, F) = 3/2 bits.
+    source, fused = levels([0, 0, 0, 9]), levels([0, 0, 9, 9])
+    entropy = 2 - 0.75 * np.log2(3)
+    expected = 2 * 2 * (entropy + 1 - 1.5) / (entropy + 1)
+    assert nmi([source, source], fused) == pytest.approx(expected, rel=1e-14)
+
+
+def test_nmi_clips_floats_outside_the_range(rng):
+    image = rng.random((13, 17))
+    image[0, 0], image[0, 1] = 1.0, 0.0
+    beyond = image.copy()
+    beyond[0, 0], beyond[0, 1] = 1.7, -0.2
+    assert nmi([image, image], beyond, data_range=1.0) == pytest.approx(2)
+
+
+def test_qabf_has_the_documented_maximum(texture):
+    assert qabf([texture] * 3, texture) == pytest.approx(0.9748, abs=5e-5)
+
+
+def test_qabf_of_lost_edges_is_nearly_zero(texture):
+    assert qabf([texture, texture], np.zeros_like(texture)) < 1e-3
+
+
+def test_qabf_of_halved_contrast_has_the_orientation_and_half_the_strength():
+    image = np.zeros((9, 11), np.uint8)
+    image[:, 5:] = 100
+    expected = 0.9994 / 2 * 0.9879 / (1 + math.exp(-4.4))
+    # Pixels without an edge have a strength of 1e-5, which is preserved but has almost no weight.
+    assert qabf([image, image], image // 2) == pytest.approx(expected, rel=1e-6)
+
+
+def test_qabf_gives_strong_edges_more_weight():
+    strong, weak = np.zeros((9, 11), np.uint8), np.zeros((9, 11), np.uint8)
+    strong[:, 5:], weak[5:] = 200, 20
+    assert qabf([strong, weak], strong) > qabf([strong, weak], weak)
 
 
 def test_sf_divides_by_the_number_of_pixels():

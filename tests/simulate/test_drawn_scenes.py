@@ -56,7 +56,7 @@ def test_layers_are_ordered_by_depth(textures, near_first, background, unfocused
             seed=seed,
         )
         layers = draw_layers(setting, textures, **SIZE)
-        sign = 1 if near_first else -1  # the first frame is focused on what is nearest: depth is distance
+        sign = 1 if near_first else -1  # if the first frame is focused nearest, depth is distance
         distance = [np.broadcast_to(sign * layer.depth, layer.matte.shape) for layer in layers]
         for i, front in enumerate(layers):
             covered = front.matte > 0

@@ -94,7 +94,7 @@ def test_a_focused_front_layer_hides_layers_behind(pictures, square):
 
 
 def test_a_blurred_front_layer_is_mixed_by_its_blurred_matte(square):
-    # A black square in front of a white wall: what is left is the light that passes beside the square.
+    # A black square in front of a white wall: only light that passes the square remains.
     layers = [wall(even(1.0), 2.0), Layer(even(0.0), square, 0.5)]
     frame = render_stack(layers, **OPTICS)[2]
     expected = counts_of(1 - apply_defocus(square, 3.0))
@@ -117,7 +117,7 @@ def test_a_blurred_front_layer_is_the_mean_over_the_aperture(pictures, square):
 def test_every_point_is_blurred_by_the_disk_of_its_depth(rng, square, depth):
     picture = rng.random((HEIGHT, WIDTH, 1))
     frame = render_stack([wall(np.zeros_like(picture)), Layer(picture, square, depth)], **OPTICS)[2, ..., 0]
-    # Point by point: its light, and that of a white surface without a rim, which is what 1 means.
+    # Sum over points: the light of the surface, divided by the light of a white surface without a rim.
     spread, white = np.zeros((2, HEIGHT + 8, WIDTH + 8))
     for row, column in np.ndindex(HEIGHT, WIDTH):
         kernel = disk(max(2.0 * abs(depth[row, column] - 2), 1e-3))
