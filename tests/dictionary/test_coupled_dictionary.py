@@ -48,14 +48,14 @@ def test_pair_correlations_are_cosines_of_corresponding_atoms(images):
             assert np.isclose(correlations[level, i], cosine, atol=1e-6)
 
 
-def test_settings_of_learning_are_recorded(learned):
+def test_settings_of_learning_are_recorded(learned, message):
     assert learned.settings == {
         "n_atoms": 12, "max_atoms": 2, "rounds": 2, "update_cycles": 1, "start": "samples",
         "focused_weight": None, "separate": False, "n_samples": 300,
     }  # fmt: skip
     assert learned.seed == 5
     assert learned.origin == "a test"
-    assert str(learned) == "2 levels of 12 atoms, 4 x 4 pixels; a test"
+    message("dictionary-description", str(learned))
 
 
 def test_minimum_contrast_and_focus_maps_are_recorded(images, tmp_path):
@@ -81,12 +81,12 @@ def test_existing_file_is_overwritten_only_with_force(learned, tmp_path):
     learned.save(tmp_path / "d.npz", force=True)
 
 
-def test_sharp_images_alone_give_one_level_by_ksvd(images):
+def test_sharp_images_alone_give_one_level_by_ksvd(images, message):
     alone = CoupledDictionary.learn(images[0], **QUICK, rng=5)
     assert alone.levels.shape == (1, 16, 12)
     assert alone.pair_correlations().shape == (0, 12)
     np.testing.assert_array_equal(alone.matrix, alone.levels[0])
-    assert str(alone) == "1 level of 12 atoms, 4 x 4 pixels"
+    message("dictionary-description-one-level", str(alone))
     rng = np.random.default_rng(5)
     (samples,) = sample_patches(images[:1], patch_size=4, n_samples=300, rng=rng)
     atoms, history = learn_coupled([samples], Learning(n_atoms=12, max_atoms=2, rounds=2), rng=rng)
