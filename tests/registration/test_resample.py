@@ -38,6 +38,12 @@ def test_identity_changes_no_bit(rng, dtype, channels):
     np.testing.assert_array_equal(result, frame)
 
 
+def test_tiles_outside_the_frame_stay_unchanged(rng):
+    frame = rng.integers(0, 256, (40, 50), np.uint8)
+    away = np.array([[1, 0, 1000.0], [0, 1, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(resample(frame[None], 0, away, whole(frame), onto=frame), frame)
+
+
 def test_edge_gets_no_halo():
     frame = np.full((64, 64), 100, np.uint8)
     frame[:, 32:] = 200

@@ -1,4 +1,4 @@
-"""Gains that bring a painted frame to the light of its surroundings."""
+"""Gains that match the brightness of a painted frame to its surroundings."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ SIDE = 128
 
 
 def scene(dtype=np.uint16):
-    """A picture, and a frame of it that is darker by known factors, one a channel."""
+    """Return an image and a frame of it, multiplied by a known factor per channel."""
     rng = np.random.default_rng(3)
     light = rng.uniform(0.2, 0.6, (SIDE, SIDE, 3))
     factors = np.array([0.8, 0.9, 1.25])
@@ -37,7 +37,7 @@ def test_known_gains_are_found(dtype, radius):
 
 def test_outliers_under_the_stroke_are_ignored():
     frames, expected = scene()
-    frames[0, 50:74, 56:80] //= 8  # what the stroke is to mend
+    frames[0, 50:74, 56:80] //= 8  # the error that the stroke corrects
     (stroke,) = with_gains(strokes_of(dab()), frames[0], frames).strokes
     np.testing.assert_allclose(stroke.gain, expected, rtol=0.01)
 
@@ -82,5 +82,5 @@ def test_matched_stroke_leaves_no_step():
     frames, _ = scene()
     done = with_gains(strokes_of(dab()), frames[0], frames)
     smooth = paint_strokes(frames[0], frames, done.strokes)
-    # The frame is the picture times a factor: matched it is the picture again, but for the gain's digits.
+    # The frame is the picture times a factor, so only the rounding of the gain remains.
     assert np.abs(smooth.astype(float) / frames[0] - 1).max() < 0.005

@@ -1,4 +1,4 @@
-"""Painted pictures against a plain reckoning, pixel by pixel; rectangles, threads and order."""
+"""Painting compared with a calculation pixel by pixel; rectangles, threads and order."""
 
 import math
 from itertools import pairwise
@@ -27,7 +27,7 @@ def strokes_of(*strokes):
 
 
 def distance(row, col, points):
-    """From a place to a line, by the angles at the ends of its pieces and the area over them."""
+    """Return the distance from a place to a line, by the area of triangles over its segments."""
     best = min(math.dist((row, col), point) for point in points)
     for a, b in pairwise(points):
         along = (b[0] - a[0], b[1] - a[1])

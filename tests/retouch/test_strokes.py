@@ -1,4 +1,4 @@
-"""What a file of strokes may hold."""
+"""Stroke files: accepted and rejected contents."""
 
 import copy
 import json
@@ -33,6 +33,22 @@ def test_match_is_accepted_from_the_page_only():
     assert caught.value.facts["setting"] == "match"
 
 
+@pytest.mark.parametrize("match", [1, "yes", None])
+def test_match_must_be_true_or_false(match):
+    data = STROKES.plain()
+    data["strokes"][0]["match"] = match
+    with pytest.raises(InputError) as caught:
+        parse_strokes(data, matching=True)
+    assert caught.value.facts["setting"] == "Stroke 0"
+
+
+def test_number_of_points_is_limited(monkeypatch):
+    monkeypatch.setattr("panfocus.retouch.strokes.MOST_POINTS", 2)
+    with pytest.raises(InputError) as caught:
+        parse_strokes(STROKES.plain())
+    assert caught.value.facts == {"limit": 2}
+
+
 def test_existing_gain_is_not_matched_again():
     data = STROKES.plain()
     data["strokes"][0]["match"] = True
@@ -48,6 +64,7 @@ def test_existing_gain_is_not_matched_again():
         ("height", "500", {"setting": "height", "got": "500"}),
         ("frames", 2, {"setting": "Stroke 1: frame", "got": 2}),
         ("strokes", {}, {"limit": 20_000}),
+        ("strokes", [7], {"setting": "Stroke 0"}),
         ("colour", 1, {"setting": "colour"}),
     ],
 )

@@ -1,4 +1,4 @@
-"""What speaks for each frame at a place, against maps of the whole frames."""
+"""Sharpness and weights at one pixel, compared with maps of the whole frames."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from panfocus.show.evidence import AROUND, sharpness_at, weights_at
 
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
 @pytest.mark.parametrize(("row", "col"), [(0, 0), (20, 17), (39, 32), (2, 31)])
-def test_sharpness_equals_that_of_whole_frames(rng, channels, row, col):
+def test_sharpness_equals_the_measure_of_whole_frames(rng, channels, row, col):
     frames = rng.integers(0, 65536, (4, 40, 33, *channels)).astype(np.uint16)
     maps = [laplacian_energy(to_gray(frame)) for frame in frames]
     rows, cols = (slice(max(0, at - AROUND), at + AROUND + 1) for at in (row, col))

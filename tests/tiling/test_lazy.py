@@ -1,4 +1,4 @@
-"""Dask and Zarr arrays: nothing is fused before it is asked for; then it is the same, bit for bit."""
+"""Dask and Zarr arrays are fused only on demand, with the same bits as arrays in memory."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ MAPS = ("labels", "confidence", "depth", "never_in_focus")
 
 @pytest.fixture(scope="module")
 def frames():
-    """Three frames (500 x 410), each sharp in a third; with hot pixels, and the last a tenth brighter."""
+    """Return three frames (500 x 410), each sharp in a third, with hot pixels; the last is brighter."""
     rng = np.random.default_rng(5)
     sharp = gaussian_filter(rng.random((500, 410)), 0.8)
     sharp = 0.1 + 0.7 * (sharp - sharp.min()) / np.ptp(sharp)
@@ -56,8 +56,8 @@ def test_dask_array_gives_the_same_bits_as_memory(frames, eager, chunks):
     assert eager.report["exposure"]["gains"] != [[1.0]] * 3
     lazy = pf.fuse(da.from_array(frames, chunks=chunks))
     assert_equal(lazy, eager)
-    for said in ("hot_pixels", "exposure", "settings", "frames", "shape"):
-        assert lazy.report[said] == eager.report[said]
+    for name in ("hot_pixels", "exposure", "settings", "frames", "shape"):
+        assert lazy.report[name] == eager.report[name]
 
 
 def test_memory_and_threads_apply_to_one_tile(frames, eager, monkeypatch):
@@ -106,7 +106,7 @@ def test_blocks_are_read_and_fused_only_on_demand(frames):
     read.clear()
     lazy = pf.fuse(array, hot_pixels="off", exposure="off", maps=())
     n_measured = len(read)
-    assert n_measured <= 24  # each of the 12 once for its range, and once or not for its scale
+    assert n_measured <= 24  # each of the 12 at most twice: for its range and its scale
     np.testing.assert_array_equal(
         lazy.image.compute(), pf.fuse(frames, hot_pixels="off", exposure="off", maps=()).image
     )
@@ -123,7 +123,7 @@ def test_block_frames_are_indexed_like_an_array(frames):
 
 
 def test_samples_of_frames_in_one_block_are_read_together(rng, monkeypatch):
-    """Of 5 frames in blocks of 3: one strip is read twice, not five times, though no block can be kept."""
+    """Of 5 frames in blocks of 3, a strip is read twice, not five times, although no block fits the cache."""
     monkeypatch.setattr("panfocus.tiling.dask_arrays.CACHE_BYTES", 4000)
     monkeypatch.setattr("panfocus.tiling.dask_arrays.SAMPLED", 200)
     pixels = rng.integers(0, 255, (5, 40, 50), np.uint8)
@@ -142,9 +142,9 @@ def test_samples_of_frames_in_one_block_are_read_together(rng, monkeypatch):
             for top in (0, 36):
                 part = frames[k, top : top + 4, 0:50]
                 np.testing.assert_array_equal(part, pixels[k, top : top + 4])
-                part[:] = 0  # what is kept stays as it is
+                part[:] = 0  # the cache must not change
     assert len(read) == 4
-    monkeypatch.setattr("panfocus.tiling.dask_arrays.SAMPLED", 1200)  # one frame at a time is all that fits
+    monkeypatch.setattr("panfocus.tiling.dask_arrays.SAMPLED", 1200)  # only one frame fits at a time
     np.testing.assert_array_equal(BlockFrames(Watched(), sampled=True)[:, 3:9], pixels[:, 3:9])
     assert len(read) == 4 + 5
 
@@ -214,7 +214,7 @@ def go_to(folder):
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
-    """A client of a cluster, whose worker has another working folder than this process."""
+    """Return a client of a cluster whose worker has another working folder than this process."""
     distributed = pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("elsewhere")
     options = {"dashboard_address": None, "local_directory": str(folder), "silence_logs": 50}
@@ -228,7 +228,7 @@ def elsewhere(tmp_path_factory):
 
 @pytest.fixture
 def relative(frames, tmp_path, monkeypatch):
-    """A Zarr array that is named from the working folder."""
+    """Return a Zarr array with a relative path."""
     monkeypatch.chdir(tmp_path)
     zarr.create_array("stack.zarr", data=frames, chunks=(1, 128, 128))
     return zarr.open_array("stack.zarr", mode="r")
@@ -236,7 +236,7 @@ def relative(frames, tmp_path, monkeypatch):
 
 def test_workers_in_another_folder_read_the_same_zarr_array(elsewhere, relative, eager):
     assert_equal(pf.fuse(relative), eager)
-    assert str(relative.store.root) == "stack.zarr"  # as it was given
+    assert str(relative.store.root) == "stack.zarr"  # the caller's array is unchanged
 
 
 def test_zarr_arrays_in_a_list_get_absolute_paths(elsewhere, frames, eager, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Tiles: they cover the image once, and give what the whole image gives."""
+"""Tiles cover the image once, and give the same bits as the whole image."""
 
 import dataclasses
 import time
@@ -19,7 +19,7 @@ from panfocus.tiling.tiled import run_method, tile_bytes
 
 @dataclasses.dataclass(frozen=True)
 class Blurred:
-    """The mean of 5 x 5 pixels around each of the first frame: halo 2."""
+    """Mean of 5 x 5 pixels of the first frame: halo 2."""
 
     maps: ClassVar = ("labels",)
     uses_all_threads: ClassVar = False
@@ -71,7 +71,7 @@ def test_halo_that_is_too_small_changes_the_result(rng):
 
 @pytest.mark.parametrize(("halo", "side"), [(2, 320), (60, 900), (300, 2000)])
 def test_tiles_grow_with_the_halo_up_to_a_limit(rng, halo, side):
-    """With 15 halos a side there is (17/15)**2 of the work, 28 % more than without."""
+    """With 15 halos per side, tiles take (17/15)**2 of the work: 28 % more."""
     sizes = []
 
     class Recording(Blurred):

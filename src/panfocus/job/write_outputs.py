@@ -174,7 +174,7 @@ def step_contents(folder: Path, frames: "Frames", result: "FusionResult") -> "di
     from panfocus.io.png import encode_png
     from panfocus.show.steps import step_pictures
 
-    pictures = step_pictures(frames, result, result.slabs)
+    pictures = step_pictures(frames, result)
     return {folder / f"{name}.png": encode_png(picture) for name, picture in pictures}
 
 

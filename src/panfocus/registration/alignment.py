@@ -228,10 +228,8 @@ def alignment_errors(found: Alignment, frames: Frames, names: Sequence[str]) -> 
 
 def _blank_among(frames: Frames, numbers: Iterable[int]) -> set[int]:
     """Return which of some frames are blank compared with the rest of the stack."""
-    numbers = set(numbers)
-    if not numbers:
-        return set()
-    return numbers & find_blank({k: summarize_frame(np.asarray(frames[k])) for k in range(len(frames))})
+    summaries = {k: summarize_frame(np.asarray(frames[k])) for k in range(len(frames))}
+    return find_blank(summaries).intersection(numbers)
 
 
 def _alignment_error(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from panfocus.registration._kernel_matching import find_errors, normal_equations
 
+Array = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Points = NDArray[np.float64]  # (n, 2), x and y
 
@@ -46,7 +47,7 @@ def movement(H: Matrix, shape: tuple[int, ...], base: Matrix | None = None) -> f
     return float(np.hypot(*(apply(H, at) - start).T).max())
 
 
-def basis(model: str, points: Points) -> NDArray[np.float64]:
+def basis(model: str, points: Points) -> Array:
     """Return the derivatives (n, 2, parameters) of a small motion at points, in unit coordinates.
 
     `step` returns the matrix of such a motion.
@@ -62,7 +63,7 @@ def basis(model: str, points: Points) -> NDArray[np.float64]:
     return np.stack([np.stack(pair, axis=1) for pair in columns[model]], axis=2)
 
 
-def step(model: str, parameters: NDArray[np.float64]) -> Matrix:
+def step(model: str, parameters: Array) -> Matrix:
     """Return the matrix of a small motion in unit coordinates; products of them stay in the model."""
     H = np.eye(3)
     p = parameters
@@ -113,7 +114,7 @@ class Matches:
 
     points: Points
     found: Points
-    precision: NDArray[np.float64]
+    precision: Array
 
     def __len__(self) -> int:
         return len(self.points)
@@ -135,16 +136,14 @@ def fit(model: str, matches: Matches, shape: tuple[int, ...], start: Matrix) -> 
     to_unit = unit_coordinates(shape)
     to_pixels = inverse(to_unit)
     scale = to_pixels[0, 0]
-    directions, weighted = _directions(model, matches, shape)
-    n_parameters = len(directions)
-    matrix, right = np.empty((n_parameters, n_parameters)), np.empty(n_parameters)
+    directions = _directions(model, matches, shape)
     H = start
     for i in range(ROUNDS):
         errors, squares = residuals(H, matches)
         weights = robust_weights(squares)
         if i < ABSOLUTE_ROUNDS:
             weights = np.sqrt(weights) if i else np.ones_like(weights)
-        normal_equations(directions, weighted, errors, weights, matrix, right)
+        matrix, right = _normal_equations(*directions, errors, weights)
         # Undetermined directions, such as along the only edge, keep a step of 0.
         parameters = np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-10)[0], np.float64)
         H = normalize(H @ to_pixels @ step(model, parameters / scale) @ to_unit)
@@ -159,9 +158,7 @@ def fit_from_identity(model: str, matches: Matches, shape: tuple[int, ...]) -> M
     return fit(model, matches, shape, start)
 
 
-def _directions(
-    model: str, matches: Matches, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _directions(model: str, matches: Matches, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the derivatives of all parameters at the points (p, 2, n), plain and times the precision."""
     directions = basis(model, apply(unit_coordinates(shape), matches.points)).transpose(2, 1, 0)
     xx, xy, yy = matches.precision[:, 0, 0], matches.precision[:, 0, 1], matches.precision[:, 1, 1]
@@ -169,25 +166,30 @@ def _directions(
     return np.ascontiguousarray(directions), np.stack([xx * x + xy * y, xy * x + yy * y], axis=1)
 
 
-def information(
-    model: str, matches: Matches, shape: tuple[int, ...], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def information(model: str, matches: Matches, shape: tuple[int, ...], weights: Array) -> Array:
     """Return the inverse covariance of a model's parameters, in pixels."""
-    directions, weighted = _directions(model, matches, shape)
+    no_errors = np.zeros((2, len(matches)))
+    return _normal_equations(*_directions(model, matches, shape), no_errors, weights)[0]
+
+
+def _normal_equations(
+    directions: Array, weighted: Array, errors: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Return the matrix and the right side of weighted least squares."""
     n_parameters = len(directions)
     matrix, right = np.empty((n_parameters, n_parameters)), np.empty(n_parameters)
-    normal_equations(directions, weighted, np.zeros((2, len(matches))), weights, matrix, right)
-    return matrix
+    normal_equations(directions, weighted, errors, weights, matrix, right)
+    return matrix, right
 
 
-def residuals(H: Matrix, matches: Matches) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def residuals(H: Matrix, matches: Matches) -> tuple[Array, Array]:
     """Return the errors (2, n) of matches in the first frame, and their squares (n) times the precision."""
     errors, squares = np.empty((2, len(matches))), np.empty(len(matches))
     find_errors(inverse(H), matches.points, matches.found, matches.precision, errors, squares)
     return errors, squares
 
 
-def robust_weights(squares: NDArray[np.float64]) -> NDArray[np.float64]:
+def robust_weights(squares: Array) -> Array:
     """Return Cauchy weights (0 to 1) for squared errors."""
     typical = float(np.median(squares)) / MEDIAN_SQUARE + 1e-12
     return np.asarray(1 / (1 + squares / (OUTLIER**2 * typical)))

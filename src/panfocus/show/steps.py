@@ -24,9 +24,7 @@ DARK = 0.2  # brightness of other depths
 WIDTH = 1 / 14  # standard deviation of the lit depths, of the range of depths; at least half a frame
 
 
-def step_pictures(
-    frames: "Frames", result: "FusionResult", slabs: "Frames | None"
-) -> Iterator[tuple[str, Pixels]]:
+def step_pictures(frames: "Frames", result: "FusionResult") -> Iterator[tuple[str, Pixels]]:
     """Yield names and pictures of frames, decisions and maps, as far as the method provides them."""
     from panfocus.decide.gray import to_gray
 
@@ -48,9 +46,9 @@ def step_pictures(
         total = sum(_small(votes[k].astype(np.float32)) for k in range(len(votes)))
         for k in range(len(votes)):
             yield f"4-weight-{number(k)}", to_bytes(_small(votes[k].astype(np.float32)) / total)
-    if slabs is not None:
-        for s in range(len(slabs)):
-            yield f"4-slab-{number(s)}", make_thumbnail(np.asarray(slabs[s]), LARGEST_SIDE)
+    if result.slabs is not None:
+        for s in range(len(result.slabs)):
+            yield f"4-slab-{number(s)}", make_thumbnail(np.asarray(result.slabs[s]), LARGEST_SIDE)
     last = len(frames) - 1
     if result.labels is not None:
         step = reduction(result.labels.shape, LARGEST_SIDE)
