@@ -170,6 +170,14 @@ def test_channels_need_a_tiff(tmp_path, rng):
         check_format(tmp_path / "fused.png", header.frame.image, read_metadata(header))
 
 
+def test_channels_in_colour_are_rejected(tmp_path, rng):
+    pixels = rng.integers(0, 255, (2, 2, 13, 17, 3), np.uint8)
+    metadata = {"axes": "ZCYXS"}
+    tifffile.imwrite(tmp_path / "a.ome.tif", pixels, photometric="rgb", metadata=metadata)
+    with rejected(tmp_path / "a.ome.tif", problem="channels"):
+        read_headers([tmp_path / "a.ome.tif"])
+
+
 def test_ome_colour_image_stays_in_colour(tmp_path, rng):
     frames = rng.integers(0, 256, (2, 13, 17, 3), dtype=np.uint8)
     tifffile.imwrite(tmp_path / "a.ome.tif", frames, photometric="rgb", ome=True, metadata={"axes": "ZYXS"})

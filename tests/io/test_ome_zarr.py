@@ -7,10 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from panfocus.errors import FileError
+from panfocus.errors import FileError, InputError
 from panfocus.io.input_files import is_zarr
 from panfocus.io.ome_zarr import Axis, ZarrFrames, read_ome_zarr
 from panfocus.io.ome_zarr_writer import NewImage, create_ome_zarr, open_level
+from panfocus.io.read_stack import read_stack
 from rejections import rejected
 
 zarr = pytest.importorskip("zarr")
@@ -68,6 +69,29 @@ def test_slices_are_frames_of_one_channel_or_all(theirs):
     assert two.shape == (4, 37, 53, 3)
     np.testing.assert_array_equal(two[1, 0:5, 0:5][..., :2], np.moveaxis(pixels[0, ::2, 1, :5, :5], 0, 2))
     assert not two[1][..., 2].any()
+
+
+def test_read_stack_opens_a_store(theirs):
+    path, pixels = theirs
+    stack = read_stack(path, channel=2, time=1)
+    np.testing.assert_array_equal(stack.frames[:], pixels[0, 1])
+    assert [name.startswith(str(path)) for name in stack.names] == [True] * 4
+    acquisition = stack.metadata.acquisition
+    assert (len(acquisition.channels), acquisition.step, acquisition.unit) == (1, 1.5, "µm")
+    assert read_stack(path, time=2).frames.shape == (4, 37, 53, 3)
+    for choice, facts in (
+        ({}, {"setting": "time"}),
+        ({"channel": 4, "time": 1}, {"setting": "channel", "got": 4}),
+        ({"time": 3}, {"setting": "time", "got": 3}),
+    ):
+        with rejected(path, **facts):
+            read_stack(path, **choice)
+
+
+def test_store_of_one_slice_is_not_a_stack(tmp_path):
+    zarr.create_array(tmp_path / "a.zarr", data=np.zeros((1, 20, 30), np.uint8))
+    with rejected(tmp_path / "a.zarr", InputError, frames=1):
+        read_stack(tmp_path / "a.zarr")
 
 
 @pytest.mark.parametrize("axes", ["tczyx", "zxyc", "zyx"])
@@ -206,6 +230,7 @@ def test_store_without_a_readable_image_is_rejected(tmp_path, attributes, facts)
     [
         ({}, "axes"),
         ({"axes": "zyq"}, "axes"),
+        ({"axes": "yyx"}, "axes"),
         ({"axes": "zy"}, "axes"),
         ({"axes": "zyx", "scale": [1, 2]}, "scale"),
         ({"axes": "zyx", "scale": ["a", "b", "c"]}, "scale"),

@@ -331,6 +331,19 @@ def test_a_stack_that_lost_pages_is_rejected(tmp_path, rng, layout):
             read_stack([path])
 
 
+def test_circular_pages_are_rejected(tmp_path):
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, np.zeros((2, 8, 8), np.uint8), photometric="minisblack", metadata=None)
+    with tifffile.TiffFile(path) as tiff:
+        first, last = tiff.pages[0].offset, tiff.pages[1].offset
+        end = last + 2 + 12 * len(tiff.pages[1].tags)
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, end, first)
+    path.write_bytes(data)
+    with rejected(path, problem="circle"):
+        read_headers([path])
+
+
 @pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.tif", "a.webp"])
 @pytest.mark.parametrize(
     ("content", "problem"),
@@ -340,6 +353,8 @@ def test_a_stack_that_lost_pages_is_rejected(tmp_path, rng, layout):
         (b"\xff\xd8\xff", "damaged"),
         (b"\x89PNG\r\n\x1a\n", "truncated"),
         (b"II*\0", "format"),
+        (b"II*\0\0\0\0\0", "no page"),
+        (b"MM\0+\0\x08\0\0", "truncated"),
     ],
 )
 def test_file_without_an_image_is_rejected(tmp_path, name, content, problem):

@@ -276,6 +276,17 @@ def write_sparse(path, rng, left_out, no_data, **options):
                 tag.overwrite(kept)
 
 
+def test_pages_that_are_turned_or_differ_are_rejected(tmp_path):
+    path, page = tmp_path / "a.tif", np.zeros((40, 50), np.uint8)
+    turned = {"extratags": [(0x0112, 3, 1, 6, True)]}
+    for pages, options, problem in (((page, page), turned, "turned"), ((page, page[1:]), {}, "pages")):
+        with tifffile.TiffWriter(path) as tiff:
+            for each in pages:
+                tiff.write(each, photometric="minisblack", metadata=None, **options)
+        with rejected(path, problem=problem):
+            read_tiled_tiff(path)
+
+
 def test_large_tiles_and_strips_are_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr("panfocus.io.tiled_tiff._MAX_PART", 100)
     pixels = np.zeros((2, 40, 50), np.uint8)
