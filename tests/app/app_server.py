@@ -1,4 +1,4 @@
-"""A server as users start it: a separate process at a free port, with its own work folder."""
+"""Servers with their own work folder: in a separate process, as users start them, or in that of the tests."""
 
 import os
 import re
@@ -13,18 +13,15 @@ from urllib.parse import urlsplit
 import httpx
 
 
-class RunningServer:
+class AppServer:
     """A server, and a client with its token."""
 
-    def __init__(self, process, address, work, root):
-        self.process = process
-        self.address = address  # as printed, with the token
+    def __init__(self, client, token, work, root):
+        self.client = client
+        self.token = token
         self.work = work
         self.root = root  # the folder that the page may open
-        self.url, _, self.token = address.partition("/?token=")
-        self.client = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=60
-        )
+        client.headers["Authorization"] = f"Bearer {token}"
 
     def state(self):
         answer = self.client.get("/api/state")
@@ -44,6 +41,33 @@ class RunningServer:
             ):
                 return stack
         raise AssertionError("frames were not scanned")
+
+
+class RunningServer(AppServer):
+    """A server in its own process."""
+
+    def __init__(self, process, address, work, root):
+        self.process = process
+        self.address = address  # as printed, with the token
+        self.url, _, token = address.partition("/?token=")
+        super().__init__(httpx.Client(base_url=self.url, timeout=60), token, work, root)
+
+
+@contextmanager
+def local_server(work, root):
+    """Serve in this process, which is faster; `server.app` has the parts of the server."""
+    from starlette.testclient import TestClient
+
+    from panfocus.app.server import App, make_application
+    from panfocus.app.uploads import UploadLimits
+
+    work.mkdir(exist_ok=True)
+    app = App(work, [root], UploadLimits())
+    application = make_application(app, port=8765)
+    with TestClient(application, base_url="http://127.0.0.1:8765") as client:
+        server = AppServer(client, app.store.token, work, root)
+        server.app = app
+        yield server
 
 
 def wait(seconds, step=0.05):

@@ -5,17 +5,17 @@ import small_stacks
 
 
 @pytest.fixture
-def stack(server, tmp_path):
+def stack(local, tmp_path):
     """A stack of uploaded files, the last one first: their keys are not their positions."""
-    made = server.client.post("/api/stacks", json={"name": "chosen"}).raise_for_status().json()["id"]
+    made = local.client.post("/api/stacks", json={"name": "chosen"}).raise_for_status().json()["id"]
     for path in reversed(small_stacks.write(tmp_path)):
-        send(server, made, path.name, path)
-    yield server.seen(made)
-    server.client.delete(f"/api/stacks/{made}").raise_for_status()
+        send(local, made, path.name, path)
+    yield local.seen(made)
+    local.client.delete(f"/api/stacks/{made}").raise_for_status()
 
 
-def send(server, stack, name, path):
-    answer = server.client.put(f"/api/stacks/{stack}/files/{name}", content=path.read_bytes())
+def send(local, stack, name, path):
+    answer = local.client.put(f"/api/stacks/{stack}/files/{name}", content=path.read_bytes())
     answer.raise_for_status()
 
 
@@ -24,8 +24,8 @@ def keys(stack, *names):
     return [by_name[f"{name}.png"] for name in names]
 
 
-def change(server, stack, **wanted):
-    return server.client.patch(f"/api/stacks/{stack['id']}", json=wanted)
+def change(local, stack, **wanted):
+    return local.client.patch(f"/api/stacks/{stack['id']}", json=wanted)
 
 
 def names(stack):
@@ -36,39 +36,39 @@ def excluded(stack):
     return [frame["name"].removesuffix(".png") for frame in stack["frames"] if frame["excluded"]]
 
 
-def test_a_frame_is_excluded_by_its_key_after_others_were_added(server, stack, tmp_path):
+def test_a_frame_is_excluded_by_its_key_after_others_were_added(local, stack, tmp_path):
     assert names(stack) == ["frame-1", "frame-2", "frame-3"]
-    send(server, stack["id"], "a.png", tmp_path / "frame-2.png")
-    now = change(server, stack, excluded=keys(stack, "frame-1")).raise_for_status().json()
+    send(local, stack["id"], "a.png", tmp_path / "frame-2.png")
+    now = change(local, stack, excluded=keys(stack, "frame-1")).raise_for_status().json()
     assert names(now) == ["a", "frame-1", "frame-2", "frame-3"]
     assert excluded(now) == ["frame-1"]
 
 
-def test_frames_that_are_not_named_are_unchanged(server, stack):
-    change(server, stack, excluded=keys(stack, "frame-1", "frame-2")).raise_for_status()
+def test_frames_that_are_not_named_are_unchanged(local, stack):
+    change(local, stack, excluded=keys(stack, "frame-1", "frame-2")).raise_for_status()
     # From a tab that does not know this yet.
-    now = change(server, stack, excluded=keys(stack, "frame-3"), used=keys(stack, "frame-1"))
+    now = change(local, stack, excluded=keys(stack, "frame-3"), used=keys(stack, "frame-1"))
     assert excluded(now.raise_for_status().json()) == ["frame-2", "frame-3"]
 
 
-def test_frames_that_were_added_during_ordering_come_last(server, stack, tmp_path):
+def test_frames_that_were_added_during_ordering_come_last(local, stack, tmp_path):
     order = keys(stack, "frame-3", "frame-1", "frame-2")
     for name in ("b.png", "a.png"):
-        send(server, stack["id"], name, tmp_path / "frame-2.png")
-    now = change(server, stack, order=order).raise_for_status().json()
+        send(local, stack["id"], name, tmp_path / "frame-2.png")
+    now = change(local, stack, order=order).raise_for_status().json()
     assert names(now) == ["frame-3", "frame-1", "frame-2", "a", "b"]
 
 
-def test_the_key_of_a_replaced_file_is_refused(server, tmp_path):
-    folder = server.root / tmp_path.name
+def test_the_key_of_a_replaced_file_is_refused(local, tmp_path):
+    folder = local.root / tmp_path.name
     paths = small_stacks.write(folder)
-    made = server.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
-    before = server.seen(made["id"])
+    made = local.client.post("/api/stacks", json={"folder": str(folder)}).raise_for_status().json()
+    before = local.seen(made["id"])
     paths[1].write_bytes(small_stacks.write(tmp_path / "other", size=(80, 100))[1].read_bytes())
-    server.client.post(f"/api/stacks/{made['id']}/look").raise_for_status()
+    local.client.post(f"/api/stacks/{made['id']}/look").raise_for_status()
     for wanted in ({"excluded": keys(before, "frame-1", "frame-2")}, {"order": keys(before, *names(before))}):
-        assert change(server, before, **wanted).status_code == 409
-    assert excluded(server.stack(made["id"])) == []
+        assert change(local, before, **wanted).status_code == 409
+    assert excluded(local.stack(made["id"])) == []
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_the_key_of_a_replaced_file_is_refused(server, tmp_path):
         ({"name": None, "order": [2, 1, 0]}, {"setting": "name"}),
     ],
 )
-def test_an_invalid_change_is_refused_and_changes_nothing(server, stack, wrong, facts):
-    answer = change(server, stack, **wrong)
+def test_an_invalid_change_is_refused_and_changes_nothing(local, stack, wrong, facts):
+    answer = change(local, stack, **wrong)
     assert (answer.status_code, answer.json()["facts"]) == (400, facts)
-    now = server.stack(stack["id"])
+    now = local.stack(stack["id"])
     assert (now["name"], names(now), excluded(now)) == (stack["name"], names(stack), [])

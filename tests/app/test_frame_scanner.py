@@ -103,9 +103,9 @@ def test_scans_of_a_large_stack_send_single_frames(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def folder(server, tmp_path):
+def folder(local, tmp_path):
     """A folder of three frames, the second of them damaged."""
-    folder = server.root / tmp_path.name
+    folder = local.root / tmp_path.name
     paths = small_stacks.write(folder)
     whole = paths[1].read_bytes()
     (tmp_path / "whole.png").write_bytes(whole)
@@ -113,77 +113,77 @@ def folder(server, tmp_path):
     return folder
 
 
-def opened(server, folder):
-    answer = server.client.post("/api/stacks", json={"folder": str(folder)})
-    return server.seen(answer.raise_for_status().json()["id"])
+def opened(local, folder):
+    answer = local.client.post("/api/stacks", json={"folder": str(folder)})
+    return local.seen(answer.raise_for_status().json()["id"])
 
 
-def rescanned(server, stack):
-    server.client.post(f"/api/stacks/{stack['id']}/look").raise_for_status()
-    return server.seen(stack["id"])
+def rescanned(local, stack):
+    local.client.post(f"/api/stacks/{stack['id']}/look").raise_for_status()
+    return local.seen(stack["id"])
 
 
 def states(stack):
     return [frame["state"] for frame in stack["frames"]]
 
 
-def test_a_repaired_file_is_scanned_again_and_others_keep_their_keys(server, folder, tmp_path):
-    before = opened(server, folder)
+def test_a_repaired_file_is_scanned_again_and_others_keep_their_keys(local, folder, tmp_path):
+    before = opened(local, folder)
     assert states(before) == ["ready", "bad", "ready"]
     (tmp_path / "whole.png").replace(folder / "frame-2.png")
-    after = rescanned(server, before)
+    after = rescanned(local, before)
     assert states(after) == ["ready"] * 3
     assert after["frames"][1]["error"] is None
     keys = [[frame["key"] for frame in stack["frames"]] for stack in (before, after)]
     assert keys == [[0, 1, 2], [0, 3, 2]]  # browsers cache pictures by key
     address = f"/api/stacks/{after['id']}/thumbnails/"
-    assert server.client.get(f"{address}3").status_code == 200
-    assert server.client.get(f"{address}1").status_code == 404
+    assert local.client.get(f"{address}3").status_code == 200
+    assert local.client.get(f"{address}1").status_code == 404
 
 
-def test_unchanged_files_are_not_scanned_again(server, folder):
-    before = opened(server, folder)
-    assert rescanned(server, before)["frames"] == before["frames"]
+def test_unchanged_files_are_not_scanned_again(local, folder):
+    before = opened(local, folder)
+    assert rescanned(local, before)["frames"] == before["frames"]
 
 
-def test_a_removed_file_is_bad_until_it_is_back(server, folder):
-    stack = opened(server, folder)
+def test_a_removed_file_is_bad_until_it_is_back(local, folder):
+    stack = opened(local, folder)
     away = folder.parent / "elsewhere.png"
     (folder / "frame-1.png").replace(away)
-    stack = rescanned(server, stack)
+    stack = rescanned(local, stack)
     assert states(stack) == ["bad", "bad", "ready"]
     assert stack["frames"][0]["error"].startswith("frame-1.png")
     away.replace(folder / "frame-1.png")
-    assert states(rescanned(server, stack)) == ["ready", "bad", "ready"]
+    assert states(rescanned(local, stack)) == ["ready", "bad", "ready"]
 
 
-def test_a_link_that_replaces_a_file_is_not_followed_out_of_the_allowed_folders(server, folder):
-    before = opened(server, folder)
+def test_a_link_that_replaces_a_file_is_not_followed_out_of_the_allowed_folders(local, folder):
+    before = opened(local, folder)
     here = f"/api/stacks/{before['id']}"
     own, (first, _, _) = (folder / "frame-1.png").read_bytes(), before["frames"]
     (folder / "frame-1.png").unlink()
-    (folder / "frame-1.png").symlink_to(server.root.parent / "outside" / "secret.png")
+    (folder / "frame-1.png").symlink_to(local.root.parent / "outside" / "secret.png")
     # Also before the stack is scanned again.
     for path, sent in ((f"{here}/pictures/{first['key']}", None), (f"{here}/estimate", {})):
-        answer = server.client.request("GET" if sent is None else "POST", path, json=sent)
+        answer = local.client.request("GET" if sent is None else "POST", path, json=sent)
         assert answer.status_code == 403
         assert "frame-1.png" in answer.json()["error"]
-    stack = rescanned(server, before)
+    stack = rescanned(local, before)
     assert states(stack) == ["bad", "bad", "ready"]
     assert stack["frames"][0]["error"].startswith("frame-1.png")
-    assert server.client.get(f"{here}/thumbnails/{stack['frames'][0]['key']}").status_code == 404
-    assert rescanned(server, stack)["frames"] == stack["frames"]
+    assert local.client.get(f"{here}/thumbnails/{stack['frames'][0]['key']}").status_code == 404
+    assert rescanned(local, stack)["frames"] == stack["frames"]
 
     (folder / "frame-1.png").unlink()
-    (folder / "frame-1.png").symlink_to(server.root / "small" / "frame-1.png")  # inside the allowed folders
-    assert states(rescanned(server, stack)) == ["ready", "bad", "ready"]
+    (folder / "frame-1.png").symlink_to(local.root / "small" / "frame-1.png")  # inside the allowed folders
+    assert states(rescanned(local, stack)) == ["ready", "bad", "ready"]
     (folder / "frame-1.png").unlink()
     (folder / "frame-1.png").write_bytes(own)
-    assert states(rescanned(server, stack)) == ["ready", "bad", "ready"]
+    assert states(rescanned(local, stack)) == ["ready", "bad", "ready"]
 
 
-def test_a_link_that_replaces_a_folder_is_not_followed_out_of_the_allowed_folders(server, folder, tmp_path):
-    stack = opened(server, folder)
+def test_a_link_that_replaces_a_folder_is_not_followed_out_of_the_allowed_folders(local, folder, tmp_path):
+    stack = opened(local, folder)
     folder.rename(tmp_path / "away")
     folder.symlink_to(tmp_path / "away")
-    assert states(rescanned(server, stack)) == ["bad"] * 3
+    assert states(rescanned(local, stack)) == ["bad"] * 3

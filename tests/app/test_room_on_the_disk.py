@@ -1,10 +1,10 @@
-"""How much room results take on the disk, and what is said where there is none."""
+"""The disk space of results, and how it is freed."""
 
 import shutil
 
 import pytest
 import small_stacks
-from app_server import running_server, wait
+from app_server import wait
 from page_steps import Visit
 
 from browser import JOB_TIMEOUT
@@ -46,51 +46,29 @@ def on_disk(server, job):
     return sum(path.stat().st_size for path in (server.work / "jobs" / job).rglob("*") if path.is_file())
 
 
-def test_the_server_tells_what_each_result_takes(server):
-    _, (job,) = fused(server)
-    told = server.client.get("/api/space").json()
-    assert told["jobs"][job] == on_disk(server, job) > MB
-    assert told["free"] == pytest.approx(shutil.disk_usage(server.work).free, rel=0.1)
-
-
-def test_page_shows_the_disk_space_of_results(chromium, page_server):
+def test_space_of_results_and_training_runs_is_shown_and_freed(chromium, page_server):
     from playwright.sync_api import expect
 
     stack, jobs = fused(page_server, n=2)
+    learning = learned(page_server, stack, jobs[0])
+    answer = page_server.client.get("/api/space").json()
+    assert answer["jobs"][jobs[0]] == on_disk(page_server, jobs[0]) > MB
+    assert answer["free"] == pytest.approx(shutil.disk_usage(page_server.work).free, rel=0.1)
+
     visit = Visit(chromium, f"{page_server.address}#stack={stack}")
-    line = visit.page.locator("#space")
-    both = sum(on_disk(page_server, job) for job in jobs) / MB
-    one = on_disk(page_server, jobs[1]) / MB
-    expect(line).to_contain_text(f"{both:.1f} MB")
-    expect(visit.page.locator(".results > li").nth(1)).to_contain_text(f", {one:.1f} MB")
     visit.page.on("dialog", lambda dialog: dialog.accept())
+    line, rows = visit.page.locator("#space"), visit.page.locator(".results > li")
+    sizes = [on_disk(page_server, job) / MB for job in (*jobs, learning)]
+    expect(line).to_contain_text(f"{sum(sizes):.1f} MB;")
+    expect(rows.nth(1)).to_contain_text(f", {sizes[1]:.1f} MB")
     visit.page.get_by_role("button", name="Delete fusion 1").click()
-    expect(line).to_contain_text(f"{one:.1f} MB")
+    expect(line).to_contain_text(f"{sum(sizes[1:]):.1f} MB;")
+    visit.page.get_by_role("button", name="Delete fusion 2").click()
+    expect(line).to_contain_text(f"{1000 * sizes[2]:.0f} kB;")
+    expect(rows).to_contain_text(f"done, {1000 * sizes[2]:.0f} kB")
+    visit.page.get_by_role("button", name="Delete training of small").click()
+    expect(rows).to_have_count(0)
+    assert not page_server.client.get("/api/space").json()["jobs"].keys() & {*jobs, learning}
+    assert "small" in page_server.state()["dictionaries"]  # it is kept
     assert visit.complaints == []
     visit.close()
-
-
-def test_files_of_a_training_run_are_counted_and_deleted(chromium, tmp_path):
-    from playwright.sync_api import expect
-
-    (tmp_path / "pictures").mkdir()
-    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
-        stack, (job,) = fused(server)
-        learning = learned(server, stack, job)
-        visit = Visit(chromium, f"{server.address}#stack={stack}")
-        visit.page.on("dialog", lambda dialog: dialog.accept())
-        line = visit.page.locator("#space")
-        both = (on_disk(server, job) + on_disk(server, learning)) / MB
-        expect(line).to_contain_text(f"{both:.1f} MB;")
-        visit.page.get_by_role("button", name="Delete fusion 1").click()
-        left = round(on_disk(server, learning) / 1000)
-        expect(line).to_contain_text(f"{left} kB;")
-        row = visit.page.locator(".results > li")
-        expect(row).to_contain_text("Training of small")
-        expect(row).to_contain_text(f"done, {left} kB")
-        visit.page.get_by_role("button", name="Delete training of small").click()
-        expect(row).to_have_count(0)
-        assert server.client.get("/api/space").json()["jobs"] == {}
-        assert server.state()["dictionaries"] == ["small"]
-        assert visit.complaints == []
-        visit.close()

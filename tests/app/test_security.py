@@ -6,17 +6,18 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from app_server import headers_of, raw, running_server, tree, wait
+from app_server import headers_of, raw, tree, wait
 
 from panfocus.app.responses import MAX_JSON_BYTES
 from panfocus.app.stacks import MAX_FRAMES
+from panfocus.app.work_folder import Store
 from panfocus.retouch.strokes import MOST_POINTS, MOST_STROKES, Stroke
 
 
 @pytest.fixture
 def stranger(server):
     """A client without the token."""
-    with httpx.Client(base_url=server.url) as client:
+    with httpx.Client(base_url=server.url, timeout=60) as client:
         yield client
 
 
@@ -103,13 +104,13 @@ def page(server, stranger):
 @pytest.mark.parametrize(
     "other", ['prefs={"theme":"dark","n":1}', "a=b c", "weird name=1", "nm=J\xfcrgen", "bare", "="]
 )
-def test_odd_cookies_of_other_programs_on_this_computer_do_not_lock_the_page_out(server, other):
+def test_odd_cookies_of_other_programs_on_this_computer_do_not_lock_the_page_out(server, stranger, other):
     ours = f"panfocus-{urlsplit(server.url).port}={server.token}"
     for cookies in (f"{other}; {ours}", f"{ours}; {other}", f"{other};{ours};{other}"):
-        answer = httpx.get(f"{server.url}/api/state", headers={"Cookie": cookies.encode("latin-1")})
+        answer = stranger.get("/api/state", headers={"Cookie": cookies.encode("latin-1")})
         assert answer.status_code == 200, cookies
     wrong = f"{other}; x{ours}; {ours[:-1]}".encode("latin-1")
-    assert httpx.get(f"{server.url}/api/state", headers={"Cookie": wrong}).status_code == 403
+    assert stranger.get("/api/state", headers={"Cookie": wrong}).status_code == 403
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", None])
@@ -369,13 +370,10 @@ def test_only_this_user_can_read_the_work_folder_and_the_token(server):
 
 
 def test_a_removed_token_is_replaced_at_the_next_start(tmp_path):
-    (tmp_path / "pictures").mkdir()
-    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
-        old = server.token
-    (tmp_path / "work" / "token").unlink()
-    with running_server(tmp_path / "work", tmp_path / "pictures") as server:
-        kept = {"Cookie": f"panfocus-{urlsplit(server.url).port}={old}"}
-        assert httpx.get(f"{server.url}/api/state", headers=kept).status_code == 403
+    first = Store(tmp_path).token
+    assert Store(tmp_path).token == first
+    (tmp_path / "token").unlink()
+    assert Store(tmp_path).token != first
 
 
 def test_the_server_is_alive_and_has_written_nothing_outside_its_work_folder(server):

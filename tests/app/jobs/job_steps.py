@@ -3,24 +3,17 @@
 import time
 from contextlib import contextmanager
 
-from starlette.testclient import TestClient
+from app_server import local_server
 
-from panfocus.app.server import App, make_application
-from panfocus.app.uploads import UploadLimits
-
-ADDRESS, PORT = "http://127.0.0.1:8765", 8765
 SIZE = (160, 200)
 FOR_LONG = 180  # s that a fusion may take on a busy machine, the first one with compiling
 
 
 @contextmanager
 def serving(work, photos):
-    work.mkdir(exist_ok=True)
-    app = App(work, [photos], UploadLimits())
-    headers = {"Authorization": f"Bearer {app.store.token}"}
-    with TestClient(make_application(app, port=PORT), base_url=ADDRESS, headers=headers) as client:
-        client.app_state = app
-        yield client
+    with local_server(work, photos) as server:
+        server.client.app_state = server.app
+        yield server.client
 
 
 def stack_of(client, folder):

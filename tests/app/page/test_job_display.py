@@ -145,14 +145,6 @@ def test_update_of_one_frame_changes_all_focus_scores(show_job):
     assert page.evaluate(scores) == pytest.approx([first / 2, 1, third / 2])
 
 
-def test_oversized_request_is_explained(show_job):
-    page = show_job(state="cancelled")
-    sent = """panfocus.api.post("/api/stacks", { name: "x".repeat(60e6) })"""
-    status, text = page.evaluate(f"() => {sent}.catch((error) => [error.status, error.message])")
-    assert status == 413
-    assert "60 MB" in text
-
-
 @pytest.fixture
 def stacks(page_server):
     """Two stacks of the same frames."""

@@ -11,7 +11,7 @@ from panfocus.show.colormap import ramp
 WITH_ALL_MAPS = """(depth) => {
     const [first] = app.jobs;
     const layers = ["fused", "labels", "depth", "confidence", "never_in_focus"];
-    app.said.length = 0;
+    app.announced.length = 0;
     app.viewer.show({ ...first, id: "b", result: { ...first.result, layers, report: { depth } } });
 }"""
 
@@ -32,8 +32,9 @@ def test_legend_has_the_colours_of_the_map(page, name):
     seen = bar(page)
     wanted = ramp()[np.linspace(0, 255, len(seen)).round().astype(int)]
     assert np.abs(seen - wanted).max() <= 20  # of 255: the bar is linear between its stops
-    # For screen readers.
-    page.wait_for_function("() => app.said.some((text) => /frame 1, .* frame 3/.test(text))")
+    page.wait_for_function(
+        "() => app.announced.some((text) => /frame 1, .* frame 3/.test(text))"
+    )  # for screen readers
     chooser(page, "Overlay").select_option("")
     assert not legend.is_visible()
 

@@ -45,7 +45,7 @@ def test_place_is_inspected_by_keyboard(page):
     facts.wait_for()
     assert f"x {col}, y {row}" in page.locator("#inspect dd").first.inner_text()
     assert "Frame 2: middle.tif" in facts.inner_text()
-    page.wait_for_function("() => app.said.some((text) => text.startsWith('Position: x'))")
+    page.wait_for_function("() => app.announced.some((text) => text.startsWith('Position: x'))")
     assert page.get_by_role("button", name="Keyboard cursor").get_attribute("aria-pressed") == "true"
 
 
