@@ -38,11 +38,6 @@ class ViewLayer(NamedTuple):
     name: str
     frame: tuple[int, ...] = ()
 
-    @property
-    def is_picture(self) -> bool:
-        """Whether it is an image and not a map."""
-        return self.name in _PICTURES
-
 
 async def _tile(request: Request) -> Response:
     layer, level = _layer(request), path_number(request, "level")
@@ -55,15 +50,12 @@ async def _tile(request: Request) -> Response:
 
     def draw() -> Response:
         with _level(arrays, layer, level) as array:
-            height, width = _size(array, layer)
-            if row * TILE >= height or col * TILE >= width:
-                message = f"There is no tile {place} at level {level}."
-                raise RequestError(404, message, got=place, level=level)
-            rows, cols = (
-                slice(at * TILE, min(at * TILE + TILE, n)) for at, n in ((row, height), (col, width))
-            )
+            rows, cols = (slice(at * TILE, at * TILE + TILE) for at in (row, col))
             part = array[*layer.frame, rows, cols]
-        return _image(part, layer, read_display(arrays), jpeg=layer.is_picture)
+        if part.size == 0:
+            message = f"There is no tile {place} at level {level}."
+            raise RequestError(404, message, got=place, level=level)
+        return _image(part, layer, read_display(arrays), jpeg=True)
 
     answer = await _in_thread(draw)
     if "v" in request.query_params:
@@ -78,7 +70,7 @@ async def _crop(request: Request) -> Response:
 
     def draw() -> Response:
         with _level(arrays, layer, 0) as array:
-            height, width = _size(array, layer)
+            height, width = array.shape[len(layer.frame) :][:2]
             (rows, down), (cols, across) = (
                 _clamped(_number(request, name, 0, length - 1), size, length)
                 for name, length in (("row", height), ("col", width))
@@ -190,34 +182,25 @@ def _level(arrays: ArrayFolder, layer: ViewLayer, level: int) -> DiskArray:
     return array
 
 
-def _size(array: DiskArray, layer: ViewLayer) -> tuple[int, int]:
-    height, width = array.shape[len(layer.frame) :][:2]
-    return height, width
-
-
 def _image(part: NDArray[Any], layer: ViewLayer, display: Display, *, jpeg: bool) -> Response:
+    """Return a part of a layer as PNG, or a part of a picture as JPEG."""
     from panfocus.io.jpeg_webp import encode_jpeg
-    from panfocus.io.png import encode_png
-    from panfocus.show.colormap import picture
-
-    if not layer.is_picture:
-        return Response(_map(part, layer.name, display.n_frames), media_type="image/png")
-    pixels = picture(part, display.white)
-    if jpeg:
-        data = encode_jpeg(pixels, display.icc_profile, quality=TILE_QUALITY)
-        return Response(data, media_type="image/jpeg")
-    return Response(encode_png(pixels, display.icc_profile), media_type="image/png")
-
-
-def _map(part: NDArray[Any], name: str, n_frames: int) -> bytes:
     from panfocus.io.png import encode_indexed_png, encode_png
-    from panfocus.show.colormap import MASK_COLOURS, ramp, ramp_shades, to_bytes
+    from panfocus.show.colormap import MASK_COLOURS, picture, ramp, ramp_shades, to_bytes
 
-    if name == "confidence":
-        return encode_png(to_bytes(part))
-    if name == "never_in_focus":
-        return encode_indexed_png(part.astype(np.uint8), MASK_COLOURS)
-    return encode_indexed_png(ramp_shades(part, n_frames), ramp())
+    if layer.name in _PICTURES:
+        pixels = picture(part, display.white)
+        if jpeg:
+            data = encode_jpeg(pixels, display.icc_profile, quality=TILE_QUALITY)
+            return Response(data, media_type="image/jpeg")
+        data = encode_png(pixels, display.icc_profile)
+    elif layer.name == "confidence":
+        data = encode_png(to_bytes(part))
+    elif layer.name == "never_in_focus":
+        data = encode_indexed_png(part.astype(np.uint8), MASK_COLOURS)
+    else:
+        data = encode_indexed_png(ramp_shades(part, display.n_frames), ramp())
+    return Response(data, media_type="image/png")
 
 
 def _value(arrays: ArrayFolder, name: str, row: int, col: int) -> int | float | bool | None:

@@ -33,10 +33,6 @@ class TaskCancelled(Exception):  # noqa: N818
     """A task was interrupted."""
 
 
-def _ignore(event: dict[str, Any]) -> None:
-    pass
-
-
 class Worker:
     """A child process that runs one task at a time."""
 
@@ -67,7 +63,9 @@ class Worker:
         """Whether it can run a task."""
         return self._process.returncode is None
 
-    async def run(self, task: dict[str, Any], on_event: Callable[[dict[str, Any]], None] = _ignore) -> Any:
+    async def run(
+        self, task: dict[str, Any], on_event: Callable[[dict[str, Any]], None] = lambda event: None
+    ) -> Any:
         """Run a task and return its result; `on_event` receives the events before it."""
         assert self._process.stdin and self._process.stdout
         with suppress(ConnectionError):  # if it died, there is no answer below
