@@ -161,7 +161,8 @@ def test_dictionary_is_learned_used_saved_and_deleted(page, page_server):
     expect(page.locator("#panel-learn .command")).to_contain_text("panfocus learn --regions")
     corner = kept[0]["top"], kept[0]["left"]
     assert corner == pytest.approx((10, 5), abs=1)
-    page.get_by_role("button", name="Use dictionary").click()
+    with page.expect_response("**/estimate"):  # with the dictionary, before it is deleted
+        page.get_by_role("button", name="Use dictionary").click()
     expect(page.get_by_label("Method")).to_have_value("coupled")
     chosen = page.get_by_label("Dictionary", exact=True).locator("option:checked")
     expect(chosen).to_have_text("bands")
