@@ -142,7 +142,7 @@ def test_an_upload_never_replaces_another_file(tmp_path, monkeypatch, links):
     [
         ([b"123"], {"file": "a.png", "got": 3, "needed": 5}),
         ([b"123", ClientDisconnect()], {"file": "a.png"}),
-        ([OSError(errno.ENOSPC, "No space left")], {"file": "a.png"}),
+        ([OSError(errno.ENOSPC, "No space left")], {"file": "a.png", "problem": "No space left"}),
     ],
     ids=["short", "interrupted", "full disk"],
 )

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 from panfocus.app.responses import RequestError
-from panfocus.app.saved_result import file_stamp
 from panfocus.app.stacks import Stacks
 from panfocus.app.state import PageFrame, PageStack
 from panfocus.app.tasks import FrameToCheck
@@ -14,6 +13,7 @@ from panfocus.app.wording import describe_error
 from panfocus.app.worker_pool import TaskCancelled, WorkerPool
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import remove_temporaries
+from panfocus.io.checkpoint import file_stamp
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class FrameScanner:
             found = frame.unscanned(frame.key)
             found.state = "bad"
             found.error = text if text.startswith(frame.name) else f"{frame.name}: {text}"
-        found.stamp, found.bytes = stamp, stamp[1] if stamp else frame.bytes
+        found.stamp, found.bytes = stamp, stamp[0] if stamp else frame.bytes
         # The list may have changed meanwhile, and the user's choice of frames.
         for number, current in enumerate(stack.frames):
             if current.key == frame.key:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from panfocus.io.atomic_files import digest
+from panfocus.io.checkpoint import FileStamp, file_stamp
 from panfocus.job.prepare import Job
 from panfocus.job.request import Request
 from panfocus.job.write_outputs import DepthScale, check_bits, output_notices
@@ -62,18 +63,6 @@ class SavedResult:
             request.outputs.check_maps(self.method, self.maps)
             check_bits(request.bits)
             JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
-
-
-FileStamp = list[int] | None  # a list, as JSON returns it
-
-
-def file_stamp(path: Path) -> FileStamp:
-    """Return a file's time of modification in ns and its size in bytes; None if it does not exist."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return [status.st_mtime_ns, status.st_size]
 
 
 def file_stamps(paths: Iterable[str]) -> dict[str, FileStamp]:

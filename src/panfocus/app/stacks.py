@@ -10,11 +10,11 @@ from typing import Any
 from panfocus.app.allowed_folders import AllowedFolders
 from panfocus.app.events import Events, with_revision
 from panfocus.app.responses import RequestError
-from panfocus.app.saved_result import FileStamp, file_stamp
 from panfocus.app.state import PageFrame, PageStack
 from panfocus.app.work_folder import Store, now
 from panfocus.errors import PanfocusError
 from panfocus.io.atomic_files import make_folder
+from panfocus.io.checkpoint import FileStamp, file_stamp
 from panfocus.io.input_files import sort_naturally
 
 MAX_FRAMES = 2000  # of a stack

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, TypedDict, cast
 
-from panfocus.app.saved_result import FileStamp
 from panfocus.app.tasks import FusionSummary, LearnSummary
+from panfocus.io.checkpoint import FileStamp
 
 FrameState = Literal["waiting", "looking", "ready", "bad"]
 JobKind = Literal["fuse", "learn"]

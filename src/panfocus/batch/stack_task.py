@@ -88,9 +88,9 @@ def fingerprint(request: Request, version: str, folder: Path) -> Fingerprint:
     """
     settings = {name: value for name, value in to_plain(request).items() if name not in NOT_REPEATED}
     if request.dictionary:
-        settings["dictionary"] = [request.dictionary.name, *file_stamp(request.dictionary)]
+        settings["dictionary"] = [request.dictionary.name, file_stamp(request.dictionary)]
     outputs = {kind: path.name for kind, path in request.outputs.files().items()}
-    files = [(os.path.relpath(name, folder), *file_stamp(Path(name))) for name in request.inputs]
+    files = [(os.path.relpath(name, folder), file_stamp(Path(name))) for name in request.inputs]
     return Fingerprint.of(version, [settings, outputs], files)
 
 

@@ -11,6 +11,8 @@ from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json
 
+FileStamp = list[int] | None  # a list, as JSON returns it
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -73,13 +75,13 @@ def read_note(path: Path) -> Any:
     return read_json(path) if path.exists() else None
 
 
-def file_stamp(path: Path) -> tuple[int, int] | tuple[()]:
-    """Return size and modification time of a file: its content would take too long to digest."""
+def file_stamp(path: Path) -> FileStamp:
+    """Return size (bytes) and modification time (ns) of a file: a digest would have to read it."""
     try:
         status = path.stat()
     except OSError:  # a dictionary that the package ships, or a file that is missing
-        return ()
-    return status.st_size, status.st_mtime_ns
+        return None
+    return [status.st_size, status.st_mtime_ns]
 
 
 def _digest(data: object) -> str:

@@ -122,9 +122,10 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             resolve_address(self.address)  # a Client for an invalid address logs an error when it is deleted
-            client = Client(self.address, timeout=TIMEOUT, set_as_default=False)
-        except AssertionError:  # by a race in Dask, another message came with the scheduler's greeting
-            return self._connect()
+            try:
+                client = Client(self.address, timeout=TIMEOUT, set_as_default=False)
+            except AssertionError:  # by a race in Dask, another message came with the scheduler's greeting
+                client = Client(self.address, timeout=TIMEOUT, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"No Dask scheduler answers at {self.address}. Start one with `dask scheduler`, and use the "

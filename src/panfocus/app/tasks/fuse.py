@@ -6,12 +6,13 @@ from typing import Any
 from panfocus._memory import keep_freed_memory
 from panfocus._threads import limit_threads
 from panfocus.app.result_layers import check_space, list_layers, save_display, save_layer
-from panfocus.app.saved_result import FileStamp, SavedResult, file_stamps
+from panfocus.app.saved_result import SavedResult, file_stamps
 from panfocus.app.state import ARRAYS, LIVE, REPORT, SAVED_RESULT
 from panfocus.app.tasks import FusionSummary, Send
 from panfocus.app.tasks.progress_events import LiveMap, ProgressEvents
 from panfocus.errors import warnings_as_notes
 from panfocus.io.atomic_files import write_files
+from panfocus.io.checkpoint import FileStamp
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import encode_json
 from panfocus.job.prepare import Job, prepare
