@@ -177,7 +177,7 @@ def test_reference_is_found_when_a_report_is_repeated_elsewhere(shifted, run, mo
     assert (shifted / "again.tif").read_bytes() == (shifted / "fused.tif").read_bytes()
 
 
-def test_reference_page_is_found_when_a_report_is_repeated_elsewhere(shifted, run, monkeypatch):
+def test_reference_page_is_found_when_its_file_has_moved_with_the_report(shifted, run, monkeypatch):
     import tifffile
 
     tifffile.imwrite(
@@ -186,8 +186,10 @@ def test_reference_page_is_found_when_a_report_is_repeated_elsewhere(shifted, ru
     arguments = ("--reference", "stack.tif (page 2)", "--report", "report.json")
     assert run("fuse", "stack.tif", "-o", "fused.tif", *arguments).code == 0
     (shifted / "elsewhere").mkdir()
+    for name in ("stack.tif", "report.json"):
+        (shifted / name).rename(shifted / "elsewhere" / name)
     monkeypatch.chdir(shifted / "elsewhere")
-    assert run("fuse", "--from-report", "../report.json", "-o", "again.tif").code == 0
+    assert run("fuse", "--from-report", "report.json", "-o", "again.tif").code == 0
     assert (shifted / "elsewhere" / "again.tif").read_bytes() == (shifted / "fused.tif").read_bytes()
 
 

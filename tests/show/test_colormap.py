@@ -8,6 +8,7 @@ from panfocus.show.colormap import (
     apply_colormap,
     colour_depth,
     label_colours,
+    make_thumbnail,
     picture,
     ramp,
     ramp_shades,
@@ -103,3 +104,9 @@ def test_legend_is_added_on_the_right(shape):
     np.testing.assert_array_equal(image[:, : shape[1]], apply_colormap(depth / np.float32(4)))
     assert image.shape[0] == shape[0]
     assert image.shape[1] > shape[1]
+
+
+def test_alpha_does_not_darken_a_thumbnail(rng):
+    image = rng.integers(0, 1000, (13, 17, 4), dtype=np.uint16)
+    image[..., 3] = 65535
+    np.testing.assert_array_equal(make_thumbnail(image, 100), make_thumbnail(image[..., :3], 100))

@@ -186,7 +186,7 @@ def _outputs_again(report: Path, outputs: Outputs) -> Outputs:
 def _moved_reference(reference: str | None, moved: dict[str, str]) -> str | None:
     """Return the name of a frame, which begins with the path of its file, with the new path."""
     for before, now in moved.items():
-        if reference is not None and (reference == before or reference.startswith(f"{before},")):
+        if reference is not None and (reference == before or reference.startswith(f"{before} (page ")):
             return now + reference.removeprefix(before)
     return reference
 

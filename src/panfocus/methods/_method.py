@@ -153,7 +153,7 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not (name and equals):
             raise InputError(
-                f"A setting must be written NAME=VALUE, got {text!r}.", setting="settings", got=text
+                f"`settings` must be written NAME=VALUE, got {text!r}.", setting="settings", got=text
             )
         if name in assigned:
             raise InputError(f"The setting {name} is given twice.", setting=name, got=text)

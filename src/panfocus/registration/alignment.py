@@ -81,7 +81,7 @@ class Alignment:
             return ()
         lowest = min(score for k, score in enumerate(self.scores) if k not in self.unaligned)
         return (
-            f"Aligned to {_plain_name(names[self.reference])} ({self.model}): corners moved by up to "
+            f"Aligned to {names[self.reference]} ({self.model}): corners moved by up to "
             f"{self.movement:.1f} px, lowest score {lowest:.3f}.",
         )
 
@@ -235,7 +235,6 @@ def _blank_among(frames: Frames, numbers: Iterable[int]) -> set[int]:
 def _alignment_error(
     found: Alignment, lost: Sequence[int], blank: set[int], names: Sequence[str], remark: str = ""
 ) -> AlignmentError:
-    names = [_plain_name(name) for name in names]
     seen = {k: "blank" if k in blank else f"score {found.scores[k]:.2f}" for k in lost}
     partner = f"{names[found.reference]} through the frames between"
     if lost[0] == found.reference or found.scores[lost[0]] < LEAST_SCORE:
@@ -249,10 +248,6 @@ def _alignment_error(
         scores=tuple(found.scores[k] for k in lost),
         blank=tuple(k for k in lost if k in blank),
     )
-
-
-def _plain_name(name: str) -> str:
-    return name.rstrip(",")  # names of pages end with a comma, as in "stack.tif, page 2,"
 
 
 ALL_LEVELS = 4 / 3  # size of a pyramid relative to its finest level

@@ -111,14 +111,14 @@ def make_thumbnail(image: NDArray[Any], largest: int) -> Pixels:
 
     Images with more than 8 bits are brightened so that the 99.9th percentile is white.
     """
-    small = reduced(image, reduction(image.shape, largest))
+    small = colours(reduced(image, reduction(image.shape, largest)))
     unit = IntensityScale.of(image.dtype).to_unit(small)
     if image.dtype != np.uint8:
         unit = unit / (np.percentile(unit, 99.9) or 1.0)
     pixels = to_bytes(unit)
-    if pixels.ndim == 2 or pixels.shape[2] < 3:
-        pixels = np.repeat(pixels.reshape(*pixels.shape[:2], -1)[..., :1], 3, axis=2)
-    return np.ascontiguousarray(pixels[..., :3])
+    return np.ascontiguousarray(
+        pixels[..., :3] if pixels.shape[2] >= 3 else np.repeat(pixels[..., :1], 3, axis=2)
+    )
 
 
 _N_TICKS = 5  # labels of the legend
