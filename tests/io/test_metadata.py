@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from panfocus.io._tiff_ifd import Value, integer_value, text_value
 from panfocus.io.encode import describe_losses, write_image
 from panfocus.io.exif import Exif, parse_exif
 from panfocus.io.headers import read_headers, read_metadata
-from panfocus.io.metadata import update_xmp, xmp_orientation
+from panfocus.io.metadata import collect_metadata, scale_metadata, update_xmp, xmp_orientation
 from panfocus.io.read_stack import read_image, read_stack
 from panfocus.stack import Metadata, Stack
 from rejections import rejected
@@ -79,6 +80,23 @@ def test_exif_that_is_too_long_for_a_jpeg_loses_the_makers_notes_first(tmp_path,
     found = written(tmp_path, "b.jpg", stack)
     assert (found.exif, found.xmp) == (None, None)
     message("metadata-too-long-for-jpeg", describe_losses(tmp_path / "b.jpg", stack)[0])
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".jpg", ".png", ".webp"])
+def test_a_reduced_image_has_a_reduced_resolution(tmp_path, suffix):
+    inches, sideways = integer_value("<", 2, kind=3), integer_value("<", 6, kind=3)
+    dots = {tag: Value(5, 1, struct.pack("<II", n, 1)) for tag, n in ((0x011A, 300), (0x011B, 200))}
+    exif = exif_with({**dots, 0x0128: inches, ORIENTATION: sideways})
+    metadata, *_ = collect_metadata(exif.to_bytes(), None)
+    stack = stack_with(**vars(scale_metadata(metadata, 4)))
+    found = written(tmp_path, f"a{suffix}", stack)
+    main = parse_exif(found.exif).main
+    assert [Fraction(*main[tag].ratio("<")) for tag in (0x011A, 0x011B)] == [50, 75]
+    assert main[0x0128].number("<") == 2
+    per_inch = Fraction(254, 100) if found.resolution.unit == 3 else 1
+    assert [float(n * per_inch) for n in (found.resolution.x, found.resolution.y)] == pytest.approx(
+        [50, 75], abs=0.02
+    )  # PNG counts whole pixels per metre
 
 
 def test_maker_note_far_inside_a_tiff_is_reported_as_lost(tmp_path):

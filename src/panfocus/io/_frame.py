@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from panfocus.errors import FileError
 from panfocus.stack import NO_METADATA, Metadata
 
-ORIENTATION_TAG = 0x0112
 SIDEWAYS = (5, 6, 7, 8)  # orientations that exchange width and height
 
 MAX_PIXELS = 500_000_000  # above the largest cameras (150 MP), below what exhausts the memory

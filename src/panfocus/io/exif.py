@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from panfocus.errors import FileError
-from panfocus.io._frame import ORIENTATION_TAG, SIDEWAYS
+from panfocus.io._frame import SIDEWAYS
 from panfocus.io._tiff_ifd import (
     BIGTIFF_ONLY,
     IFD8,
@@ -22,6 +22,7 @@ from panfocus.io._tiff_ifd import (
     ByteOrder,
     Directory,
     DirectoryWriter,
+    Tag,
     integer_value,
     pack_file_start,
     read_directory,
@@ -30,27 +31,44 @@ from panfocus.io._tiff_ifd import (
 )
 
 SOFTWARE = "panfocus"
-X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT = 0x011A, 0x011B, 0x0128
 
-_SOFTWARE_TAG = 0x0131
-_EXIF, _GPS, _INTEROP = 0x8769, 0x8825, 0xA005
-_MAKER_NOTE = 0x927C
-_WIDTHS, _HEIGHTS = {0xA002, 0x1001}, {0xA003, 0x1002}  # image sizes in EXIF and in interoperability data
-_TIMES = ((0x9003, 0x9291), (0x0132, 0x9290))  # taken, else changed; each with its fraction of a second
+# Image sizes in EXIF and in interoperability data.
+_WIDTHS: set[int] = {Tag.PIXEL_X_DIMENSION, Tag.RELATED_IMAGE_WIDTH}
+_HEIGHTS: set[int] = {Tag.PIXEL_Y_DIMENSION, Tag.RELATED_IMAGE_LENGTH}
+# Time taken, else changed; each with its fraction of a second.
+_TIMES = (
+    (Tag.DATE_TIME_ORIGINAL, Tag.SUB_SEC_TIME_ORIGINAL),
+    (Tag.DATE_TIME, Tag.SUB_SEC_TIME),
+)
 
 # Conversion between RGB and the colours inside a JPEG; wrong in an RGB file.
-_JPEG_COLOUR = {0x0211, 0x0212, 0x0213, 0x0214}
-# Tags of the first directory: names, dates, people, camera, resolution, colour, place and comments.
+_JPEG_COLOUR = {
+    Tag.YCBCR_COEFFICIENTS,
+    Tag.YCBCR_SUB_SAMPLING,
+    Tag.YCBCR_POSITIONING,
+    Tag.REFERENCE_BLACK_WHITE,
+}
+# Tags of the first directory that are copied: names, people, camera, comments, resolution, colour, places.
 _DESCRIPTIVE = {
-    *(0x000B, 0x010D, 0x010E, 0x010F, 0x0110, 0x011D, 0x0132, 0x013B, 0x013C, 0x013E, 0x013F, 0x4746, 0x4749),
-    *(0x8298, 0x9C9B, 0x9C9C, 0x9C9D, 0x9C9E, 0x9C9F, 0xC4A5, 0xC614, 0xC62F, 0xC630, _SOFTWARE_TAG),
-    *(ORIENTATION_TAG, X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT, _EXIF, _GPS, *_JPEG_COLOUR),
+    *(Tag.DOCUMENT_NAME, Tag.IMAGE_DESCRIPTION, Tag.PAGE_NAME),
+    *(Tag.DATE_TIME, Tag.ARTIST, Tag.HOST_COMPUTER, Tag.COPYRIGHT, Tag.RATING, Tag.RATING_PERCENT),
+    *(Tag.MAKE, Tag.MODEL, Tag.UNIQUE_CAMERA_MODEL, Tag.CAMERA_SERIAL_NUMBER, Tag.LENS_INFO),
+    *(Tag.XP_TITLE, Tag.XP_COMMENT, Tag.XP_AUTHOR, Tag.XP_KEYWORDS, Tag.XP_SUBJECT),
+    *(Tag.X_RESOLUTION, Tag.Y_RESOLUTION, Tag.RESOLUTION_UNIT, Tag.ORIENTATION),
+    *(Tag.PROCESSING_SOFTWARE, Tag.SOFTWARE, Tag.PRINT_IMAGE_MATCHING),
+    *(Tag.WHITE_POINT, Tag.PRIMARY_CHROMATICITIES, *_JPEG_COLOUR),
+    *(Tag.EXIF_DIRECTORY, Tag.GPS_DIRECTORY),
 }
 # Tags of a TIFF that describe its pixels, or that are carried in another way (XMP, ICC profile): no loss.
 _STRUCTURE = {
-    *(0x00FE, 0x00FF, 0x0100, 0x0101, 0x0102, 0x0103, 0x0106, 0x0107, 0x0108, 0x0109, 0x010A, 0x0111, 0x0115),
-    *(0x0116, 0x0117, 0x0118, 0x0119, 0x011C, 0x0129, 0x013D, 0x0140, 0x0141, 0x0142, 0x0143, 0x0144, 0x0145),
-    *(0x0152, 0x0153, 0x0154, 0x0155, 0x015B, 0x02BC, 0x8773, 0xEA1C),
+    *(Tag.NEW_SUBFILE_TYPE, Tag.SUBFILE_TYPE, Tag.PAGE_NUMBER, Tag.IMAGE_WIDTH, Tag.IMAGE_LENGTH),
+    *(Tag.BITS_PER_SAMPLE, Tag.SAMPLES_PER_PIXEL, Tag.EXTRA_SAMPLES, Tag.SAMPLE_FORMAT),
+    *(Tag.MIN_SAMPLE_VALUE, Tag.MAX_SAMPLE_VALUE, Tag.S_MIN_SAMPLE_VALUE, Tag.S_MAX_SAMPLE_VALUE),
+    *(Tag.PHOTOMETRIC_INTERPRETATION, Tag.THRESHOLDING, Tag.CELL_WIDTH, Tag.CELL_LENGTH, Tag.FILL_ORDER),
+    *(Tag.COMPRESSION, Tag.PREDICTOR, Tag.JPEG_TABLES, Tag.COLOR_MAP, Tag.HALFTONE_HINTS),
+    *(Tag.PLANAR_CONFIGURATION, Tag.STRIP_OFFSETS, Tag.ROWS_PER_STRIP, Tag.STRIP_BYTE_COUNTS),
+    *(Tag.TILE_WIDTH, Tag.TILE_LENGTH, Tag.TILE_OFFSETS, Tag.TILE_BYTE_COUNTS),
+    *(Tag.XMP, Tag.ICC_PROFILE, Tag.PADDING),
 }
 _MAX_NOTE_OFFSET = 1 << 20  # bytes; a maker's note further inside a TIFF is dropped, not kept in place
 
@@ -67,13 +85,13 @@ class Exif:
     @property
     def orientation(self) -> int:
         """Orientation of the camera, 1 to 8; 1 if unknown."""
-        value = self.main.get(ORIENTATION_TAG)
+        value = self.main.get(Tag.ORIENTATION)
         return (value.number(self.order) if value else None) or 1
 
     @property
     def taken(self) -> datetime | None:
         """Time when the photograph was taken, by the camera's clock."""
-        camera = self.parts.get(_EXIF, {})
+        camera = self.parts.get(Tag.EXIF_DIRECTORY, {})
         for tag, fraction_tag in _TIMES:
             if value := (camera.get(tag) or self.main.get(tag)):
                 fraction = camera[fraction_tag].text() if fraction_tag in camera else ""
@@ -89,7 +107,7 @@ class Exif:
     @property
     def has_maker_note(self) -> bool:
         """Whether the camera's maker added a note in its own format."""
-        return _MAKER_NOTE in self.parts.get(_EXIF, {})
+        return Tag.MAKER_NOTE in self.parts.get(Tag.EXIF_DIRECTORY, {})
 
     def unknown_tags(self) -> list[int]:
         """Return tags of the first directory that are lost, apart from tags of the file's layout."""
@@ -97,7 +115,7 @@ class Exif:
 
     def without_maker_note(self) -> "Exif":
         """Return the data without the maker's note, so values can move."""
-        return self._map(lambda tags: {tag: value for tag, value in tags.items() if tag != _MAKER_NOTE})
+        return self._map(lambda tags: {tag: value for tag, value in tags.items() if tag != Tag.MAKER_NOTE})
 
     def for_image(self, width: int, height: int, *, jpeg: bool) -> "Exif":
         """Return the data for an upright image of this size that panfocus wrote."""
@@ -110,21 +128,22 @@ class Exif:
         allowed = _DESCRIPTIVE if jpeg else _DESCRIPTIVE - _JPEG_COLOUR
         main = {tag: value for tag, value in self.main.items() if tag in allowed}
         if self.orientation in SIDEWAYS:
-            exchanged = {X_RESOLUTION: Y_RESOLUTION, Y_RESOLUTION: X_RESOLUTION}
+            exchanged = {Tag.X_RESOLUTION: Tag.Y_RESOLUTION, Tag.Y_RESOLUTION: Tag.X_RESOLUTION}
             main |= {tag: self.main[other] for tag, other in exchanged.items() if other in self.main}
-        if ORIENTATION_TAG in main:
-            main[ORIENTATION_TAG] = integer_value(order, 1, kind=SHORT)
-        main[_SOFTWARE_TAG] = text_value(SOFTWARE)
+        if Tag.ORIENTATION in main:
+            main[Tag.ORIENTATION] = integer_value(order, 1, kind=SHORT)
+        main[Tag.SOFTWARE] = text_value(SOFTWARE)
         return replace(self, main=main)._map(set_sizes, main=False)
 
     def start_file(self, *, big: bool = False) -> tuple[DirectoryWriter, Directory]:
         """Return a file with all values and directories but the first, and the tags of the first."""
         writer = DirectoryWriter(self.order, big=big, beginning=self._values_in_place(big=big))
-        pointers: dict[int | None, Directory] = {_EXIF: {}, None: {}}  # by the directory that holds them
-        for tag in (_INTEROP, _EXIF, _GPS):
+        # By the directory that holds them.
+        pointers: dict[int | None, Directory] = {Tag.EXIF_DIRECTORY: {}, None: {}}
+        for tag in (Tag.INTEROP_DIRECTORY, Tag.EXIF_DIRECTORY, Tag.GPS_DIRECTORY):
             if tag in self.parts:
                 place = writer.directory(writer.place(self.parts[tag] | pointers.get(tag, {})))
-                holder = _EXIF if tag == _INTEROP else None
+                holder = Tag.EXIF_DIRECTORY if tag == Tag.INTEROP_DIRECTORY else None
                 pointers[holder][tag] = integer_value(self.order, place, kind=IFD8 if big else LONG)
         return writer, writer.place(self.main) | pointers[None]
 
@@ -168,7 +187,8 @@ def read_exif(file: BinaryIO, position: int | None = None) -> Exif:
     order, big, first = read_file_start(file)
     main, complete = read_directory(file, order, big, first if position is None else position)
     parts: dict[int, Directory] = {}
-    for pointer, above in ((_EXIF, None), (_GPS, None), (_INTEROP, _EXIF)):
+    holders = {Tag.EXIF_DIRECTORY: None, Tag.GPS_DIRECTORY: None, Tag.INTEROP_DIRECTORY: Tag.EXIF_DIRECTORY}
+    for pointer, above in holders.items():
         holder = main if above is None else parts.get(above, {})
         if pointer not in holder:
             continue
@@ -186,7 +206,7 @@ def exif_of_tiff(exif: Exif) -> Exif | None:
     descriptive = replace(
         exif, main={tag: value for tag, value in exif.main.items() if tag in _DESCRIPTIVE}
     )._map(lambda tags: {tag: value for tag, value in tags.items() if value.kind not in BIGTIFF_ONLY})
-    note = exif.parts.get(_EXIF, {}).get(_MAKER_NOTE)
+    note = exif.parts.get(Tag.EXIF_DIRECTORY, {}).get(Tag.MAKER_NOTE)
     if note and (note.offset or 0) + len(note.data) > _MAX_NOTE_OFFSET:
         descriptive = descriptive.without_maker_note()
     return descriptive if descriptive.main or descriptive.parts else None

@@ -11,7 +11,8 @@ from datetime import datetime
 from fractions import Fraction
 
 from panfocus.io._frame import SIDEWAYS
-from panfocus.io.exif import RESOLUTION_UNIT, SOFTWARE, X_RESOLUTION, Y_RESOLUTION, Exif, parse_exif
+from panfocus.io._tiff_ifd import RATIONAL, SHORT, ByteOrder, Directory, Tag, Value, integer_value
+from panfocus.io.exif import SOFTWARE, Exif, parse_exif
 from panfocus.stack import Metadata, Resolution
 
 _MEDIA = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
@@ -35,7 +36,8 @@ def collect_metadata(
 ) -> tuple[Metadata, int, datetime | None]:
     """Return the metadata of a file, its orientation, and the time when the image was taken.
 
-    A resolution of the format itself precedes EXIF's.
+    A resolution of the format itself (JFIF, pHYs) precedes EXIF's in `Metadata.resolution`; EXIF data is
+    kept as it is.
     """
     lost = list(left_behind)
     parsed = parse_exif(exif) if isinstance(exif, bytes) else exif
@@ -62,16 +64,26 @@ def collect_metadata(
 
 def scale_metadata(metadata: Metadata, factor: int) -> Metadata:
     """Return the metadata of an image whose sides were reduced by a factor."""
-    resolution, acquisition = metadata.resolution, metadata.acquisition
-    if resolution and resolution.unit != 1:
-        resolution = replace(resolution, x=resolution.x / factor, y=resolution.y / factor)
+    if factor == 1:
+        return metadata
+    data, acquisition = metadata.exif, metadata.acquisition
+    if (exif := parse_exif(data) if data else None) and (own := _exif_resolution(exif)):
+        tags = resolution_tags(exif.order, _scale_resolution(own, factor))
+        data = replace(exif, main=exif.main | tags).to_bytes()
     if acquisition and acquisition.pixel_width and acquisition.pixel_height:
         acquisition = replace(
             acquisition,
             pixel_width=acquisition.pixel_width * factor,
             pixel_height=acquisition.pixel_height * factor,
         )
-    return replace(metadata, resolution=resolution, acquisition=acquisition)
+    resolution = metadata.resolution and _scale_resolution(metadata.resolution, factor)
+    return replace(metadata, exif=data, resolution=resolution, acquisition=acquisition)
+
+
+def _scale_resolution(resolution: Resolution, factor: int) -> Resolution:
+    if resolution.unit == 1:  # a ratio of sides
+        return resolution
+    return replace(resolution, x=resolution.x / factor, y=resolution.y / factor)
 
 
 def describe_unknown_tags(exif: Exif) -> list[str]:
@@ -131,12 +143,29 @@ def list_losses(metadata: Metadata, suffix: str, width: int, height: int) -> lis
 
 def _exif_resolution(exif: Exif) -> Resolution | None:
     across, down = (
-        exif.main[tag].ratio(exif.order) if tag in exif.main else None for tag in (X_RESOLUTION, Y_RESOLUTION)
+        exif.main[tag].ratio(exif.order) if tag in exif.main else None
+        for tag in (Tag.X_RESOLUTION, Tag.Y_RESOLUTION)
     )
     if not (across and down and all(across) and all(down)):
         return None
-    unit = exif.main[RESOLUTION_UNIT].number(exif.order) if RESOLUTION_UNIT in exif.main else 2
+    unit = exif.main[Tag.RESOLUTION_UNIT].number(exif.order) if Tag.RESOLUTION_UNIT in exif.main else 2
     return Resolution(Fraction(*across), Fraction(*down), unit if unit in (1, 2, 3) else 1)
+
+
+def resolution_tags(order: ByteOrder, resolution: Resolution) -> Directory:
+    """Return the tags of TIFF and EXIF that hold a resolution."""
+
+    def ratio(value: Fraction) -> Value:
+        if max(value.numerator, value.denominator) >= 1 << 32:
+            value = value.limit_denominator(1 << 16)
+        pair = integer_value(order, value.numerator, value.denominator)
+        return Value(RATIONAL, 1, pair.data)
+
+    return {
+        Tag.X_RESOLUTION: ratio(resolution.x),
+        Tag.Y_RESOLUTION: ratio(resolution.y),
+        Tag.RESOLUTION_UNIT: integer_value(order, resolution.unit, kind=SHORT),
+    }
 
 
 def xmp_orientation(xmp: bytes | None) -> int:

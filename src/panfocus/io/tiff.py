@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from panfocus._checks import blank
 from panfocus.errors import FileError
-from panfocus.io._frame import ORIENTATION_TAG, Frame, check_pixel_count, turn_upright
-from panfocus.io._tiff_ifd import read_file_start
-from panfocus.io.exif import X_RESOLUTION, Y_RESOLUTION, Exif, exif_of_tiff, read_exif
+from panfocus.io._frame import Frame, check_pixel_count, turn_upright
+from panfocus.io._tiff_ifd import Tag, read_file_start
+from panfocus.io.exif import Exif, exif_of_tiff, read_exif
 from panfocus.io.metadata import collect_metadata, describe_unknown_tags
 from panfocus.io.ome_xml import Layout, read_imagej, read_ome
 from panfocus.stack import Metadata, join_channels, joined_channel_count
@@ -29,8 +29,11 @@ _SAMPLES = {"MINISBLACK": (1, 2), "RGB": (3, 4)}  # samples per pixel, with alph
 _BITS = (8, 16, 32, 64)  # supported bits per sample
 _MAX_RATIO = 50  # of lossless compression; a small file with a higher one may stand for endless pixels
 _BAND_BYTES = 8 << 20  # read at once from a page that is read in bands
-_DESCRIPTION_TAG, _XMP_TAG = 0x010E, 0x02BC
-_LOST_TAGS = {0x83BB: "IPTC data", 0x8649: "Photoshop data", 0x935C: "Photoshop layers"}
+_LOST_TAGS = {
+    Tag.IPTC: "IPTC data",
+    Tag.PHOTOSHOP: "Photoshop data",
+    Tag.PHOTOSHOP_LAYERS: "Photoshop layers",
+}
 _REVERSED_BITS = 2  # TIFF's FillOrder
 _TRUNCATED = "The file is truncated: pixels are missing."
 
@@ -77,9 +80,9 @@ def read_tiff_metadata(
         tags = read_exif(file, page.offset)
         layout = read_layout(tiff, pages)
         if layout or page.is_shaped:  # the text describes the layout of the file, not the image
-            tags.main.pop(_DESCRIPTION_TAG, None)
+            tags.main.pop(Tag.IMAGE_DESCRIPTION, None)
         exif = exif_of_tiff(tags)
-        xmp = page.tags.valueof(_XMP_TAG)
+        xmp = page.tags.valueof(Tag.XMP)
         lost = _list_losses(tags, exif)
         if layout and layout.other_images:
             lost.append(describe_other_images(layout))
@@ -113,7 +116,7 @@ def _read_bands(page: tifffile.TiffPage) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def is_turned_or_planar(page: tifffile.TiffPage) -> bool:
     """Return whether a page must be turned upright, or has its colours in separate planes."""
-    tag = page.tags.get(ORIENTATION_TAG)
+    tag = page.tags.get(Tag.ORIENTATION)
     return page.axes not in ("YX", "YXS") or bool(tag and tag.value in range(2, 9))
 
 
@@ -221,7 +224,7 @@ def read_layout(tiff: tifffile.TiffFile, pages: list[tifffile.TiffPage]) -> Layo
     tifffile's own layout is not used: for OME it accepts any size and allocates memory for it.
     """
     if description := tiff.imagej_metadata:
-        per_unit = [_ratio(pages[0], tag) for tag in (X_RESOLUTION, Y_RESOLUTION)]
+        per_unit = [_ratio(pages[0], tag) for tag in (Tag.X_RESOLUTION, Tag.Y_RESOLUTION)]
         sizes = (float(per_unit[0]), float(per_unit[1])) if all(per_unit) else None
         return read_imagej(description, len(pages), sizes)
     if xml := tiff.ome_metadata:
@@ -286,7 +289,7 @@ def read_page_header(page: tifffile.TiffPage, *, sparse: bool = False) -> Frame:
         raise FileError(_TRUNCATED, problem="truncated")
     if page.dtype is None:
         raise FileError("The sample type is unknown. Convert the image to 8 or 16 bits.", problem="type")
-    tag = page.tags.get(ORIENTATION_TAG)
+    tag = page.tags.get(Tag.ORIENTATION)
     orientation = tag.value if tag and tag.value in range(1, 9) else 1
     return Frame(
         image=_upright(blank(page.shape, page.dtype), page, orientation),

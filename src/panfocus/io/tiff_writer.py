@@ -6,7 +6,6 @@ order for the camera maker's notes inside it. Stores are written by tifffile, ti
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,28 +18,27 @@ from numpy.typing import NDArray
 from panfocus._threads import thread_count
 from panfocus.io._tiff_ifd import (
     LONG,
-    RATIONAL,
     SHORT,
     ByteOrder,
     Directory,
     DirectoryWriter,
+    Tag,
     Value,
     integer_value,
     pack_file_start,
     text_value,
 )
-from panfocus.io.exif import RESOLUTION_UNIT, X_RESOLUTION, Y_RESOLUTION, Exif
-from panfocus.io.metadata import exif_for_file, xmp_for_file
+from panfocus.io.exif import Exif
+from panfocus.io.metadata import exif_for_file, resolution_tags, xmp_for_file
 from panfocus.io.ome_xml import build_ome_xml, is_ome_length, is_time_unit, ome_length_unit, to_ome_unit
 from panfocus.io.ome_zarr import ZarrImage, read_ome_zarr
 from panfocus.io.ome_zarr_writer import open_level
-from panfocus.stack import NO_METADATA, Metadata, Resolution
+from panfocus.stack import NO_METADATA, Metadata
 
 _STRIP_BYTES = 8 << 20  # of a strip, which readers hold in memory
 _MAX_CLASSIC = (1 << 32) - (1 << 26)  # bytes of pixels; with their tags, more needs offsets of 64 bits
 _LONG8 = 16  # type of a 64-bit integer
 _PREMULTIPLIED, _SEPARATE = 1, 2  # kinds of alpha
-_DESCRIPTION = 0x010E
 _TILE_STEP = 16  # sides of tiles are multiples of this
 
 
@@ -70,16 +68,18 @@ def _write(
     big = image.nbytes > _MAX_CLASSIC
     order = exif.order
     beginning, first_tags = exif.start_file(big=big)
+    # Copied EXIF tags precede, so that a resolution keeps the bits of its file; a given description precedes
+    # a copied one. Below, tags of the file precede tags of the page, which EXIF data never contains.
     first_tags = _file_tags(order, icc_profile, metadata, width, height) | first_tags
     if description:
-        first_tags[_DESCRIPTION] = text_value(description)
+        first_tags[Tag.IMAGE_DESCRIPTION] = text_value(description)
     pages = [image]
     if acquisition := metadata.acquisition:
         n_channels = len(acquisition.channels)
         samples = image.shape[2] if image.ndim == 3 and n_channels == 1 else 1
         sizes = {"C": n_channels, "Y": height, "X": width}
         xml = build_ome_xml(image.dtype, sizes, acquisition, samples=samples, description=description)
-        first_tags[_DESCRIPTION] = text_value(xml)
+        first_tags[Tag.IMAGE_DESCRIPTION] = text_value(xml)
         if n_channels > 1:
             pages = list(np.moveaxis(image, 2, 0))
     first_tags = beginning.place(first_tags)
@@ -95,42 +95,35 @@ def _write(
 def _file_tags(
     order: ByteOrder, icc_profile: bytes | None, metadata: Metadata, width: int, height: int
 ) -> Directory:
+    """Return the tags of the file: colour profile, XMP and resolution."""
     tags: Directory = {}
     if icc_profile:
-        tags[0x8773] = Value(7, len(icc_profile), icc_profile)
+        tags[Tag.ICC_PROFILE] = Value(7, len(icc_profile), icc_profile)
     if xmp := xmp_for_file(metadata, ".tif", width, height):
-        tags[0x02BC] = Value(1, len(xmp), xmp)
+        tags[Tag.XMP] = Value(1, len(xmp), xmp)
     if metadata.resolution:
-        tags |= _resolution_tags(order, metadata.resolution)
+        tags |= resolution_tags(order, metadata.resolution)
     return tags
 
 
-def _resolution_tags(order: ByteOrder, resolution: Resolution) -> Directory:
-    def ratio(value: Fraction) -> Value:
-        if max(value.numerator, value.denominator) >= 1 << 32:
-            value = value.limit_denominator(1 << 16)
-        pair = integer_value(order, value.numerator, value.denominator)
-        return Value(RATIONAL, 1, pair.data)
-
-    unit = integer_value(order, resolution.unit, kind=SHORT)
-    return {X_RESOLUTION: ratio(resolution.x), Y_RESOLUTION: ratio(resolution.y), RESOLUTION_UNIT: unit}
-
-
 def _pixel_tags(order: ByteOrder, page: NDArray[Any], *, premultiplied: bool) -> Directory:
+    """Return the tags of a page that describe its pixels."""
     height, width = page.shape[:2]
     channels = page.shape[2] if page.ndim == 3 else 1
-    tags = {
-        0x0100: integer_value(order, width),
-        0x0101: integer_value(order, height),
-        0x0102: integer_value(order, *[page.itemsize * 8] * channels, kind=SHORT),
-        0x0103: integer_value(order, 1, kind=SHORT),  # not compressed
-        0x0106: integer_value(order, 2 if channels >= 3 else 1, kind=SHORT),  # RGB, or grey where 0 is black
-        0x0115: integer_value(order, channels, kind=SHORT),
-        0x011C: integer_value(order, 1, kind=SHORT),  # channels interleaved
-        0x0153: integer_value(order, *[3 if page.dtype.kind == "f" else 1] * channels, kind=SHORT),
+    tags: Directory = {
+        Tag.IMAGE_WIDTH: integer_value(order, width),
+        Tag.IMAGE_LENGTH: integer_value(order, height),
+        Tag.BITS_PER_SAMPLE: integer_value(order, *[page.itemsize * 8] * channels, kind=SHORT),
+        Tag.COMPRESSION: integer_value(order, 1, kind=SHORT),  # none
+        # RGB, or grey where 0 is black
+        Tag.PHOTOMETRIC_INTERPRETATION: integer_value(order, 2 if channels >= 3 else 1, kind=SHORT),
+        Tag.SAMPLES_PER_PIXEL: integer_value(order, channels, kind=SHORT),
+        Tag.PLANAR_CONFIGURATION: integer_value(order, 1, kind=SHORT),  # channels interleaved
+        Tag.SAMPLE_FORMAT: integer_value(order, *[3 if page.dtype.kind == "f" else 1] * channels, kind=SHORT),
     }
     if channels in (2, 4):
-        tags[0x0152] = integer_value(order, _PREMULTIPLIED if premultiplied else _SEPARATE, kind=SHORT)
+        alpha = _PREMULTIPLIED if premultiplied else _SEPARATE
+        tags[Tag.EXTRA_SAMPLES] = integer_value(order, alpha, kind=SHORT)
     return tags
 
 
@@ -146,9 +139,9 @@ def _write_pixels(file: BinaryIO, order: ByteOrder, page: NDArray[Any], *, big: 
     sizes = [min(rows, len(page) - top) * row_bytes for top in tops]
     kind = _LONG8 if big else LONG
     return {
-        0x0111: integer_value(order, *(start + top * row_bytes for top in tops), kind=kind),
-        0x0116: integer_value(order, rows),
-        0x0117: integer_value(order, *sizes, kind=kind),
+        Tag.STRIP_OFFSETS: integer_value(order, *(start + top * row_bytes for top in tops), kind=kind),
+        Tag.ROWS_PER_STRIP: integer_value(order, rows),
+        Tag.STRIP_BYTE_COUNTS: integer_value(order, *sizes, kind=kind),
     }
 
 
