@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack, closing, suppress
+from unittest.mock import Mock
 
 import pytest
 
@@ -229,8 +230,28 @@ def test_worker_with_other_libraries_is_used_and_named(small_cluster, connect, n
     assert "numba 0.60.0" in notice
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "lost"),
+    [
+        (distributed.comm.CommClosedError(), "running", True),
+        (TimeoutError(), "running", True),
+        (KeyError("workers"), "closing", True),
+        (TypeError("unexpected keyword"), "running", False),
+    ],
+)
+def test_only_errors_of_a_lost_connection_are_suppressed(monkeypatch, error, status, lost):
+    client = Mock(status=status, scheduler_info=Mock(side_effect=error))
+    monkeypatch.setattr(Cluster, "_connect", lambda _: client)
+    workers = Cluster("tcp://far:8786", print).workers
+    if lost:
+        assert workers() == {}
+    else:
+        with pytest.raises(type(error)):
+            workers()
+
+
 def test_waiting_for_workers_is_reported_once(tmp_path, monkeypatch, connect, notices):
-    monkeypatch.setattr("panfocus.parallel.cluster.CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr("panfocus.parallel.cluster.UPDATE_INTERVAL", 0.1)
 
     def remove_and_add_workers():
         wait_until(lambda: n_started(tmp_path) == 1)
@@ -258,7 +279,7 @@ def report_pid(folder, number):
 
 
 def test_new_worker_takes_over_from_the_only_usable_one(small_cluster, tmp_path, monkeypatch, connect):
-    monkeypatch.setattr("panfocus.parallel.cluster.CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr("panfocus.parallel.cluster.UPDATE_INTERVAL", 0.1)
     with clusters.spoiled(small_cluster, clusters.change_version, clusters.restore_version):
         results = run_tasks(report_pid, [(tmp_path, n) for n in range(4)], cluster=connect(small_cluster))
         _, first = next(results)

@@ -1,4 +1,8 @@
-"""Run tasks on a Dask cluster: Dask schedules, repeats and reports; this module checks the workers."""
+"""Run tasks on a Dask cluster. Dask schedules them, and repeats those of workers that died.
+
+This module uses only suitable workers, reconnects to a lost scheduler, and submits tasks again that need a
+larger worker.
+"""
 
 import logging
 import secrets
@@ -6,7 +10,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +30,7 @@ UNLIMITED = 10**18  # bytes, for a task on a worker without a memory limit
 TIMEOUT = 10.0  # seconds, for one answer of the scheduler
 RECONNECT_TIMEOUT = 300.0  # seconds
 POLL_INTERVAL = 0.01  # seconds between two looks for results
-CHECK_INTERVAL = 2.0  # seconds between two looks for new workers
+UPDATE_INTERVAL = 2.0  # seconds between two looks for new workers
 TASKS_PER_THREAD = 4  # submitted at a time: no thread waits for the next, and new workers find some left
 LIBRARIES = ("numpy", "numba", "llvmlite")  # other versions may change the last bits of a result
 
@@ -83,10 +87,21 @@ class Cluster:
 
     def workers(self) -> dict[str, WorkerMemory]:
         """Return the memory of all workers by address; nothing if the scheduler does not answer."""
-        with suppress(Exception):  # a lost connection is noticed where results are collected
+        with self.suppress_lost_connection():
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
             return {a: WorkerMemory(info["memory_limit"], info["nthreads"]) for a, info in workers.items()}
         return {}
+
+    @contextmanager
+    def suppress_lost_connection(self) -> Iterator[None]:
+        """Suppress errors of a lost connection, which is noticed where results are collected."""
+        try:
+            yield
+        except OSError:  # also Dask's `CommClosedError`, and timeouts
+            pass
+        except Exception:  # of any class, from a client that is closing
+            if self.client.status == "running":
+                raise
 
     def reconnect(self) -> None:
         """Connect to the scheduler again; give up after `RECONNECT_TIMEOUT` seconds."""
@@ -154,14 +169,14 @@ class _ClusterRun:
         self._cluster = cluster
         self._function = function
         needs = tuple(str(path) for path in paths if path.exists()), tuple(modules)
-        self._check = _worker_check(__version__, *needs)
-        self._is_usable = cluster.usable[needs]  # by address; runs of equal needs share the checks
+        self._probe = _make_probe(__version__, *needs)
+        self._is_usable = cluster.usable[needs]  # by address; runs of equal needs share the answers
         self._workers: dict[str, WorkerMemory] = {}  # usable ones that are connected
         self._waiting: deque[int] = deque()
         self._needed: dict[int, int] = {}  # bytes, of tasks that a worker was too small for
         self._submitted: dict[Future[Any], tuple[int, list[str]]] = {}  # with the workers that may run it
-        self._has_no_workers = False
-        self._next_check = 0.0
+        self._is_waiting_for_workers = False
+        self._next_update = 0.0
 
     def results(self, indices: Iterable[int]) -> Iterator[tuple[int, Any]]:
         """Run some of the tasks; yield the index and the result, or the error, of each."""
@@ -170,8 +185,8 @@ class _ClusterRun:
             if self._cluster.client.status != "running":
                 self._cluster.reconnect()
                 self._take_back([*self._submitted])
-                self._next_check = 0.0
-            self._check_workers()
+                self._next_update = 0.0
+            self._update_workers()
             self._submit()
             done = [future for future in self._submitted if future.status not in ("pending", "lost")]
             for future in done:
@@ -239,37 +254,38 @@ class _ClusterRun:
         del self._submitted[future]
         yield i, result
 
-    def _check_workers(self) -> None:
-        """Check workers that are new; tell users when there are none, and when there are some again."""
-        if time.monotonic() < self._next_check:
+    def _update_workers(self) -> None:
+        """Update the usable workers; tell users when there are none, and when there are some again."""
+        if time.monotonic() < self._next_update:
             return
-        self._next_check = time.monotonic() + CHECK_INTERVAL
+        self._next_update = time.monotonic() + UPDATE_INTERVAL
         workers = self._cluster.workers()
         if not workers and self._cluster.client.status != "running":
             return
         new = [address for address in workers if address not in self._is_usable]
-        faults = self._check_new(new) if new else []
+        faults = self._probe_workers(new) if new else []
         self._workers = {a: memory for a, memory in workers.items() if self._is_usable.get(a)}
         self._take_back([f for f, (_, named) in self._submitted.items() if not {*named} & {*self._workers}])
-        if faults and not any(self._is_usable.values()) and not self._has_no_workers:
+        if faults and not any(self._is_usable.values()) and not self._is_waiting_for_workers:
             raise PanfocusError(
                 f"No worker of the scheduler at {self._cluster.address} can be used. {faults[0]}",
                 scheduler=self._cluster.address,
             )
-        if self._has_no_workers != (not self._workers):
-            self._has_no_workers = not self._workers
+        has_none = not self._workers
+        if has_none != self._is_waiting_for_workers:
+            self._is_waiting_for_workers = has_none
             self._cluster.notify(
                 f"The scheduler at {self._cluster.address} has no usable workers; waiting for some."
-                if self._has_no_workers
+                if has_none
                 else "Workers are available."
             )
 
-    def _check_new(self, addresses: list[str]) -> list[str]:
+    def _probe_workers(self, addresses: list[str]) -> list[str]:
         """Find out whether workers can be used; return what is wrong with those that cannot."""
         answers: dict[str, Any] = {}
-        with suppress(Exception):  # the connection is lost, which is noticed where results are collected
+        with self._cluster.suppress_lost_connection():
             answers = self._cluster.client.run(
-                self._check, workers=addresses, on_error="return", callback_timeout=TIMEOUT
+                self._probe, workers=addresses, on_error="return", callback_timeout=TIMEOUT
             )
         faults = []
         for address, answer in answers.items():
@@ -293,7 +309,7 @@ class _ClusterRun:
         return faults
 
 
-def _worker_check(needed_version: str, paths: Sequence[str], modules: Sequence[str]) -> Callable[..., Any]:
+def _make_probe(needed_version: str, paths: Sequence[str], modules: Sequence[str]) -> Callable[..., Any]:
     """Return a function that returns the host of a worker, what is wrong with it, and library versions.
 
     It is nested, and refers to nothing of panfocus outside itself: Dask then sends it by value, and it runs
@@ -319,7 +335,7 @@ def _worker_check(needed_version: str, paths: Sequence[str], modules: Sequence[s
                 return f"cannot see {path}. Use folders with the same path on all machines."
         return None
 
-    async def check() -> tuple[str, str | None, dict[str, str]]:
+    async def probe() -> tuple[str, str | None, dict[str, str]]:
         import asyncio
         import importlib.metadata
         import platform
@@ -328,7 +344,7 @@ def _worker_check(needed_version: str, paths: Sequence[str], modules: Sequence[s
         libraries = {} if fault else {name: importlib.metadata.version(name) for name in names}
         return platform.node(), fault, libraries
 
-    return check
+    return probe
 
 
 def run_on_worker(
