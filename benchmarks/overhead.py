@@ -52,7 +52,7 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
         resume_or_start(job.folder, job.plan, print) as checkpoint,
     ):
         stages = StageRunner(checkpoint, silent, cluster)
-        with patch("panfocus.tiled_store.store_run.run_task", write_empty_note):
+        with patch("panfocus.tiled_store.store_run.run_in_worker", write_empty_note):
             stages.run("warm", checkpoint.tasks("warm", 0, regions[:10]))
             began = time.perf_counter()
             stages.run("fuse", checkpoint.tasks("fuse", 0, regions))

@@ -122,8 +122,15 @@ def test_store_with_chunks_across_slices_has_the_same_bits(tmp_path, slices, who
     np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], whole.image)
 
 
+def test_single_task_in_this_process_leaves_the_settings_of_zarr(tmp_path, slices):
+    before = {name: zarr.config.get(name) for name in ("async.concurrency", "threading.max_workers")}
+    zarr.create_array(tmp_path / "in.zarr", data=slices[:, :90, :80])
+    fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.ome.tif"})
+    assert {name: zarr.config.get(name) for name in before} == before
+
+
 def test_report_has_the_time_of_each_stage(fused):
-    assert any("3 slices of 530 x 513" in line for line in fused.lines)
+    assert any("3 frames of 530 x 513 in 9 tiles" in line for line in fused.lines)
     assert (fused.report["step"], fused.report["unit"]) == (2.0, "micrometer")
     *by_workers, written = fused.report["stages"]
     assert [stage["stage"] for stage in by_workers] == ["range", "search", "measure", "fuse", "pyramid"]
@@ -321,7 +328,7 @@ def test_cluster_runs_all_tasks_and_they_hold_no_pixels(tmp_path, channels, slic
         with fake_cluster() as cluster:
             fuse_store(path, {"image": tmp_path / f"{n_units}.ome.zarr"}, scheduler="tcp://far:8786")
         assert [name for name, _ in cluster.tasks] == [
-            "run_task"
+            "run_in_worker"
         ] * 4 * n_units  # range, search, measure, fuse
         assert max(size for _, size in cluster.tasks) < MAX_TASK_BYTES
 

@@ -84,7 +84,8 @@ def quick_collections():
 def test_run_killed_during_its_commit_resumes(made, fused_whole, monkeypatch):
     """At every change of the disk. Nothing is fused again."""
     request, undo = made
-    monkeypatch.setattr("panfocus.tiled_store.store_run.run_task", None)
+    for function in ("run_task", "run_in_worker"):
+        monkeypatch.setattr(f"panfocus.tiled_store.store_run.{function}", None)
     part, n, had_some = request.outputs.image.with_suffix(".zarr.part"), 1, 0
     while True:
         undo()

@@ -18,7 +18,7 @@ from panfocus.job.run_report import repeat_request
 from panfocus.parallel import Cluster
 from panfocus.parallel.cluster import WorkerMemory
 from panfocus.tiled_store import tile_plan
-from panfocus.tiled_store.prepare import prepare
+from panfocus.tiled_store.prepare import check_settings, prepare
 
 zarr = pytest.importorskip("zarr")
 pytest.importorskip("ome_zarr")
@@ -43,7 +43,6 @@ SCHEDULER = "tcp://far:8786"
         ({"sweep": Path("walk.webp")}, "sweep"),
         ({"steps": Path("steps")}, "steps"),
         ({"decisions": "some"}, "decisions"),
-        ({"channel": 2}, "channel"),
     ],
 )
 def test_unsupported_setting_is_refused(tmp_path, store, options, setting, monkeypatch):
@@ -54,6 +53,22 @@ def test_unsupported_setting_is_refused(tmp_path, store, options, setting, monke
         fuse_store(store, outputs, **{k: v for k, v in options.items() if k not in outputs})
     assert caught.value.facts["setting"] == setting
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("setting", ["channel", "time"])
+def test_missing_channel_or_time_point_is_refused(tmp_path, store, setting):
+    with pytest.raises(pf.FileError) as caught:
+        fuse_store(store, {"image": tmp_path / "out.ome.zarr"}, **{setting: 2})
+    assert caught.value.facts == {"file": str(store), "setting": setting, "got": 2}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("decisions", "setting"), [(None, "scheduler"), ("each", "decisions")])
+def test_setting_of_stores_is_refused_for_other_images(decisions, setting):
+    request = Request(inputs=("a.png", "b.png"), outputs=Outputs(image=Path("out.png")))
+    with pytest.raises(pf.InputError) as caught:
+        check_settings(request, decisions)
+    assert caught.value.facts["setting"] == setting
 
 
 def test_refused_setting_gives_the_reason(tmp_path, store, message):

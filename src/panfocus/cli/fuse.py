@@ -150,7 +150,7 @@ def fuse(
             fuse_store(
                 request,
                 terminal,
-                decisions=decisions or "shared",
+                decisions=decisions,
                 scheduler=scheduler,
                 force=force,
                 dry_run=dry_run,

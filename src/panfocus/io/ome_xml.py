@@ -130,6 +130,14 @@ def select_channels(
 
     The arguments are counted from 1, as in microscopy software.
     """
+    check_selection(channel, time, n_channels, n_times)
+    if n_times > 1 and time is None:
+        raise FileError(f"The file has {n_times} time points.", hint="choose_time", setting="time")
+    return range(n_channels) if channel is None else [channel - 1], (time or 1) - 1
+
+
+def check_selection(channel: int | None, time: int | None, n_channels: int, n_times: int) -> None:
+    """Raise if a file lacks a channel or a time point, both counted from 1."""
     for setting, number, count, noun in (
         ("channel", channel, n_channels, "channel"),
         ("time", time, n_times, "time point"),
@@ -137,9 +145,6 @@ def select_channels(
         if number is not None and not 1 <= number <= count:
             message = f"`{setting}` must be 1 to {count}, the number of {noun}s, got {number}."
             raise FileError(message, setting=setting, got=number)
-    if n_times > 1 and time is None:
-        raise FileError(f"The file has {n_times} time points.", hint="choose_time", setting="time")
-    return range(n_channels) if channel is None else [channel - 1], (time or 1) - 1
 
 
 def make_acquisition(

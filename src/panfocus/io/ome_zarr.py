@@ -6,6 +6,7 @@ import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, product
@@ -237,8 +238,17 @@ def _wait_for_readers() -> None:
 
 
 def use_one_thread() -> None:
-    """Read and write one chunk at a time, for workers that each have one core."""
+    """Read and write one chunk at a time from now on, for worker processes that each have one core."""
     import_zarr().config.set({"async.concurrency": 1, "threading.max_workers": 1})
+
+
+def one_chunk_at_a_time() -> AbstractContextManager[object]:
+    """Read and write one chunk at a time for the duration of a block.
+
+    The number of threads stays: Zarr keeps the threads that it starts first.
+    """
+    context: AbstractContextManager[object] = import_zarr().config.set({"async.concurrency": 1})
+    return context
 
 
 @dataclass(frozen=True)

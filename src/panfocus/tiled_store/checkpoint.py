@@ -41,15 +41,17 @@ class TileTask:
     folder: str
     run: str  # name of the run; another one may own the folder by now
     stage: str
-    unit: int
+    unit: int  # its index; 0 in the stage pyramid
     rows: tuple[int, int]
     cols: tuple[int, int]
-    output: str = ""
+    output: str = ""  # in the stage pyramid, as the next
+    first_plane: int = 0  # index of the first of several planes of the output
 
     @property
     def name(self) -> str:
         """Name of the note that the finished task leaves."""
-        return f"{self.stage}-{self.unit}{self.output and '-' + self.output}-{self.rows[0]}-{self.cols[0]}"
+        what = f"{self.output}-{self.first_plane}" if self.output else self.unit
+        return f"{self.stage}-{what}-{self.rows[0]}-{self.cols[0]}"
 
     @property
     def region(self) -> tuple[slice, slice]:
@@ -128,12 +130,10 @@ class StoreCheckpoint:
         """Return the slices of a unit."""
         return self.image.frames(self.units[unit].time, self.units[unit].channels)
 
-    def tasks(
-        self, stage: str, unit: int, regions: Iterable[tuple[slice, slice]], output: str = ""
-    ) -> list[TileTask]:
+    def tasks(self, stage: str, unit: int, regions: Iterable[tuple[slice, slice]]) -> list[TileTask]:
         """Return the tasks of a stage, one for each region of a unit."""
         return [
-            TileTask(str(self.path), self.run, stage, unit, (r.start, r.stop), (c.start, c.stop), output)
+            TileTask(str(self.path), self.run, stage, unit, (r.start, r.stop), (c.start, c.stop))
             for r, c in regions
         ]
 

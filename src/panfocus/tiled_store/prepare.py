@@ -17,6 +17,7 @@ from panfocus.job.memory_plan import format_size
 from panfocus.job.prepare import parse_method_texts
 from panfocus.job.request import Request
 from panfocus.job.write_outputs import DepthScale
+from panfocus.result import MAPS
 from panfocus.tiled_store.checkpoint import find_checkpoint
 from panfocus.tiled_store.outputs import find_committed
 from panfocus.tiled_store.tile_plan import (
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
     from panfocus.parallel import Cluster
 
-MAPS = ("labels", "confidence", "depth", "never_in_focus")
 _SUPPORTED = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure"}
 _SUPPORTED |= {"step", "channel", "time", "max_memory", "threads"}
 _SUPPORTED_OUTPUTS = {"image", "report", *MAPS}
@@ -202,20 +202,22 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
     """Return the distance between slices: `step`, or from the z axis if that has a unit."""
     if request.step:
         return DepthScale.parse(request.step)
+    # Stores state units themselves, so any unit is kept. Depth maps in files (`DepthScale.of`) are only in
+    # um, mm or frames: slices that are nanometers apart give other numbers there.
     axis = image.axis("z")
     return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
 
 
-def check_settings(request: Request, decisions: str) -> None:
-    """Raise if a setting is not supported for stores."""
+def check_settings(request: Request, decisions: str | None) -> None:
+    """Raise if a setting is not supported for stores. `decisions` is None for the default."""
     from panfocus.pipeline import EXPOSURE, HOT_PIXELS
 
     paths = [Path(path) for path in (*request.inputs, request.outputs.image) if path]
     from_tiff_to_tiff = len(paths) == 2 and all(path.suffix.lower() in TIFF_SUFFIXES for path in paths)
     if not from_tiff_to_tiff and not any(map(is_zarr, paths)):
+        setting = "decisions" if decisions else "scheduler"
         raise InputError(
-            "`scheduler` and `decisions` need an OME-Zarr store, or one TIFF that is fused to a TIFF.",
-            setting="decisions",
+            f"`{setting}` needs an OME-Zarr store, or one TIFF that is fused to a TIFF.", setting=setting
         )
     if len(request.inputs) != 1:
         raise InputError(
@@ -245,7 +247,8 @@ def check_settings(request: Request, decisions: str) -> None:
         raise InputError(
             f"`{name}` cannot be used for stores: {_REASONS.get(name, _NEEDS_WHOLE)}.", setting=name
         )
-    check_choice("decisions", decisions, DECISIONS)
+    if decisions is not None:
+        check_choice("decisions", decisions, DECISIONS)
     check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
     check_choice("exposure", request.exposure, EXPOSURE)
 

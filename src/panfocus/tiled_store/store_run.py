@@ -1,5 +1,6 @@
 """Run the fusion of a store in stages: search, measure, fuse tiles, reduce levels, commit. It can resume."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -13,7 +14,7 @@ from panfocus._checks import check_range
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads
 from panfocus.errors import FileError, PanfocusError
-from panfocus.io.ome_zarr import store_state
+from panfocus.io.ome_zarr import one_chunk_at_a_time, store_state
 from panfocus.parallel import STOPPING, Cluster, run_tasks
 from panfocus.tiled_store.checkpoint import StoreCheckpoint, TileTask, resume_or_start
 from panfocus.tiled_store.outputs import check_targets, commit, create_stores, prepare_commit
@@ -21,6 +22,7 @@ from panfocus.tiled_store.prepare import StoreJob
 from panfocus.tiled_store.tasks import (
     read_task_note,
     reduce_level,
+    run_in_worker,
     run_task,
     search_tasks,
 )
@@ -107,9 +109,9 @@ class StageRunner:
         self, tasks: Sequence[tuple[TileTask]]
     ) -> Generator[tuple[int, dict[str, Any] | PanfocusError]]:
         if len(tasks) < 2 and not self.cluster:  # not worth a process
-            return ((i, run_task(*task)) for i, task in enumerate(tasks))
+            return self._run_here(tasks)
         return run_tasks(
-            run_task,
+            run_in_worker,
             tasks,
             cluster=self.cluster,
             processes=self.processes,
@@ -118,6 +120,12 @@ class StageRunner:
             modules=("zarr",),
             on_stop=lambda: self.progress(STOPPING, 0.0),
         )
+
+    @staticmethod
+    def _run_here(tasks: Sequence[tuple[TileTask]]) -> Generator[tuple[int, dict[str, Any]]]:
+        with one_chunk_at_a_time():
+            for i, task in enumerate(tasks):
+                yield i, run_task(*task)
 
 
 def _make_outputs(job: StoreJob, stages: StageRunner, *, force: bool) -> None:
@@ -222,11 +230,10 @@ def _reduce_levels(stages: StageRunner) -> None:
         return
     planes = {output: checkpoint.planes(output) for output in checkpoint.plan["outputs"]}
     tasks = [
-        task
+        dataclasses.replace(task, output=output, first_plane=first)
         for output, all_planes in planes.items()
-        for region in squares(shape, chunk << LEVELS_PER_TASK)
-        for first in range(0, len(all_planes), planes_per_task(region, chunk))
-        for task in checkpoint.tasks("reduce", first, [region], output)
+        for task in checkpoint.tasks("pyramid", 0, squares(shape, chunk << LEVELS_PER_TASK))
+        for first in range(0, len(all_planes), planes_per_task(task.region, chunk))
     ]
     stages.run("pyramid", tasks)
     whole = (slice(0, shape[0]), slice(0, shape[1]))

@@ -38,13 +38,18 @@ if TYPE_CHECKING:
 REDUCTIONS: "dict[str, How]" = {"labels": "nearest", "never_in_focus": "any"}
 
 
+def run_in_worker(task: TileTask) -> dict[str, Any]:
+    """Run a task in a worker process, in which Zarr then has one thread."""
+    use_one_thread()
+    return run_task(task)
+
+
 def run_task(task: TileTask) -> dict[str, Any]:
     """Run a task, unless it is finished; return its note."""
     if (note := read_task_note(task)) is not None:
         return note
     started = time.perf_counter()
     checkpoint = open_checkpoint(task.folder, task.run)
-    use_one_thread()
     with checkpoint.while_owned(), limit_threads(1), reuse_freed_memory():
         note = _STAGES[task.stage](checkpoint, task)
         note["seconds"] = round(time.perf_counter() - started, 4)
@@ -205,12 +210,12 @@ def _stored_values(output: str, part: "FusionResult", n_channels: int, step: flo
     return values.astype(np.uint8) * np.uint8(255) if output == "never_in_focus" else values
 
 
-def reduce(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
-    """Make the first reduced levels of a part of an output, for several planes from the task's unit on."""
-    planes = checkpoint.planes(task.output)
-    end = task.unit + planes_per_task(task.region, checkpoint.plan["chunk"])
+def make_levels(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
+    """Make the first reduced levels of a part of an output, for several of its planes."""
+    end = task.first_plane + planes_per_task(task.region, checkpoint.plan["chunk"])
+    planes = checkpoint.planes(task.output)[task.first_plane : end]
     for level in range(1, min(LEVELS_PER_TASK, checkpoint.plan["levels"] - 1) + 1):
-        reduce_level(checkpoint, task.output, level, task.region, planes[task.unit : end])
+        reduce_level(checkpoint, task.output, level, task.region, planes)
     return {}
 
 
@@ -237,4 +242,10 @@ def reduce_level(
             write_part(store, level, (*plane, *target), halve(part, REDUCTIONS.get(output, "mean")))
 
 
-_STAGES = {"range": measure_range, "search": search, "measure": measure, "fuse": fuse, "reduce": reduce}
+_STAGES = {
+    "range": measure_range,
+    "search": search,
+    "measure": measure,
+    "fuse": fuse,
+    "pyramid": make_levels,
+}

@@ -6,7 +6,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from panfocus._threads import limit_threads
-from panfocus.errors import InputError, NotEnoughMemoryError
+from panfocus.errors import NotEnoughMemoryError
+from panfocus.io.file_errors import add_path_to_errors
+from panfocus.io.ome_xml import check_selection
 from panfocus.job.memory_plan import PROGRAM, format_size
 
 if TYPE_CHECKING:
@@ -33,18 +35,8 @@ class FusionUnit:
 
 def list_units(image: "ZarrImage", decisions: str, channel: int | None, time: int | None) -> list[FusionUnit]:
     """Return the units of an image; `channel` and `time`, counted from 1, select one each."""
-    for setting, number, axis, things in (
-        ("channel", channel, "c", "channels"),
-        ("time", time, "t", "time points"),
-    ):
-        if number is not None and not 1 <= number <= image.length(axis):
-            raise InputError(
-                f"{image.path}: `{setting}` must be 1 to {image.length(axis)} (the number of {things}), got "
-                f"{number}.",
-                file=image.path,
-                setting=setting,
-                got=number,
-            )
+    with add_path_to_errors(image.path):
+        check_selection(channel, time, image.length("c"), image.length("t"))
     times = range(image.length("t")) if time is None else [time - 1]
     channels = range(image.length("c")) if channel is None else [channel - 1]
     groups = [tuple(channels)] if decisions == "shared" else [(c,) for c in channels]
@@ -72,7 +64,7 @@ def choose_chunk_side(
 ) -> int:
     """Return the chunk side of the outputs, such that a tile of one chunk fits into memory.
 
-    `limit` completes the sentence "..., but 1 GB" of the error.
+    `limit` is a part of the error: "Each worker needs about 2 GB of memory, but {limit} 1 GB."
     """
     from panfocus.methods import Surveyor
 
