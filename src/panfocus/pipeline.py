@@ -307,9 +307,11 @@ def prepare_stack(
             stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
     if align != "off":
         from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
+        from panfocus.registration.alignment import CHOICES
 
         with timed(times, "align"):
             if isinstance(align, str):
+                _checks.check_choice("align", align, ("off", *CHOICES))
                 stack, alignment = find_stack_alignment(
                     stack, align, reference=reference, borders=borders, bad=bad, progress=progress
                 )

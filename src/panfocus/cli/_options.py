@@ -55,7 +55,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output 
 # Running
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Print the log, and a traceback if an error occurs.")]
-Threads = Annotated[int | None, number_option("Maximum number of threads; default: all cores.", 1)]
+Threads = Annotated[int | None, number_option("Maximum number of threads; default: one per core.", 1)]
 MaxMemory = Annotated[str | None, typer.Option(metavar="SIZE", help=HELP["max_memory"])]
 Scheduler = Annotated[
     str | None,

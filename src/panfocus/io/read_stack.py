@@ -44,7 +44,7 @@ def read_image(path: str | Path) -> NDArray[Any]:
 
 
 def read_frame(header: Header) -> NDArray[Any]:
-    """Decode a whole frame, so that damage is noticed."""
+    """Return all pixels of a frame; raise if its file is damaged."""
     return _decode(header).image
 
 

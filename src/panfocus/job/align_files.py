@@ -67,16 +67,16 @@ def align_files(
             check_choice("borders", borders, BORDERS)
             paths = find_inputs(inputs, warn=skipped.append)
             headers = select_matching(read_headers(paths, bad), bad)
-            middle = find_reference(reference, headers)
+            reference_number = find_reference(reference, headers)
         targets = _targets(folder, headers)
         with trial_folder(folder):
             for path in (*targets, folder / REPORT):
                 check_destination(path, force=force, inputs=paths)
         with limit_threads(threads), ExitStack() as scratch:
             stack = _read(headers, scratch, progress, bad)
-            middle = reference_among(middle, headers, stack)
+            reference_number = reference_among(reference_number, headers, stack)
             stack, found = find_stack_alignment(
-                stack, model, reference=middle, borders=borders, bad=bad, progress=progress
+                stack, model, reference=reference_number, borders=borders, bad=bad, progress=progress
             )
             frames = apply_alignment(
                 found, stack.frames, borders, allocate=allocator(scratch), overwrite=True, progress=progress

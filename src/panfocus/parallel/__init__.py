@@ -51,7 +51,7 @@ def run_tasks(
     processes : int
         Number of processes on this machine.
     threads : int, optional
-        Largest number of threads that libraries start in each of these processes.
+        Maximum number of threads that libraries start in each of these processes.
     paths, modules : sequence
         Files and folders that a worker of a cluster must see, and modules that it must have, to be used.
     on_stop : callable

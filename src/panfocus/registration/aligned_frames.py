@@ -63,7 +63,7 @@ class Aligned(Alignment):
         other_frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
             As many frames as were aligned, and of their size, in any supported dtype.
         threads : int, optional
-            Largest number of threads; by default every core. The result does not depend on it.
+            Maximum number of threads; by default one per core. The result does not depend on it.
         progress : callable, optional
             Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
         """
@@ -104,7 +104,7 @@ def align(
         "full": the whole frame of the reference. Borders that a frame lacks are filled from the neighbouring
         frame nearer the reference, and `valid` is false there. "crop": only the area that all frames show.
     threads : int, optional
-        Largest number of threads; by default every core. The result does not depend on it.
+        Maximum number of threads; by default one per core. The result does not depend on it.
     progress : callable, optional
         Called as `progress(stage, done)` with the name of the stage and the share done, 0 to 1.
     """
@@ -128,7 +128,7 @@ def find_stack_alignment(
     progress: Progress = silent,
 ) -> tuple[Stack, Alignment]:
     """Find the alignment of a stack; return it with the stack, without frames that `bad` drops."""
-    _checks.check_choice("align", model, ("off", *CHOICES))
+    _checks.check_choice("model", model, CHOICES)
     _checks.check_choice("borders", borders, BORDERS)
     searched = _searched_model(model, stack.metadata.acquisition, stack.frames.shape)
     found = find_alignment(stack.frames, searched, reference=reference, progress=progress)
@@ -180,15 +180,15 @@ def apply_alignment(
         out = allocate(shape, frames.dtype)
     # Work away from the reference, so that the neighbour from which borders are filled is complete. Write the
     # reference last: `out` may share memory with the frames, and both directions start at the reference.
-    middle = found.reference
+    reference = found.reference
     done = 0
-    for direction in (range(middle - 1, -1, -1), range(middle + 1, len(frames))):
-        nearer = np.array(frames[middle, rows, cols])
+    for direction in (range(reference - 1, -1, -1), range(reference + 1, len(frames))):
+        nearer = np.array(frames[reference, rows, cols])
         for k in direction:
             nearer = resample(frames, k, found.transforms[k], area, onto=nearer)
             out[k] = nearer
             done += 1
             progress("resample", done / len(frames))
-    out[middle] = np.array(frames[middle, rows, cols])
+    out[reference] = np.array(frames[reference, rows, cols])
     progress("resample", 1.0)
     return out  # type: ignore[no-any-return]
