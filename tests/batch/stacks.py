@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 
 from panfocus.batch import find_stacks
 from panfocus.batch.batch_run import batch_folder, plan_stacks, run_batch
-from panfocus.batch.stack_task import RECORD
+from panfocus.batch.output_names import RECORD
 from panfocus.batch.summary import Summary
 from panfocus.io.encode import write_image
 from panfocus.io.lock import lock_folder

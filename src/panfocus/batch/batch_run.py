@@ -8,22 +8,23 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from panfocus._checks import check_choice
 from panfocus._memory import free_memory
 from panfocus._progress import Progress
 from panfocus._threads import available_cores
-from panfocus.batch.stack_task import (
-    MAPS,
+from panfocus.batch.output_names import (
+    MAP_FILES,
     PICTURE,
     RECORD,
     REPORT,
     SUMMARY,
+    check_distinct,
+    fold_case,
+)
+from panfocus.batch.stack_task import (
     StackOutcome,
     StackTask,
-    check_distinct,
     find_result,
     fingerprint,
-    fold_case,
     fuse_stack,
     is_result,
 )
@@ -58,9 +59,6 @@ def plan_stacks(
     from panfocus import __version__
     from panfocus.job.prepare import check_options
 
-    for kind in maps:
-        check_choice("maps", kind.replace("_", "-"), [known.replace("_", "-") for known in MAPS])
-    maps = [kind.replace("-", "_") for kind in maps]
     check_options(dataclasses.replace(template, outputs=name_outputs(Path(), file_format, maps)))
 
     output = output.absolute()
@@ -81,8 +79,8 @@ def plan_stacks(
 
 
 def name_outputs(folder: Path, file_format: str, maps: Sequence[str]) -> Outputs:
-    """Return the paths of the results of a stack."""
-    paths: dict[str, Any] = {kind: folder / MAPS[kind] for kind in maps}
+    """Return the paths of the results of a stack; `maps` are keys of `MAP_FILES`."""
+    paths: dict[str, Any] = {kind: folder / MAP_FILES[kind] for kind in maps}
     return Outputs(image=folder / f"{PICTURE}.{file_format}", report=folder / REPORT, **paths)
 
 

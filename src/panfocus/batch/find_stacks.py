@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from panfocus.batch.stack_task import RECORD, check_distinct, find_name_problem, is_result, normalise_name
+from panfocus.batch.output_names import RECORD, check_distinct, find_name_problem, normalise_name
+from panfocus.batch.stack_task import is_result
 from panfocus.errors import FileError, InputError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.headers import read_headers
@@ -49,7 +50,7 @@ def find_stacks(
         raise InputError("Choose one of `pattern`, `table` and `files`.")
     if without.exists() and folder.exists() and without.samefile(folder):
         raise InputError(
-            f"{without}: this folder holds the stacks. Choose another `output` folder.", file=str(without)
+            f"{without}: This folder holds the stacks. Choose another `output` folder.", file=str(without)
         )
     folder = folder.absolute()
     if pattern is not None:

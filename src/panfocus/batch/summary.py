@@ -8,7 +8,8 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from panfocus.batch.stack_task import PAGE, SUMMARY, TABLE, THUMBNAIL, StackOutcome, run_number
+from panfocus.batch.output_names import PAGE, SUMMARY, TABLE, THUMBNAIL
+from panfocus.batch.stack_task import StackOutcome, run_number
 from panfocus.errors import FileError
 from panfocus.io.atomic_files import read_json, write_files
 from panfocus.io.encode import encode_json

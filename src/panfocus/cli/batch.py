@@ -131,7 +131,7 @@ def batch(
                 like,
                 folder=folder,
                 file_format=file_format,
-                maps=options.parse_list(maps) if maps else [],
+                maps=_parse_maps(maps) if maps else [],
                 skipped=found.skipped,
             )
         n_stacks = len(found.stacks) + len(found.failed)
@@ -174,6 +174,18 @@ def batch(
                 file=str(output / "index.html"),
                 failed=[outcome.name for outcome in failed],
             )
+
+
+def _parse_maps(typed: str) -> list[str]:
+    """Return the kinds of maps in a list such as labels,depth-colour."""
+    from panfocus._checks import check_choice
+    from panfocus.batch.output_names import MAP_FILES
+
+    kinds = {name.replace("_", "-"): name for name in MAP_FILES}
+    names = [name.replace("_", "-") for name in options.parse_list(typed)]
+    for name in names:
+        check_choice("maps", name, list(kinds))
+    return [kinds[name] for name in names]
 
 
 def _report_stacks(terminal: Console, found: "FoundStacks") -> None:

@@ -208,7 +208,7 @@ def _check_single_stack(folder: Path) -> None:
         n_stacks = sum(path.is_dir() and count_images(path) > 1 for path in folder.iterdir())
         if n_stacks:
             raise InputError(
-                f"{folder}: this folder holds {count(n_stacks, 'stack')} in subfolders. "
+                f"{folder}: This folder holds {count(n_stacks, 'stack')} in subfolders. "
                 f"Fuse one of them, or all with: panfocus batch {folder} -o RESULTS",
                 file=str(folder),
                 stacks=n_stacks,

@@ -334,7 +334,7 @@ def _load_result(trial: Trial, fingerprint: Fingerprint) -> TrialResult | None:
     except (KeyError, TypeError, AttributeError):  # not a record of a comparison
         return None
     files = [path for path in (result.image, result.labels) if path]
-    return result if record.is_finished(fingerprint, files) else None
+    return result if all(path.is_file() for path in files) else None
 
 
 def _fingerprint(trial: Trial, digest_of: Callable[[Path], str]) -> Fingerprint:

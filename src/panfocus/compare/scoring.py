@@ -84,7 +84,7 @@ def _find_sources(
     for other, role in ((fused, "fused image"), (reference, "reference")):
         if other and any(path.exists() and other.exists() and path.samefile(other) for path in paths):
             raise InputError(
-                f"{other}: the {role} is among the sources. Name the frames one by one, or move it.",
+                f"{other}: The {role} is among the sources. Name the frames one by one, or move it.",
                 file=str(other),
             )
     headers = read_headers(paths)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,6 @@ class Record:
 
     fingerprint: Fingerprint
     content: Mapping[str, Any]
-
-    def is_finished(self, fingerprint: Fingerprint, files: Iterable[Path]) -> bool:
-        """Return whether the record is of this fingerprint, and all its files exist."""
-        return self.fingerprint == fingerprint and all(path.is_file() for path in files)
 
 
 def encode_record(fingerprint: Fingerprint, content: Mapping[str, Any]) -> bytes:

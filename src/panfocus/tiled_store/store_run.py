@@ -184,7 +184,7 @@ def _survey_units(stages: StageRunner) -> list[dict[str, Any]]:
 def _check_values(path: Path, largest_of_parts: list[list[float]]) -> None:
     """Raise if floats are not finite, or far from the range 0 to 1."""
     for k, largest in enumerate(np.max(largest_of_parts, axis=0)):
-        check_range(f"{path}: slice {k + 1}", float(largest))
+        check_range(f"{path}, slice {k + 1}", float(largest))
 
 
 def _fuse_units(stages: StageRunner, surveys: list[dict[str, Any]]) -> list[dict[str, Any]]:
