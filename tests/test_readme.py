@@ -49,7 +49,7 @@ def test_files_of_contributing_exist():
     package = README.parent / "src" / "panfocus"
     text = (README.parent / "CONTRIBUTING.md").read_text("utf-8")
     table = text[text.index("| where is") : text.index("## Layers")]
-    files = re.findall(r"`([\w/]+\.py)`", table)
+    files = re.findall(r"`([\w/]+\.(?:py|js))`", table)
     assert len(files) > 15
     assert [file for file in files if not (package / file).exists()] == []
     for file, name in re.findall(r"`([\w/]+\.py)` \(`(\w+)`", table):

@@ -28,11 +28,13 @@ def assert_agree(cases, key, metric):
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.key)
 def test_two_sources_agree(pairs, metric):
     key = GOLDEN_KEY.get(metric.key, metric.key)
+    if not any(name in case.values for case in pairs for name in (key, f"{key}_AF")):
+        pytest.skip(f"no golden values of {key}")
     if metric.kind == "sources":
         assert_agree(pairs, key, lambda case: metric.function(case.sources, case.fused))
     elif metric.kind == "single":
         assert_agree(pairs, key, lambda case: metric.function(case.fused))
-    elif metric.key in ("SSIM", "MSE"):  # PSNR follows from MSE
+    else:
         for i, letter in enumerate("AB"):
             assert_agree(
                 pairs, f"{key}_{letter}F", lambda case, i=i: metric.function(case.sources[i], case.fused)
@@ -57,7 +59,8 @@ def test_score_matches_the_table(pairs):
     case = min(pairs, key=lambda case: case.fused.size)
     values = case.values | {"QY": case.values["QY_flat"]}
     scores = score(case.sources, case.fused)
-    assert {key: values[key] for key in scores} == pytest.approx(scores, abs=AGREEMENT)
+    for key in scores.keys() & values.keys():
+        assert scores[key] == pytest.approx(values[key], abs=AGREEMENT), key
     # Variants of covered metrics.
     other = {"NMI_raw", "QY_flat", "FMI_crop80", "FMI_gradient_crop40", "FMI_none_crop40"}
     assert scores.keys() >= values.keys() - other

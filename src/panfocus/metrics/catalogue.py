@@ -1,7 +1,7 @@
 """All metrics in one table, and `score`, which computes them together.
 
-To add a metric, write its function in a module of this package and add one entry to `CATALOGUE`. Other
-packages register theirs as entry points of the group `panfocus.metrics`.
+To add a metric, follow "Add a metric" in CONTRIBUTING.md. Other packages register theirs as entry points of
+the group `panfocus.metrics`.
 """
 
 import re
