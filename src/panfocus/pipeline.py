@@ -23,11 +23,10 @@ from panfocus._threads import for_all, limit_threads, thread_count
 from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
-from panfocus.preprocess.exposure import measure_exposure
-from panfocus.preprocess.hot_pixels import find_hot_pixels
+from panfocus.preprocess.corrections import Corrections, check_corrections
 from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
-from panfocus.tiling.tiled import Corrections, run_method
+from panfocus.tiling.tiled import run_method
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOT_PIXELS, EXPOSURE = ("auto", "on", "off"), ("auto", "off")
 BAND_VALUES = 1 << 21  # pixel values of all frames that one thread composes at a time
 
 
@@ -84,7 +82,8 @@ def fuse(
 ) -> FusionResult:
     """Fuse frames of one scene into an image that is sharp wherever one of them is.
 
-    The steps and their order are those of the command `panfocus fuse`, and so are the bits of the result.
+    The steps and their order are those of the command `panfocus fuse`. With `align="auto"`, the default of
+    the command, the bits of the result are the same too.
 
     Parameters
     ----------
@@ -217,7 +216,7 @@ def process_stack(
         Called as `watch(rows, cols, part)` with each finished part of the result, before refinement.
     """
     strength = _refine_strength(refine_strength) if refine else 0.0
-    _check_maps(maps, method)
+    _check_maps(maps)
     started = time.perf_counter()
     times: dict[str, float] = {}
     with limit_threads(threads):
@@ -236,7 +235,7 @@ def process_stack(
         )
         with timed(times, "fuse"):
 
-            def decide(
+            def fuse_frames(
                 part: Frames, part_maps: Collection[str] | None, part_progress: Progress
             ) -> FusionResult:
                 return run_method(
@@ -253,10 +252,10 @@ def process_stack(
                 from panfocus.slabs import fuse_in_slabs
 
                 result = fuse_in_slabs(
-                    frames, *slabs, decide, maps=maps, allocate=allocate, progress=progress
+                    frames, *slabs, fuse_frames, maps=maps, allocate=allocate, progress=progress
                 )
             else:
-                result = decide(frames, maps, progress)
+                result = fuse_frames(frames, maps, progress)
         image = result.image
         if refine:
             with timed(times, "refine"):
@@ -296,15 +295,11 @@ def prepare_stack(
         What was found in each step, as plain data.
     """
     times = {} if times is None else times
-    _checks.check_choice("hot_pixels", hot_pixels, HOT_PIXELS)
-    _checks.check_choice("exposure", exposure, EXPOSURE)
+    check_corrections(hot_pixels, exposure)
     alignment: Alignment | None = None
-    corrections = Corrections()
     with timed(times, "repair"):  # before alignment, while pixels are still those of the sensor
-        if hot_pixels != "off":
-            found = find_hot_pixels(stack.frames, in_pairs=hot_pixels == "on")
-            corrections = Corrections(hot_pixels=found)
-            stack = dataclasses.replace(stack, frames=found.repair(stack.frames))
+        repairs = Corrections.measure(stack.frames, hot_pixels=hot_pixels)
+        stack = dataclasses.replace(stack, frames=repairs.of(stack.frames))
     if align != "off":
         from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
         from panfocus.registration.alignment import CHOICES
@@ -321,13 +316,10 @@ def prepare_stack(
                 alignment, stack.frames, borders, allocate=allocate, overwrite=overwrite, progress=progress
             )
             stack = dataclasses.replace(stack, frames=aligned)
-    frames = stack.frames
-    if exposure == "auto":
-        with timed(times, "equalise"):
-            measured = measure_exposure(frames)
-            corrections = dataclasses.replace(corrections, exposure=measured)
-            frames = measured.correct(frames)
-    report = corrections.report()
+    with timed(times, "equalise"):
+        exposures = Corrections.measure(stack.frames, exposure=exposure)
+        frames = exposures.of(stack.frames)
+    report = repairs.report() | exposures.report()
     if alignment:
         report["alignment"] = alignment.report() | {
             "borders": borders,
@@ -412,7 +404,7 @@ def _stack_of_arrays(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Stack:
     return Stack(frames=array, names=tuple(f"frame {k}" for k in range(len(array))))
 
 
-def _check_maps(maps: Collection[str] | None, method: FusionMethod) -> None:
+def _check_maps(maps: Collection[str] | None) -> None:
     """Refuse names that are no maps, such as a misspelt one."""
     known = (*MAPS, *LAYERS)
     for name in maps or ():
@@ -436,16 +428,12 @@ def _fuse_lazily(
     """Measure lazy frames now and return a result of Dask arrays."""
     from panfocus.tiling.dask_arrays import BlockFrames, run_lazily
 
-    _checks.check_choice("hot_pixels", hot_pixels, HOT_PIXELS)
-    _checks.check_choice("exposure", exposure, EXPOSURE)
-    _check_maps(maps, method)
+    check_corrections(hot_pixels, exposure)
+    _check_maps(maps)
     blocks = BlockFrames(frames)
-    _checks.frames_array(blocks)
+    _checks.frames_array(blocks)  # raises if they are no stack
     with limit_threads(threads):
-        hot = find_hot_pixels(blocks, in_pairs=hot_pixels == "on") if hot_pixels != "off" else None
-        repaired = hot.repair(blocks) if hot else blocks
-        measured = measure_exposure(repaired) if exposure == "auto" else None
-        corrections = Corrections(hot, measured)
+        corrections = Corrections.measure(blocks, hot_pixels=hot_pixels, exposure=exposure)
         result = run_lazily(method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads)
         report = _run_facts(method, method_name, blocks) | corrections.report() | result.report
     return dataclasses.replace(result, report=report)

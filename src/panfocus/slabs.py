@@ -19,7 +19,7 @@ _JOINED = ("labels", "depth")  # maps of the whole stack that are put together f
 _PER_SLAB = ("noise", "scale")  # measurements that differ between slabs
 
 
-class Decide(Protocol):
+class FuseFrames(Protocol):
     """Fuse prepared frames and return the given maps."""
 
     def __call__(self, frames: Frames, maps: Collection[str], progress: Progress, /) -> FusionResult:
@@ -53,7 +53,7 @@ def fuse_in_slabs(
     frames: Frames,
     size: int,
     overlap: int,
-    decide: Decide,
+    fuse_frames: FuseFrames,
     *,
     maps: Collection[str] | None,
     allocate: Allocate,
@@ -76,7 +76,7 @@ def fuse_in_slabs(
             progress(f"{stage} {slab}", done)
 
         started = time.perf_counter()
-        part = decide(slab_of(frames, span), joined, slab_progress)
+        part = fuse_frames(slab_of(frames, span), joined, slab_progress)
         images[s] = part.image
         for name in joined:
             if (plane := getattr(part, name)) is not None:
@@ -86,7 +86,7 @@ def fuse_in_slabs(
         measured = {name: part.report[name] for name in _PER_SLAB if name in part.report}
         seconds = round(time.perf_counter() - started, 3)
         parts.append({"first": span.start, "last": span.stop - 1, **measured, "seconds": seconds})
-    last = decide(images, ["labels", "never_in_focus"], progress)
+    last = fuse_frames(images, ["labels", "never_in_focus"], progress)
     report = last.report | {"slabs": parts}
     report.pop("mean_confidence", None)
     whole = {}

@@ -120,7 +120,7 @@ def make_plan(
     from panfocus._checks import blank
     from panfocus._threads import thread_count
     from panfocus.methods import Surveyor, Tile
-    from panfocus.tiling.tiled import LEAST_SIDE, tile_bytes, tile_side, working_memory
+    from panfocus.tiling.tiled import MIN_PLANNED_SIDE, tile_bytes, tile_side, working_memory
 
     n_frames, height, width = frames.shape[:3]
     # One slab is processed at a time, then all slab images.
@@ -133,7 +133,7 @@ def make_plan(
         enough = least = needs.at_peak(tiles=tiles, in_memory=not spans)
     else:
         # The real halo is known only after reading the frames, too late to refuse them: plan for the worst.
-        tiles = working_memory(worst, fused, LEAST_SIDE, halo=worst.halo, n_layers=n_layers)
+        tiles = working_memory(worst, fused, MIN_PLANNED_SIDE, halo=worst.halo, n_layers=n_layers)
         least = needs.at_peak(tiles=tiles, in_memory=False)
         large = working_memory(usual, fused, ENOUGH_HALOS * usual.halo, halo=usual.halo, n_layers=n_layers)
         enough = needs.at_peak(tiles=large, in_memory=False)

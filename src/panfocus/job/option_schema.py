@@ -32,7 +32,7 @@ def methods() -> list[Form]:
 def options() -> list[Form]:
     """Return the options of a fusion that a form offers, with the help texts of the command line."""
     from panfocus.job.request import HELP, Request
-    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.preprocess.corrections import EXPOSURE, HOT_PIXELS
     from panfocus.registration.alignment import BORDERS, CHOICES
 
     limits: dict[str, Form] = {

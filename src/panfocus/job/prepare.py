@@ -117,7 +117,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     from panfocus._checks import check_choice, check_integer
     from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import DEFAULT_METHOD, get_method
-    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.preprocess.corrections import check_corrections
     from panfocus.registration.alignment import BORDERS, CHOICES
 
     request.outputs.check_names()
@@ -133,8 +133,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
         )
     check_choice("align", request.align, ("off", *CHOICES))
     check_choice("borders", request.borders, BORDERS)
-    check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
-    check_choice("exposure", request.exposure, EXPOSURE)
+    check_corrections(request.hot_pixels, request.exposure)
     check_bits(request.bits)
     JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
     for setting, number in (("channel", request.channel), ("time", request.time)):

@@ -28,7 +28,7 @@ from panfocus.tiled_store.tile_plan import FusionUnit, axis_lengths
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod
-    from panfocus.tiling.tiled import Corrections
+    from panfocus.preprocess.corrections import Corrections
 
 _PLAN = "plan.json"
 _RUN_NAME = re.compile("run-[0-9a-f]{16}")
@@ -225,9 +225,9 @@ def _lost(path: Path | str, error: Exception | None = None) -> FileError:
 def read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod", "Corrections"]:
     """Return the method adapted to the frames of a unit, and the corrections of these frames."""
     from panfocus.methods import Surveyor
+    from panfocus.preprocess.corrections import Corrections
     from panfocus.preprocess.exposure import Exposure, ToneCurve
     from panfocus.preprocess.hot_pixels import HotPixels
-    from panfocus.tiling.tiled import Corrections
 
     note = checkpoint.read_note(f"survey-{unit}")
     method = checkpoint.method

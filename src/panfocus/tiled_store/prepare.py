@@ -210,7 +210,7 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
 
 def check_settings(request: Request, decisions: str | None) -> None:
     """Raise if a setting is not supported for stores. `decisions` is None for the default."""
-    from panfocus.pipeline import EXPOSURE, HOT_PIXELS
+    from panfocus.preprocess.corrections import check_corrections
 
     paths = [Path(path) for path in (*request.inputs, request.outputs.image) if path]
     from_tiff_to_tiff = len(paths) == 2 and all(path.suffix.lower() in TIFF_SUFFIXES for path in paths)
@@ -249,8 +249,7 @@ def check_settings(request: Request, decisions: str | None) -> None:
         )
     if decisions is not None:
         check_choice("decisions", decisions, DECISIONS)
-    check_choice("hot_pixels", request.hot_pixels, HOT_PIXELS)
-    check_choice("exposure", request.exposure, EXPOSURE)
+    check_corrections(request.hot_pixels, request.exposure)
 
 
 def _method_settings(request: Request) -> dict[str, str]:

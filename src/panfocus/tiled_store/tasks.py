@@ -133,9 +133,9 @@ def _half_of_free(frames: "ZarrFrames", checkpoint: StoreCheckpoint) -> int:
 def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Measure the frames of a unit; write the corrections, and what the method measures."""
     from panfocus.methods import Surveyor
+    from panfocus.preprocess.corrections import Corrections
     from panfocus.preprocess.exposure import measure_exposure
     from panfocus.tiling.dask_arrays import BlockFrames
-    from panfocus.tiling.tiled import Corrections
 
     plan = checkpoint.plan
     stored = checkpoint.frames(task.unit)
@@ -182,13 +182,13 @@ def fuse(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Fuse a tile and write it into the stores; return figures for the report."""
     from panfocus.io.ome_zarr_writer import write_part
     from panfocus.methods import Tile
-    from panfocus.tiling.tiled import Shares, fuse_part, read_for
+    from panfocus.tiling.tiled import Shares, fuse_part, region_to_read
 
     frames = checkpoint.frames(task.unit)
     method, corrections = read_survey(checkpoint, task.unit)
     assert method.halo is not None  # checked before
     tile = Tile.at(task.region, (frames.shape[1], frames.shape[2]), method.halo)
-    region = read_for(tile)
+    region = region_to_read(tile)
     part = fuse_part(method, frames[:, *region], tile, corrections.within(*region))
     shares = Shares(len(frames))
     shares.add(part)

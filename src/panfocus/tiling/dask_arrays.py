@@ -16,9 +16,10 @@ from panfocus._threads import limit_threads
 from panfocus.decide.labels import label_dtype
 from panfocus.errors import InputError, missing_extra
 from panfocus.methods import FusionMethod, Surveyor, Tile, cover
+from panfocus.preprocess.corrections import Corrections
 from panfocus.result import FusionResult
 from panfocus.stack import SAMPLED, LazyFrames, in_native_order
-from panfocus.tiling.tiled import Corrections, fuse_part, layers_of, read_for, tile_side
+from panfocus.tiling.tiled import fuse_part, layers_of, region_to_read, tile_side
 from panfocus.tiling.zarr_paths import check_found, is_dask, reachable_array, with_absolute_path
 
 CACHE_BYTES = 1 << 28  # of the blocks read last; at least one block
@@ -139,7 +140,7 @@ def run_lazily(
     has_dask = is_dask(frames.array)
     parts = {}
     for tile in tiles:
-        rows, cols = read_for(tile)
+        rows, cols = region_to_read(tile)
         pixels = frames.array[:, rows, cols] if has_dask else delayed(_read)(frames.array, rows, cols)
         fused = delayed(_fuse)(delayed_method, pixels, tile, corrections.within(rows, cols), threads)
         parts[tile.inner[0].start, tile.inner[1].start] = (tile, fused)

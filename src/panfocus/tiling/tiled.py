@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,48 +12,21 @@ from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest, within
-from panfocus.preprocess.exposure import Exposure
-from panfocus.preprocess.hot_pixels import HotPixels
+from panfocus.preprocess.corrections import Corrections
 from panfocus.result import FusionResult
 from panfocus.stack import Allocate, Frames, part_of
 
-MIN_SIDE = 320  # pixels: images of 520 pixels, usual in tests, still give work for four threads
+MIN_SIDE = 320  # pixels: smaller tiles give more threads work, but cost more for their halos
 HALOS_PER_SIDE = 16  # smallest ratio of side to halo, so that little work is done twice
 MAX_SIDE = 2100  # pixels: every thread holds a tile
-LEAST_SIDE = 64  # pixels: smallest side in memory plans
-SMALLEST_SIDE = 48  # pixels: less than planned, because cropped frames give other tiles
+MIN_PLANNED_SIDE = 64  # pixels: smallest side in memory plans
+MIN_POSSIBLE_SIDE = 48  # pixels: less than planned, because cropped frames give other tiles
 LAYER_BYTES = 4  # largest size of a layer for each frame and pixel
 
 CONFIDENCE_STEPS = 1 << 24  # confidence is summed in integer steps: the order does not matter
 
 
-@dataclass(frozen=True, eq=False)
-class Corrections:
-    """Corrections of frames before fusion; None where they are switched off."""
-
-    hot_pixels: HotPixels | None = None
-    exposure: Exposure | None = None
-
-    def of(self, frames: Frames) -> Frames:
-        """Return the frames, corrected when they are read."""
-        repaired = self.hot_pixels.repair(frames) if self.hot_pixels else frames
-        return self.exposure.correct(repaired) if self.exposure else repaired
-
-    def within(self, rows: slice, cols: slice) -> "Corrections":
-        """Return the corrections of a rectangle."""
-        return Corrections(self.hot_pixels and self.hot_pixels.within(rows, cols), self.exposure)
-
-    def report(self) -> dict[str, Any]:
-        """Return the corrections as plain data."""
-        report: dict[str, Any] = {}
-        if self.hot_pixels:
-            report["hot_pixels"] = {"fixed": self.hot_pixels.n_fixed, "single": self.hot_pixels.n_single}
-        if self.exposure:
-            report["exposure"] = self.exposure.report()
-        return report
-
-
-def read_for(tile: Tile) -> Region:
+def region_to_read(tile: Tile) -> Region:
     """Return the region to read for a tile: its outer part and one more pixel for repairs."""
     rows, cols = (
         slice(max(0, span.start - 1), min(span.stop + 1, length))
@@ -66,8 +38,8 @@ def read_for(tile: Tile) -> Region:
 def fuse_part(
     method: FusionMethod, pixels: NDArray[Any], tile: Tile, corrections: Corrections
 ) -> FusionResult:
-    """Fuse a tile from the pixels of its `read_for` region and the corrections within it."""
-    outer = within(read_for(tile), tile.outer)
+    """Fuse a tile from the pixels of its `region_to_read` region and the corrections within it."""
+    outer = within(region_to_read(tile), tile.outer)
     return method.fuse(np.asarray(corrections.of(pixels)[:, *outer]), tile)
 
 
@@ -154,10 +126,10 @@ def tile_side(
     useful = min(MAX_SIDE, max(MIN_SIDE, HALOS_PER_SIDE * halo))
     if max_memory is None:
         return useful
-    for side in range(useful, SMALLEST_SIDE - 1, -1):
+    for side in range(useful, MIN_POSSIBLE_SIDE - 1, -1):
         if working_memory(method, frames, side, halo=halo, n_layers=n_layers) <= max_memory:
             return side
-    needed = working_memory(method, frames, SMALLEST_SIDE, halo=halo, n_layers=n_layers)
+    needed = working_memory(method, frames, MIN_POSSIBLE_SIDE, halo=halo, n_layers=n_layers)
     raise NotEnoughMemoryError(
         f"Even small tiles of these frames need {needed / 1e6:,.0f} MB of memory besides the frames and the "
         f"result, but {max_memory / 1e6:,.0f} MB are left. Fewer threads need less.",
