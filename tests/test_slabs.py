@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
-from panfocus.job.runner import allocator
+from panfocus.io.disk_array import scratch_allocator
 from panfocus.methods import get_method
 from panfocus.pipeline import process_stack
 from panfocus.slabs import slab_spans
@@ -72,7 +72,7 @@ def test_slabs_are_fused_first_and_then_their_images(stack):
 def test_frames_and_slabs_on_disk_give_the_same_bits(stack):
     expected = pf.fuse(stack, slabs=(4, 2))
     with ExitStack() as scratch:
-        allocate = allocator(scratch)
+        allocate = scratch_allocator(scratch)
         on_disk = allocate(stack.shape, stack.dtype)
         for k, frame in enumerate(stack):
             on_disk[k] = frame

@@ -7,7 +7,7 @@ import pytest
 from test_all_methods import case_name, create, focus_stack
 
 from panfocus._threads import limit_threads
-from panfocus.methods import Surveyor, Tile, get_method, largest
+from panfocus.methods import Surveyor, Tile, get_method, largest_tile
 
 CASES = [
     ("coupled", {"stride": 2}),
@@ -56,7 +56,7 @@ def test_memory_of_a_tile_of_soft_frames_is_as_stated():
     frames = focus_stack(6, channels=3, shape=(760, 760))
     with limit_threads(1):
         method = dataclasses.replace(get_method("panfocus").survey(frames), scale=4)
-        tile = largest((760, 760), 64, method.halo)
+        tile = largest_tile((760, 760), 64, method.halo)
         outer = frames[:, *tile.outer]
         method.fuse(outer, tile)  # compile the kernels first
         tracemalloc.start()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +25,7 @@ from panfocus._checks import blank
 from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import flush_file, make_folder, open_temporary, remove_abandoned
 from panfocus.io.file_errors import add_path_to_errors
-from panfocus.stack import LazyFrames
+from panfocus.stack import Allocate, LazyFrames
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -219,6 +219,11 @@ class ArrayFolder:
         """Raise if the disk has no room for `size` bytes."""
         make_folder(self.folder)
         check_room(size, self.folder)
+
+
+def scratch_allocator(scratch: ExitStack) -> Allocate:
+    """Return a function that allocates arrays in scratch files, which `scratch` closes."""
+    return lambda shape, dtype: scratch.enter_context(scratch_frames(shape, np.dtype(dtype)))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from panfocus.errors import InputError, Notice, usage_errors, warnings_as_notes
 if TYPE_CHECKING:
     from panfocus.io.atomic_files import Content
     from panfocus.io.headers import Header
-    from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.stack import Stack
 
 REPORT = "alignment.json"
@@ -50,11 +49,11 @@ def align_files(
     from panfocus._checks import check_choice
     from panfocus._threads import limit_threads
     from panfocus.io.atomic_files import check_destination, create_folder, trial_folder, write_files
+    from panfocus.io.disk_array import scratch_allocator
     from panfocus.io.encode import encode_json
     from panfocus.io.headers import read_headers, select_matching
     from panfocus.io.input_files import find_inputs
-    from panfocus.job.inputs import find_reference, reference_among
-    from panfocus.job.runner import allocator
+    from panfocus.job.inputs import FrameSource, find_reference, read_frames, reference_among
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
     from panfocus.registration.alignment import BORDERS, CHOICES
@@ -67,19 +66,26 @@ def align_files(
             check_choice("borders", borders, BORDERS)
             paths = find_inputs(inputs, warn=skipped.append)
             headers = select_matching(read_headers(paths, bad), bad)
+            source = FrameSource(paths, headers, reduce=1)
             reference_number = find_reference(reference, headers)
         targets = _targets(folder, headers)
         with trial_folder(folder):
             for path in (*targets, folder / REPORT):
                 check_destination(path, force=force, inputs=paths)
         with limit_threads(threads), ExitStack() as scratch:
-            stack = _read(headers, scratch, progress, bad)
+            in_memory = source.blank_frames.nbytes <= _IN_MEMORY
+            stack = read_frames(source, scratch, progress, in_memory=in_memory, bad=bad)
             reference_number = reference_among(reference_number, headers, stack)
             stack, found = find_stack_alignment(
                 stack, model, reference=reference_number, borders=borders, bad=bad, progress=progress
             )
             frames = apply_alignment(
-                found, stack.frames, borders, allocate=allocator(scratch), overwrite=True, progress=progress
+                found,
+                stack.frames,
+                borders,
+                allocate=scratch_allocator(scratch),
+                overwrite=True,
+                progress=progress,
             )
             stack = replace(stack, frames=frames)
             # Frames that were not skipped, in their order.
@@ -101,20 +107,6 @@ def align_files(
                 write_files(contents, force=force)
     written = tuple(path for path, _ in used)
     return AlignedFiles(written, found.model, (*skipped, *bad.warnings), tuple(stack.notices))
-
-
-def _read(headers: "Sequence[Header]", scratch: ExitStack, progress: Progress, bad: "BadFrames") -> "Stack":
-    """Decode the frames into memory, or into a scratch file if they are large."""
-    import numpy as np
-
-    from panfocus._checks import blank
-    from panfocus.io.read_stack import read_into
-    from panfocus.job.runner import allocator
-
-    first = headers[0].frame.image
-    like = blank((len(headers), *first.shape), first.dtype)
-    allocate = np.empty if like.nbytes <= _IN_MEMORY else allocator(scratch)
-    return read_into(allocate(like.shape, like.dtype), headers, progress=progress, bad=bad)
 
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:

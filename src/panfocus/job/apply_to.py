@@ -46,7 +46,8 @@ def _compose(
 ) -> AppliedSet:
     from panfocus import pipeline
     from panfocus.io.atomic_files import deferred
-    from panfocus.job.runner import allocator, read_frames
+    from panfocus.io.disk_array import scratch_allocator
+    from panfocus.job.inputs import read_frames
     from panfocus.preprocess.frame_checks import BadFrames
 
     request = job.request
@@ -68,13 +69,13 @@ def _compose(
             hot_pixels=request.hot_pixels,
             exposure=request.exposure,
             borders=request.borders,
-            allocate=allocator(own_scratch),
+            allocate=scratch_allocator(own_scratch),
             progress=progress,
         )
         corrections.pop("alignment", None)  # it is the alignment of the fused frames
         image = pipeline.apply(fusion.result, frames, threads=request.threads)
         notices = (*stack.notices, *lost, *_unlike(stack, fusion.stack))
-    stored = allocator(scratch)((1, *image.shape), image.dtype)
+    stored = scratch_allocator(scratch)((1, *image.shape), image.dtype)
     stored[0] = image
     described = dataclasses.replace(stack, frames=stored)
     content = deferred(lambda: image_content(path, stored[0], described, request))

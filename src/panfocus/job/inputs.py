@@ -1,10 +1,12 @@
-"""Find the frames of a request: the set that is fused, and other sets that follow its decisions."""
+"""Find and read the frames of a request: the set that is fused, and other sets that follow its decisions."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panfocus._progress import Progress, silent
 from panfocus.errors import InputError, UsageError, warnings_as_notes
 from panfocus.job.request import Request
 
@@ -66,6 +68,38 @@ def find_frames(
     size = headers[0].frame.image.shape
     reduce = reduction(size, PREVIEW_SIDE) if request.preview else 1
     return FrameSource(paths, headers, reduce, tuple(skipped))
+
+
+def read_frames(
+    source: FrameSource,
+    scratch: ExitStack,
+    progress: Progress,
+    *,
+    in_memory: bool,
+    at_once: int | None = None,
+    reference: int = 0,
+    bad: "BadFrames | None" = None,
+) -> "Stack":
+    """Decode frames into memory or a scratch file, `at_once` at a time, by default one per core.
+
+    Metadata are those of the `reference` frame.
+    """
+    import numpy as np
+
+    from panfocus.io.disk_array import scratch_allocator
+    from panfocus.io.read_stack import read_into
+
+    blank = source.blank_frames
+    allocate = np.empty if in_memory else scratch_allocator(scratch)
+    return read_into(
+        allocate(blank.shape, blank.dtype),
+        source.headers,
+        at_once=at_once,
+        reference=reference,
+        reduce=source.reduce,
+        progress=silent if in_memory else progress,
+        bad=bad,
+    )
 
 
 def read_stack(

@@ -1,14 +1,11 @@
 """Check a request and plan the work, without reading pixels."""
 
-import math
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from panfocus.errors import FileError, InputError, Notice, usage_errors, warnings_as_notes
+from panfocus.errors import InputError, Notice, usage_errors, warnings_as_notes
 from panfocus.job.inputs import (
     FrameSource,
     check_microscopy_options,
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.retouch import Strokes
-    from panfocus.stack import Frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +90,17 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
             spans=spans,
             maps=[*maps, *layers],
             depth_scale=scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
-            strokes=read_strokes(request, source.blank_frames),
+            strokes=_read_strokes(request, source),
             plan=plan,
         )
+
+
+def _read_strokes(request: Request, source: FrameSource) -> "Strokes | None":
+    if request.retouch is None:
+        return None
+    from panfocus.job.retouching import read_strokes
+
+    return read_strokes(request, source.blank_frames)
 
 
 def _slab_spans(request: Request, n_frames: int) -> tuple[range, ...]:
@@ -113,7 +117,7 @@ def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
 
 
 def check_options(request: Request) -> "tuple[str, FusionMethod]":
-    """Refuse options that are wrong for any frames; return the method and its name."""
+    """Refuse options that are wrong for any frames; return the name of the method, and the method."""
     from panfocus._checks import check_choice, check_integer
     from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import DEFAULT_METHOD, get_method
@@ -124,13 +128,10 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     name = DEFAULT_METHOD if request.method is None else request.method
     method = get_method(name, **_method_settings(name, request))
     request.outputs.check_maps(name, method.maps)
-    strength = request.refine_strength
-    if strength is not None and not 0 <= strength < math.inf:
-        raise InputError(
-            f"`refine_strength` must be a number of at least 0, got {strength}.",
-            setting="refine_strength",
-            got=strength,
-        )
+    if request.refine_strength is not None:
+        from panfocus.refine import check_strength
+
+        check_strength(request.refine_strength)
     check_choice("align", request.align, ("off", *CHOICES))
     check_choice("borders", request.borders, BORDERS)
     check_corrections(request.hot_pixels, request.exposure)
@@ -182,48 +183,6 @@ def unused_options(request: Request) -> list[Notice]:
         )
         if is_unused and getattr(request, name) != getattr(defaults, name)
     ]
-
-
-def read_strokes(request: Request, frames: "Frames") -> "Strokes | None":
-    """Read the retouching strokes of a request; refuse those that do not fit frames of this shape."""
-    if (path := request.retouch) is None:
-        return None
-    from panfocus.io.atomic_files import read_json
-    from panfocus.retouch import parse_strokes
-    from panfocus.stack import colours
-
-    data = read_json(path)
-    height, width = frames.shape[1:3]
-    with _naming_file(path):
-        strokes = parse_strokes(data)
-        strokes.check_frames(len(frames), colours(frames[0]).shape[2])
-        # Only cropping makes the image smaller than the frames, by an amount that is not known yet.
-        if (
-            request.align == "off"
-            or request.borders == "full"
-            or strokes.height > height
-            or strokes.width > width
-        ):
-            strokes.check_size(width, height)
-    return strokes
-
-
-def check_stroke_size(strokes: "Strokes", frames: "Frames", path: Path | None) -> None:
-    """Refuse strokes for an image of another size than the aligned frames."""
-    height, width = frames.shape[1:3]
-    with _naming_file(path):
-        strokes.check_size(width, height)
-
-
-@contextmanager
-def _naming_file(path: Path | None) -> Iterator[None]:
-    """Turn an InputError into a FileError that names the file."""
-    try:
-        yield
-    except InputError as error:
-        raise FileError(
-            f"{path}: {error.message}", hint=error.hint, **error.facts | {"file": path}
-        ) from error
 
 
 def _check_combinations(request: Request) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus.errors import Notice, warnings_as_notes
-from panfocus.job.inputs import FrameSource, reference_among
-from panfocus.job.prepare import Job, check_stroke_size, is_refined, parse_slabs, prepare
+from panfocus.job.inputs import read_frames, reference_among
+from panfocus.job.prepare import Job, is_refined, parse_slabs, prepare
 from panfocus.job.request import Request
 from panfocus.job.summary import describe_job, summarize
 from panfocus.job.write_outputs import (
@@ -22,13 +22,9 @@ from panfocus.job.write_outputs import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from panfocus.io.atomic_files import Content
     from panfocus.job.apply_to import AppliedSet
     from panfocus.pipeline import Fusion
-    from panfocus.preprocess.frame_checks import BadFrames
-    from panfocus.stack import Stack
 
 ExtraFiles = Callable[[Job, "Fusion"], "dict[Path, Content]"]
 
@@ -100,7 +96,7 @@ def run(
             return JobResult(job, tuple(job.warnings), tuple(describe_job(job)))
         with (
             warnings_as_notes(lambda: job.warnings),
-            fused(job, progress) as (fusion, digests),
+            run_fusion(job, progress) as (fusion, digests),
             ExitStack() as scratch,
         ):
             stack, result = fusion.stack, fusion.result
@@ -129,7 +125,7 @@ def run(
     return JobResult(job, tuple(job.warnings), tuple(lines), result.report, tuple(contents), notices, shape)
 
 
-# These steps are optional, and so is loading their modules.
+# The next functions import their modules only if their step is requested.
 
 
 def _applied_sets(job: Job, fusion: "Fusion", scratch: ExitStack, progress: Progress) -> "list[AppliedSet]":
@@ -167,13 +163,14 @@ def _report(
 
 
 @contextmanager
-def fused(
+def run_fusion(
     job: Job, progress: Progress, *, watch: Watch = unwatched
 ) -> "Iterator[tuple[Fusion, dict[Path, str]]]":
     """Read and process the frames of a job; yield the fusion and the digests of its input files.
 
     Frames and layers that do not fit into memory are on disk until the block ends.
     """
+    from panfocus.io.disk_array import scratch_allocator
     from panfocus.pipeline import process_stack, timed
 
     request = job.request
@@ -208,7 +205,7 @@ def fused(
             maps=job.maps,
             threads=request.threads,
             max_memory=job.plan.tile_memory,
-            allocate=allocator(scratch),
+            allocate=scratch_allocator(scratch),
             overwrite=True,
             bad=job.bad,
             progress=progress,
@@ -216,49 +213,9 @@ def fused(
         )
         result = fusion.result
         if job.strokes:
-            check_stroke_size(job.strokes, fusion.frames, request.retouch)
-            from panfocus.retouch import paint_strokes
+            from panfocus.job.retouching import retouch_image
 
             with timed(times, "retouch"):
-                image = paint_strokes(result.image, fusion.frames, job.strokes.strokes)
+                image = retouch_image(job.strokes, result.image, fusion.frames, request.retouch)
                 result = dataclasses.replace(result, image=image)
         yield dataclasses.replace(fusion, result=result, times=times | fusion.times), digests
-
-
-def allocator(scratch: ExitStack) -> Callable[[tuple[int, ...], "np.dtype[Any]"], Any]:
-    """Return a function that allocates arrays in scratch files, which `scratch` closes."""
-    import numpy as np
-
-    from panfocus.io.disk_array import scratch_frames
-
-    def allocate(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
-        return scratch.enter_context(scratch_frames(shape, np.dtype(dtype)))
-
-    return allocate
-
-
-def read_frames(
-    source: FrameSource,
-    scratch: ExitStack,
-    progress: Progress,
-    *,
-    in_memory: bool,
-    at_once: int,
-    reference: int = 0,
-    bad: "BadFrames | None" = None,
-) -> "Stack":
-    """Decode frames into memory or a scratch file; metadata are those of the `reference` frame."""
-    import numpy as np
-
-    from panfocus.io.read_stack import read_into
-
-    blank = source.blank_frames
-    return read_into(
-        np.empty(blank.shape, blank.dtype) if in_memory else allocator(scratch)(blank.shape, blank.dtype),
-        source.headers,
-        at_once=at_once,
-        reference=reference,
-        reduce=source.reduce,
-        progress=silent if in_memory else progress,
-        bad=bad,
-    )

@@ -52,7 +52,8 @@ def describe_job(job: Job) -> Lines:
     if job.strokes:
         lines.append(f"Retouching: {request.retouch}.")
     for other in job.others:
-        lines.append(f"{_applied(job)} to {len(other.headers)} frames from {other.headers[0].name} on.")
+        by = "the same weights" if "votes" in job.maps else "the labels, with hard borders"
+        lines.append(f"Compose {len(other.headers)} frames from {other.headers[0].name} on by {by}.")
     lines.append(f"Output: {request.outputs.names(len(job.spans))}")
     return lines
 

@@ -12,7 +12,7 @@ from panfocus.methods._method import (
     parse_settings,
     setting_names,
 )
-from panfocus.methods._tile import Region, Tile, cover, largest, within
+from panfocus.methods._tile import Region, Tile, cover, largest_tile, within
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -23,7 +23,7 @@ __all__ = [
     "Tile",
     "cover",
     "get_method",
-    "largest",
+    "largest_tile",
     "method_class",
     "method_names",
     "parse_assignments",

@@ -78,7 +78,7 @@ def cover(shape: tuple[int, int], side: int, halo: int, multiple: int = 1) -> li
     return Tile.whole(shape).blocks(side, side, halo, multiple)
 
 
-def largest(shape: tuple[int, int], side: int, halo: int) -> Tile:
+def largest_tile(shape: tuple[int, int], side: int, halo: int) -> Tile:
     """Return the largest tile of `cover`, with its halo, up to one row or column."""
     rows, cols = (_spans(slice(0, length), side) for length in shape)
     # A tile in the middle: at the border the halo is cut off.

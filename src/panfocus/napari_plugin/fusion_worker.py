@@ -38,8 +38,7 @@ def fuse_source(
     Lazy layers are read once, frame by frame, into a scratch file. `check` is called several times a second;
     it and `progress` may raise to cancel the fusion.
     """
-    from panfocus.io.disk_array import scratch_frames
-    from panfocus.job.runner import allocator
+    from panfocus.io.disk_array import scratch_allocator, scratch_frames
     from panfocus.methods import get_method
     from panfocus.pipeline import process_stack
 
@@ -60,7 +59,7 @@ def fuse_source(
             hot_pixels=hot_pixels,
             exposure=exposure,
             refine=refine,
-            allocate=allocator(scratch),
+            allocate=scratch_allocator(scratch),
             progress=progress,
         )
         result = fusion.result

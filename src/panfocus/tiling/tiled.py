@@ -11,7 +11,7 @@ from panfocus._intensity import IntArray
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import NotEnoughMemoryError
-from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest, within
+from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest_tile, within
 from panfocus.preprocess.corrections import Corrections
 from panfocus.result import FusionResult
 from panfocus.stack import Allocate, Frames, part_of
@@ -71,11 +71,15 @@ def run_method(
     layers = [name for name in layers_of(method) if maps is not None and name in maps]
     shares = Shares(len(frames))
     if method.halo is None:
-        result = method.fuse(np.asarray(frames[:]), Tile.whole((height, width)))
+        whole, tile = np.asarray(frames[:]), Tile.whole((height, width))
+        if layers and isinstance(method, Layered):
+            result = method.fuse(whole, tile, layers)
+        else:
+            result = method.fuse(whole, tile)
         shares.add(result)
         watch(slice(0, height), slice(0, width), result)
         progress("fuse", 1.0)
-        arrays = {name: getattr(result, name) for name in kept}
+        arrays = {name: getattr(result, name) for name in (*kept, *layers)}
         return FusionResult(image=result.image, report=result.report | shares.report(), **arrays)
     side = side or tile_side(method, frames, max_memory, halo=method.halo, n_layers=len(layers))
     tiles = cover((height, width), side, method.halo)
@@ -144,7 +148,7 @@ def working_memory(method: FusionMethod, frames: Frames, side: int, *, halo: int
     """Return the bytes of all tiles of this side that are fused at once."""
     height, width = frames.shape[1:3]
     n_tiles = math.prod(-(-length // side) for length in (height, width))
-    tile = largest((height, width), side, halo)
+    tile = largest_tile((height, width), side, halo)
     layers = n_layers * LAYER_BYTES * len(frames) * tile.trimmed(0).pixels
     return min(n_tiles, tiles_at_once(method)) * (tile_bytes(method, frames, tile) + layers)
 

@@ -15,13 +15,12 @@ from panfocus.app.wording import page_text
 from panfocus.io.atomic_files import read_json
 from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import encode_json
-from panfocus.job.prepare import check_stroke_size, read_strokes
 from panfocus.job.request import Request
+from panfocus.job.retouching import read_strokes, retouch_image
 from panfocus.job.run_report import versions
 from panfocus.job.serialization import from_plain, to_plain
 from panfocus.job.write_outputs import file_kinds, output_contents, output_notices, write_outputs
 from panfocus.result import FusionResult
-from panfocus.retouch import paint_strokes
 from panfocus.stack import Frames
 
 
@@ -77,5 +76,4 @@ def _read_result(arrays: ArrayFolder, request: Request, frames: Frames) -> Fusio
     strokes = read_strokes(request, frames)
     if strokes is None:
         return result
-    check_stroke_size(strokes, frames, request.retouch)
-    return replace(result, image=paint_strokes(result.image, frames, strokes.strokes))
+    return replace(result, image=retouch_image(strokes, result.image, frames, request.retouch))

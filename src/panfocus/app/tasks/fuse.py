@@ -17,7 +17,7 @@ from panfocus.io.disk_array import ArrayFolder
 from panfocus.io.encode import encode_json
 from panfocus.job.prepare import Job, prepare
 from panfocus.job.run_report import run_report
-from panfocus.job.runner import fused
+from panfocus.job.runner import run_fusion
 from panfocus.job.serialization import from_plain, to_plain
 from panfocus.job.summary import summarize
 from panfocus.pipeline import Fusion
@@ -39,7 +39,7 @@ def run(send: Send, *, folder: str, request: dict[str, Any], reads: list[str]) -
         live = LiveMap(place / LIVE, job.source.blank_frames.shape, send)
         with (
             warnings_as_notes(lambda: job.warnings),
-            fused(job, events.progress, watch=live.watch) as (fusion, digests),
+            run_fusion(job, events.progress, watch=live.watch) as (fusion, digests),
         ):
             live.finish()
             result = _save(job, fusion, digests, place, events, stamps)
