@@ -7,7 +7,7 @@ BIN := .venv/bin
 install: .venv/installed-all
 
 demo: .venv/installed
-	$(BIN)/panfocus demo
+	$(BIN)/panfocus demo --force
 
 test: .venv/installed-all browser exiftool screen
 	$(BIN)/python -m pytest -n 2 --dist loadfile  # two workers: many tests wait for a browser or for processes

@@ -13,14 +13,30 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def test_demo_gives_the_result_of_fuse_and_can_be_repeated(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for _ in range(2):
-        ran = run("demo")
+    for options in ([], ["--force"]):
+        ran = run("demo", *options)
         assert (ran.code, ran.err) == (0, "")
         for name in ("fused.png", "depth.png"):
             assert f": {tmp_path / 'panfocus-demo' / name}\n" in ran.out
     run("fuse", files("panfocus") / "data" / "sample", "-o", "again.png", "--depth-colour", "depth.png")
     for name, again in (("fused.png", "again.png"), ("depth.png", "depth.png")):
         assert (tmp_path / "panfocus-demo" / name).read_bytes() == (tmp_path / again).read_bytes()
+
+
+def test_demo_overwrites_nothing_and_leaves_no_empty_folder(tmp_path, run, monkeypatch):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "depth.png").write_bytes(b"precious")
+    ran = run("demo", "-o", tmp_path / "full")
+    assert ran.code == 1
+    assert_error_line(ran.err, tmp_path / "full" / "depth.png")
+    assert (tmp_path / "full" / "depth.png").read_bytes() == b"precious"
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("panfocus.job.runner.read_frames", interrupt)
+    assert run("demo", "-o", tmp_path / "new").code == 130
+    assert not (tmp_path / "new").exists()
 
 
 def test_demo_rejects_an_impossible_folder(tmp_path, run):

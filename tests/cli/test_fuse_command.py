@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from cli_errors import assert_error_line
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
@@ -63,6 +64,24 @@ def test_default_output_is_named_after_the_input(lights, run, stack, monkeypatch
     monkeypatch.chdir("white")
     assert "white-fused.png" in run("fuse", ".", "--dry-run").out
     assert "z0-fused.png" in run("fuse", "z*.png", "--dry-run").out
+
+
+def test_results_in_the_input_folder_are_not_fused(lights, run, monkeypatch):
+    monkeypatch.chdir("white")
+    for inputs, name in (
+        (["."], "white-fused.png"),
+        (["."], "white-fused-2.png"),
+        (["z*.png"], "z0-fused.png"),
+        (["z*.png"], "z0-fused-2.png"),
+    ):
+        ran = run("fuse", *inputs, "--align", "off")
+        assert ran.code == 0
+        assert "5 frames" in ran.out
+        assert f"Wrote {name}" in ran.out
+    assert_error_line(ran.err, "warning", "z0-fused.png")
+    ran = run("fuse", *sorted(Path().glob("z*.png")), "--align", "off", "--dry-run")  # as a shell does
+    assert "7 frames" in ran.out
+    assert_error_line(ran.err, "warning", "z0-fused.png", "z0-fused-2.png")
 
 
 def test_summary_has_frames_output_and_alignment(folder, run, dictionary, message):

@@ -100,6 +100,20 @@ def test_existing_file_is_replaced_only_with_force(tmp_path):
     np.testing.assert_array_equal(read_image(path), GREY)
 
 
+@pytest.mark.parametrize("has_links", [True, False])
+def test_file_that_appears_meanwhile_is_kept(tmp_path, monkeypatch, has_links):
+    first, second = tmp_path / "first.png", tmp_path / "second.png"
+    if not has_links:
+        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError(1, os.strerror(1))))
+        write_files({first: b"1", second: b"2"})
+        assert (first.read_bytes(), second.read_bytes()) == (b"1", b"2")
+        return
+    with rejected(second, problem="exists"):
+        write_files({first: b"1", second: b"2"}, ready=lambda: second.write_bytes(b"precious"))
+    assert second.read_bytes() == b"precious"
+    assert names_in(tmp_path) == ["second.png"]
+
+
 def test_an_input_is_never_overwritten(tmp_path):
     frame = tmp_path / "frame.png"
     frame.write_bytes(b"frame")

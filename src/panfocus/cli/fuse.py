@@ -218,6 +218,7 @@ def _check_single_stack(folder: Path) -> None:
 def demo(
     *,
     folder: options.OutputFolder = Path("panfocus-demo"),
+    force: options.Force = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -225,15 +226,14 @@ def demo(
     with console(quiet=quiet, debug=debug) as terminal:
         from importlib.resources import as_file, files
 
-        from panfocus.io.atomic_files import make_folder
+        from panfocus.io.atomic_files import create_folder
         from panfocus.job.runner import run
 
-        make_folder(folder)
         fused, depth = folder / "fused.png", folder / "depth.png"
-        with as_file(files("panfocus") / "data" / "sample") as sample:
+        with as_file(files("panfocus") / "data" / "sample") as sample, create_folder(folder):
             terminal.say(f"Sample frames: {sample}")
             request = Request(inputs=(str(sample),), outputs=Outputs(image=fused, depth_colour=depth))
-            done = run(request, force=True, progress=terminal.progress, before_commit=terminal.finish)
+            done = run(request, force=force, progress=terminal.progress, before_commit=terminal.finish)
             terminal.report(done)
         terminal.say(f"Fused image: {fused.resolve()}")
         terminal.say(f"Depth map: {depth.resolve()}")

@@ -140,6 +140,7 @@ def write_files(
     for folder in {target.parent for target in targets}:
         remove_abandoned(folder)
     renames: dict[Path, Path] = {}
+    published: list[Path] = []
     current: Path | None = None
     with ExitStack() as files:
         try:
@@ -158,17 +159,38 @@ def write_files(
                 files.close()
             for temporary, target in renames.items():
                 current = target
-                temporary.replace(target)
+                if force or not _link(temporary, target):
+                    temporary.replace(target)
+                published.append(target)
         except PanfocusError:  # for example a FileError of a frame that is read while writing
             raise
         except OSError as error:
-            # NumPy reports only the number of bytes that it could not write.
-            reason = error.strerror or f"the disk is full: {error}"
-            message = f"{current}: Cannot write this file ({reason})."
-            raise FileError(message, file=str(current), problem=reason) from error
+            for target in () if force else published:
+                target.unlink(missing_ok=True)
+            raise _write_error(current, error) from error
         finally:
             for temporary in renames:
                 temporary.unlink(missing_ok=True)
+
+
+def _write_error(path: Path | None, error: OSError) -> FileError:
+    if isinstance(error, FileExistsError):  # another process created the file meanwhile
+        message = f"{path}: The file exists."
+        return FileError(message, hint="overwrite", file=str(path), problem="exists")
+    # NumPy reports only the number of bytes that it could not write.
+    reason = error.strerror or f"the disk is full: {error}"
+    return FileError(f"{path}: Cannot write this file ({reason}).", file=str(path), problem=reason)
+
+
+def _link(temporary: Path, target: Path) -> bool:
+    """Give a finished file its final name too, and raise if the name exists; False if there are no links."""
+    try:
+        target.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    return True
 
 
 def deferred(make: Callable[[], Content]) -> Content:

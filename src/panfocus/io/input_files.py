@@ -26,16 +26,22 @@ _UNSUPPORTED = (
 ZARR_SUFFIXES = (".zarr",)  # includes .ome.zarr
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _MAX_NAMED = 5  # files in a message
+# Names that `panfocus fuse` gives its results by default, after the folder or the first frame.
+_RESULT = re.compile(r"(.+)-fused(-\d+)?(-slab-\d+)?")
 
 
 def find_inputs(inputs: Sequence[str | Path], *, warn: Callable[[str], None] | None = None) -> list[Path]:
     """Return the files meant by files, folders and patterns; folders and patterns in natural order.
 
-    `warn` is called with a notice for each folder or pattern with images in unsupported formats.
+    Results that `panfocus fuse` wrote into a folder by their default names are skipped there. `warn` is
+    called with a notice about them, and about images in unsupported formats.
     """
     if "" in inputs:  # for example an unset shell variable; Path("") would be the current folder
         raise InputError("The name of an input is empty. Use a dot for the current folder.", got="")
-    return [file for path in map(Path, inputs) for file in _expand(path, warn)]
+    files = [file for path in map(Path, inputs) for file in _expand(path, warn)]
+    if warn and (results := _find_results(files)):  # that the user named, or the shell for *.png
+        warn(f"Results of panfocus are among the inputs: {_names(results)}. Leave them out.")
+    return files
 
 
 def detect_format(head: bytes) -> str | None:
@@ -73,6 +79,10 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
         visible = sort_naturally(each for each in candidates if not each.name.startswith("."))
         # Includes broken links and pipes, which raise when they are opened.
         files = [each for each in visible if each.suffix.lower() in INPUT_SUFFIXES and not each.is_dir()]
+        results = _find_results(files, path)
+        files = [each for each in files if each not in results]
+        if results and warn:
+            warn(f"Skipped earlier results of panfocus in {path}: {_names(results)}.")
         if files and not warn:
             return files
         unsupported = [each for each in visible if is_unsupported(each)]
@@ -82,6 +92,22 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
         if unsupported and warn:
             warn(describe_skipped(unsupported, path))
         return files
+
+
+def _find_results(files: Sequence[Path], folder: Path | None = None) -> list[Path]:
+    """Return files with default names of results: named after `folder` or after another of the files."""
+    sources = {(file.parent, _default_stem(file)) for file in files}
+    if folder:
+        sources.add((folder, folder.resolve().name))
+    return [
+        file
+        for file in files
+        if (match := _RESULT.fullmatch(_default_stem(file))) and (file.parent, match[1]) in sources
+    ]
+
+
+def _default_stem(file: Path) -> str:
+    return file.stem.removesuffix(".ome")
 
 
 def describe_skipped(files: Sequence[Path], folder: Path) -> str:
@@ -116,6 +142,7 @@ def _natural_key(text: str) -> list[tuple[int, str]]:
 
 def is_zarr(path: Path) -> bool:
     """Return whether a path is a Zarr store, an image in one, or has the name of one."""
-    return path.suffix.lower() in ZARR_SUFFIXES or (
-        path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
-    )
+    if path.suffix.lower() in ZARR_SUFFIXES:
+        return True
+    with add_path_to_errors(path):
+        return path.is_dir() and any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
