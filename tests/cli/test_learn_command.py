@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+import tifffile
 
 from panfocus.dictionary import CoupledDictionary
 from panfocus.io.encode import write_image
@@ -107,11 +108,16 @@ def test_error_of_first_and_last_round_is_printed_for_each_level(folder, run, pa
         (["--focused", "a.png", "--blurred", "small.png"], 1, ["a.png", "small.png"]),
         (["--regions", "r.toml"], 1, ["r.toml"]),
         (["--focused", "flat.png", "--blurred", "flat.png"], 1, []),
+        (["--images", "flat.png"], 1, ["flat.png"]),
+        (["--images", "gray.tif"], 1, ["gray.tif (page 1)", "gray.tif (page 2)"]),
+        (["--focused", "gray.tif", "--blurred", "a.png"], 1, ["gray.tif", "2"]),
     ],
 )
 def test_wrong_arguments_are_rejected(folder, fails, scene, arguments, code, names):
     write_image("small.png", scene[0][:-1])
     write_image("flat.png", np.zeros((20, 20), np.uint8))
+    pages = np.stack([np.full((20, 20), value, np.uint16) for value in (5, 7)])
+    tifffile.imwrite("gray.tif", pages, photometric="minisblack")
     (folder / "tiny.toml").write_text(REGION.format(height=3))
     (folder / "empty").mkdir()
     (folder / "existing.npz").touch()
@@ -122,3 +128,51 @@ def test_few_training_patches_cause_a_warning(folder, run, pair):
     ran = run("learn", *pair, *QUICK, "--samples", 10**6)
     assert ran.code == 0
     assert ran.err.count("warning:") == 1
+
+
+def learn_from(run, *images):
+    """Learn from images; return the dictionary, its last error and the number of warnings."""
+    names = [argument for image in images for argument in ("--images", image)]
+    ran = run("learn", *names, *QUICK, "--force")
+    assert ran.code == 0, ran
+    error = float(re.findall(r"\d\.\d{4}\b", ran.out)[-1])
+    return CoupledDictionary.load("learned.npz"), error, ran.err.count("warning:")
+
+
+def test_narrow_data_in_16_bits_learns_detail_not_noise(folder, run, scene):
+    gray = scene[0, ..., 1]
+    tifffile.imwrite("8.tif", gray)
+    tifffile.imwrite("12.tif", gray.astype(np.uint16) * 16)
+    tifffile.imwrite("dark.tif", gray.astype(np.uint16))
+    full, *narrow = (learn_from(run, name) for name in ("8.tif", "12.tif", "dark.tif"))
+    for learned, error, n_warnings in narrow:
+        assert error == pytest.approx(full[1], rel=0.02)
+        assert n_warnings == 0
+        assert learned.settings["n_samples"] == full[0].settings["n_samples"]
+
+
+def test_all_pages_of_a_file_are_used(folder, run, scene):
+    pages = scene[..., 1]
+    tifffile.imwrite("pages.tif", pages, photometric="minisblack")
+    for number, page in enumerate(pages):
+        tifffile.imwrite(f"{number}.tif", page)
+    stack, *_ = learn_from(run, "pages.tif")
+    files, *_ = learn_from(run, "0.tif", "1.tif")
+    np.testing.assert_array_equal(stack.levels, files.levels)
+    assert "pages.tif (2 pages)" in stack.origin
+
+
+def test_flat_images_are_skipped_with_a_warning(folder, run):
+    write_image("flat.png", np.full((200, 200), 90, np.uint8))
+    expected, _, n_warnings = learn_from(run, "a.png")
+    assert n_warnings == 0
+    learned, _, n_warnings = learn_from(run, "a.png", "flat.png")
+    np.testing.assert_array_equal(learned.levels, expected.levels)
+    assert n_warnings == 1
+
+
+def test_mostly_flat_images_cause_a_warning(folder, run, scene):
+    image = np.full((150, 150), 90, np.uint8)
+    image[:40, :33] = scene[0, ..., 1]
+    write_image("corner.png", image)
+    assert learn_from(run, "corner.png")[2] == 1

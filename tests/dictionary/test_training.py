@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from panfocus.dictionary.training import sample_patches
+from panfocus.dictionary.training import sample_patches, share_with_contrast
 from panfocus.errors import InputError
 
 
@@ -72,6 +72,17 @@ def test_patches_below_the_minimum_contrast_are_skipped(levels):
     least = float(np.median(contrasts))
     (X,) = draw([[image]], n_samples=1000, min_contrast=least)
     assert X.shape[1] == np.sum(contrasts > least)
+
+
+@pytest.mark.parametrize("size", [2, 5, 8])
+def test_share_with_contrast_counts_the_patches_above_the_threshold(rng, size):
+    image = (0.9 + 0.01 * rng.random((13, 17))).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(image.astype(float), (size, size))
+    contrasts = np.sort(windows.std(axis=(2, 3)).ravel())
+    quarter = len(contrasts) // 4
+    least = float(contrasts[-quarter - 1 : -quarter + 1].mean())  # between two patches
+    assert share_with_contrast(image, size, least) == quarter / len(contrasts)
+    assert share_with_contrast(np.full((13, 17), 7 / 65535, np.float32), size, 2**-13 / 255) == 0
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,16 @@ def test_levels_have_8_bits_and_little_noise(rng):
     assert not np.array_equal(*levels)
 
 
+def test_noise_and_rounding_follow_the_range_of_the_data(image):
+    full, narrow = (
+        simulate_training(
+            [scale * image], n_levels=2, rng=np.random.default_rng(4), draws=1, data_range=scale
+        )
+        for scale in (1.0, 1 / 16)
+    )
+    np.testing.assert_allclose(16 * np.array(narrow), full, atol=1e-7)
+
+
 def test_noise_stays_in_the_unit_range(rng):
     for value in (0.0, 1.0):
         for level in simulate_levels(np.full((40, 50), value), n_levels=2, rng=rng):

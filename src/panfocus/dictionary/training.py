@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import uniform_filter
 
 from panfocus._checks import check_integer, check_number
 from panfocus._intensity import FloatArray, IntArray
@@ -25,6 +26,15 @@ def data_range(levels: Sequence[Sequence[FloatArray]]) -> float:
         return 1.0
     mantissa, exponent = math.frexp(brightest)
     return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)
+
+
+def share_with_contrast(image: FloatArray, patch_size: int, min_contrast: float) -> float:
+    """Return the share of an image's patches that have a standard deviation above `min_contrast`."""
+    centred = image.astype(np.float64)
+    centred -= centred.mean()  # keeps the difference of squares exact
+    mean, mean_square = (uniform_filter(values, patch_size) for values in (centred, centred**2))
+    inside = tuple(slice(patch_size // 2, patch_size // 2 + n - patch_size + 1) for n in image.shape)
+    return float(((mean_square - mean**2)[inside] > min_contrast**2).mean())
 
 
 def sample_patches(
