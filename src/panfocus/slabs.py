@@ -33,7 +33,7 @@ def slab_spans(n_frames: int, size: int, overlap: int) -> tuple[range, ...]:
         _checks.check_integer("slabs", number, at_least=0)
     if size < 2 or overlap >= size:
         raise InputError(
-            f"`slabs` needs at least 2 frames and an overlap of fewer frames, got {size} and {overlap}.",
+            f"`slabs`: SIZE must be at least 2 and OVERLAP smaller than SIZE, got {size}:{overlap}.",
             setting="slabs",
             got=(size, overlap),
         )

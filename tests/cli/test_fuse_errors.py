@@ -11,6 +11,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_image
 
 A_B = ["a.png", "b.png"]
 
@@ -192,6 +193,28 @@ def test_options_without_effect_are_reported(lights, run, arguments):
     assert ran.code == 0
     assert arguments[0] in ran.out.splitlines()[0]
     assert "--jpeg-quality" not in run("fuse", "white", "-o", "f.jpg", "--jpeg-quality", 50, "--dry-run").out
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("cli: no dictionary", ["--method", "coupled", "--dictionary", "text.npz"]),
+        ("cli: no strokes", ["--retouch", "empty.json"]),
+        ("cli: no JSON", ["--retouch", "text.npz"]),
+    ],
+)
+def test_file_of_another_kind_is_named(folder, fails, message, name, arguments):
+    Path("text.npz").write_text("text")
+    Path("empty.json").write_text("{}")
+    message(name, fails("fuse", "a.png", "b.png", *arguments).err)
+
+
+def test_small_and_repeated_frames_are_reported(folder, run, message):
+    for name in ("a.png", "b.png"):
+        write_image(f"tiny-{name}", read_image(name)[:9, :9])
+    message("cli: small frames", run("fuse", "tiny-a.png", "tiny-b.png").out.splitlines()[-3])
+    ran = run("fuse", "a.png", "a.png", "--align", "off")
+    message("cli: same file twice", next(line for line in ran.out.splitlines() if "same" in line))
 
 
 def test_folder_of_stacks_points_to_batch(lights, fails, message):

@@ -1,6 +1,7 @@
 import dataclasses
 import inspect
 import logging
+import re
 import subprocess
 import sys
 
@@ -56,6 +57,35 @@ def test_unknown_command_or_option_is_one_line(run, arguments):
     ran = run(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert_error_line(ran.err, "nonsense")
+
+
+@pytest.mark.parametrize("command", ["align", "batch", "fuse", "score"])
+def test_help_shows_no_python_types(run, command):
+    ran = run(command, "--help")
+    assert not re.search(r"<(list|path|str|int)|[{}]", ran.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("cli: similar command", ["fues"]),
+        ("cli: number too small", ["fuse", "a", "--threads", "0"]),
+        ("cli: number too large", ["fuse", "a", "--jpeg-quality", "101"]),
+        ("cli: no number", ["fuse", "a", "--threads", "two"]),
+        ("cli: empty file name", ["fuse", "a", "-o", ""]),
+        ("cli: empty folder name", ["demo", "-o", ""]),
+        ("cli: file for a batch", ["batch", "a.png", "-o", "results"]),
+        ("cli: stack for a batch", ["batch", ".", "-o", "results"]),
+        ("cli: batch format", ["batch", ".", "-o", "results", "--format", "bmp"]),
+        ("cli: unknown suffix", ["fuse", "a.png", "b.png", "-o", "fused.bmp"]),
+        ("cli: slab sizes", ["fuse", "a.png", "b.png", "--slabs", "2:2"]),
+        ("cli: step without unit", ["fuse", "a.png", "b.png", "--step", "5"]),
+    ],
+)
+def test_wrong_usage_is_one_line(folder, run, message, name, arguments):
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    message(name, ran.err)
 
 
 def test_help_needs_no_heavy_import():

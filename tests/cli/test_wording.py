@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import panfocus
-from panfocus.cli._wording import COMMAND
+from panfocus.cli._wording import COMMAND, running
 from panfocus.errors import InputError, Notice
 
 SOURCE = Path(panfocus.__file__).parent
@@ -19,6 +19,14 @@ def test_settings_are_named_by_their_flags():
 def test_only_flags_of_the_running_command_are_named(folder, fails):
     fails("fuse", "a.png", "b.png", "--method", "dwt", "--set", "levels=x", code=2, names=[" levels "])
     assert COMMAND.text("`levels`") == "--levels"  # no command runs
+
+
+def test_hint_names_the_option_of_the_running_command():
+    notice = Notice("", hint="align_similarity")
+    assert "--align similarity" in COMMAND.text(notice)
+    token = running.set("align")
+    assert "--model similarity" in COMMAND.text(notice)
+    running.reset(token)
 
 
 def test_every_hint_has_a_sentence():

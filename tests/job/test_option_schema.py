@@ -6,6 +6,7 @@ import pytest
 from typer.main import get_command
 
 from panfocus.cli._commands import commands as command
+from panfocus.cli._wording import COMMAND
 from panfocus.errors import InputError
 from panfocus.job import option_schema
 from panfocus.methods import get_method, method_names, parse_settings, setting_names
@@ -44,7 +45,7 @@ def test_options_have_help_and_defaults_of_the_command():
     fuse = get_command(command).commands["fuse"]
     options = {parameter.name: parameter for parameter in fuse.params}
     for field in option_schema.options():
-        assert field["help"] == options[field["name"]].help
+        assert COMMAND.name_settings(field["help"]) == options[field["name"]].help
         assert field["default"] == options[field["name"]].default
 
 

@@ -8,6 +8,10 @@ import gc
 import io
 import sys
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typer import TyperException
 
 STARTED = time.monotonic()  # for the time of the whole command in its summary
 
@@ -38,7 +42,7 @@ def _run() -> int:
     try:
         code: int | None = commands(prog_name="panfocus", standalone_mode=False)
     except typer.TyperException as error:
-        print_error(f"{error.format_message().rstrip('.')}. See --help.")
+        print_error(_usage_message(error))
         return error.exit_code
     except OSError as error:  # for example --help into a full disk
         silence_stdout()
@@ -47,3 +51,12 @@ def _run() -> int:
     if code == INTERRUPTED:  # typer was interrupted while it parsed; see `console` for the rest
         raise KeyboardInterrupt
     return code or 0
+
+
+def _usage_message(error: "TyperException") -> str:
+    """Return the message for a command line that typer refuses."""
+    message = error.format_message()
+    option = getattr(error, "param", None)
+    if option is not None and getattr(error, "message", "")[:1].islower():  # raised by our own parsers
+        return f"{max(option.opts, key=len)} {error.message}"
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} See --help."

@@ -1,6 +1,7 @@
 """Options that several commands have, each declared once."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -9,8 +10,13 @@ import typer
 
 from panfocus.errors import usage_errors
 from panfocus.job.memory_plan import parse_size
-from panfocus.job.request import HELP
+from panfocus.job.request import HELP as REQUEST_HELP
 
+# Settings in backticks become flags.
+HELP = {
+    name: re.sub(r"`(\w+)`", lambda match: f"--{match[1].replace('_', '-')}", text)
+    for name, text in REQUEST_HELP.items()
+}
 INPUT_HELP = "Files, folders, patterns such as 'z*.tif', or multi-page TIFFs."
 
 Filled = TypeVar("Filled")
@@ -18,7 +24,14 @@ Filled = TypeVar("Filled")
 
 def _folder_name(typed: str) -> Path:
     if not typed:  # an unset shell variable; Path("") would be the current folder
-        raise typer.BadParameter("The name is empty; use . for the current folder.")
+        raise typer.BadParameter("is empty. Use a dot for the current folder.")
+    return Path(typed)
+
+
+def file_name(typed: str) -> Path:
+    """Return the path of a file, whose name must not be empty."""
+    if not typed:
+        raise typer.BadParameter("is empty.")
     return Path(typed)
 
 
@@ -30,12 +43,24 @@ def parse_memory(typed: str | None) -> int | None:
 
 def file_option(help_text: str) -> Any:
     """Declare an option that names a file."""
-    return typer.Option(metavar="FILE", help=help_text)
+    return typer.Option(metavar="FILE", help=help_text, parser=file_name)
 
 
 def number_option(help_text: str, least: int, most: int | None = None) -> Any:
     """Declare an option that is a whole number in a range."""
-    return typer.Option(metavar="N", min=least, max=most, help=help_text)
+
+    def parse(typed: str) -> int:
+        try:
+            number = int(typed)
+        except ValueError as error:
+            raise typer.BadParameter(f"must be a whole number, got {typed!r}.") from error
+        if number < least:
+            raise typer.BadParameter(f"must be at least {least}, got {number}.")
+        if most is not None and number > most:
+            raise typer.BadParameter(f"must be at most {most}, got {number}.")
+        return number
+
+    return typer.Option(metavar="N", parser=parse, help=help_text)
 
 
 def fill(kind: type[Filled], parameters: Mapping[str, Any], **others: Any) -> Filled:
@@ -45,7 +70,9 @@ def fill(kind: type[Filled], parameters: Mapping[str, Any], **others: Any) -> Fi
 
 
 # Files
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.", parser=file_name)
+]
 OutputFolder = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.", parser=_folder_name),

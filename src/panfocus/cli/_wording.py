@@ -26,7 +26,10 @@ running: ContextVar[str | None] = ContextVar("panfocus_command", default=None)
 
 def _setting(name: str) -> str:
     """Return the flag of a setting; settings of methods have none and keep their names."""
-    return _OTHER_NAMES.get(name) or _flags(running.get()).get(name, name)
+    command = running.get()
+    if command == "align" and name == "align":
+        return "--model"
+    return _OTHER_NAMES.get(name) or _flags(command).get(name, name)
 
 
 @cache
@@ -51,7 +54,7 @@ COMMAND = Wording(
         "choose_channel": "Use .tif, or choose one with --channel.",
         "choose_time": "Choose one with --time, or fuse each with --decisions shared.",
         "align_off": "Leave the frame out, use --skip-bad, or fuse with --align off.",
-        "align_similarity": "Use --align similarity (--model in panfocus align) to allow scale and rotation.",
+        "align_similarity": "Use `align` similarity to allow scale and rotation.",
         "choose_reference": "Choose another frame with --reference.",
         "crop_borders": "Use --borders crop to remove filled borders.",
         "fewer_frames": "Use fewer or smaller frames.",

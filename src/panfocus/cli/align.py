@@ -33,6 +33,7 @@ def align(
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus.job.align_files import REPORT, align_files
+        from panfocus.job.summary import describe_no_alignment
 
         done = align_files(
             inputs,
@@ -51,5 +52,5 @@ def align(
         for notice in done.notices:
             terminal.say(notice)
         if done.model == "none":
-            terminal.say("The frames needed no alignment.")
+            terminal.say(describe_no_alignment(*done.size))
         terminal.say(f"Wrote {count(len(done.frames), 'frame')} and {REPORT} to {output} {elapsed()}")

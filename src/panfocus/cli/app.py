@@ -42,7 +42,7 @@ def page(
 ) -> None:
     """Fuse, inspect and retouch in your browser.
 
-    Only this computer can open the page: its address contains a secret. Ctrl-C stops it.
+    The page is served to this computer only; its address contains a secret token. Ctrl-C stops it.
     """
     with console(debug=debug) as terminal:
         import webbrowser

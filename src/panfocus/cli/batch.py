@@ -1,6 +1,7 @@
 """`panfocus batch`: fuse all stacks in a folder with the same settings."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from panfocus.cli import _options as options
 from panfocus.cli._console import Console, console, count, resumable
+from panfocus.cli.fuse import count_images
 from panfocus.errors import InputError, PanfocusError, usage_errors
 from panfocus.job.request import Outputs, Request
 
@@ -22,7 +24,8 @@ def batch(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Folder of stacks: each folder in it with two or more images is one."
+            metavar="DIR",
+            help="Folder of stacks: every folder in it that holds two or more images is one stack.",
         ),
     ],
     output: options.OutputFolder,
@@ -83,7 +86,7 @@ def batch(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the stacks, fuse nothing.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Fuse stacks again whose files or settings have changed.")
+        bool, typer.Option("--force", help="Fuse again the stacks whose files or settings have changed.")
     ] = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -95,6 +98,7 @@ def batch(
     """
     given = locals()  # most parameters have the names of fields of `Request`
     with console(quiet=quiet, debug=debug) as terminal:
+        from panfocus._checks import check_choice
         from panfocus.batch.batch_run import (
             batch_folder,
             check_folder,
@@ -105,6 +109,7 @@ def batch(
         )
         from panfocus.batch.find_stacks import find_stacks
         from panfocus.batch.stack_task import StackOutcome
+        from panfocus.io.encode import IMAGE_SUFFIXES
         from panfocus.parallel import check_dask, open_cluster
 
         like = options.fill(
@@ -124,7 +129,12 @@ def batch(
                 )
             if scheduler:
                 check_dask()  # before the search for stacks, which may take long
-            found = find_stacks(folder, without=output, pattern=pattern, table=table, files=files)
+            check_choice("file_format", file_format.lower(), [suffix[1:] for suffix in IMAGE_SUFFIXES])
+            try:
+                found = find_stacks(folder, without=output, pattern=pattern, table=table, files=files)
+            except PanfocusError as error:
+                _point_to_fuse(folder, error)
+                raise
             tasks = plan_stacks(
                 found.stacks,
                 output,
@@ -174,6 +184,19 @@ def batch(
                 file=str(output / "index.html"),
                 failed=[outcome.name for outcome in failed],
             )
+
+
+def _point_to_fuse(folder: Path, error: PanfocusError) -> None:
+    """Raise a better error if the folder of a failed search is a file, or is itself a stack."""
+    if folder.is_file():
+        raise InputError(f"{folder}: This is a file, not a folder.", file=str(folder)) from error
+    with suppress(OSError):
+        if count_images(folder) > 1 and not any(path.is_dir() for path in folder.iterdir()):
+            raise InputError(
+                f"{folder}: This folder is itself a stack. Use `pattern`, `table` or `files` if it holds "
+                f"several; otherwise fuse it with: panfocus fuse {folder}",
+                file=str(folder),
+            ) from error
 
 
 def _parse_maps(typed: str) -> list[str]:

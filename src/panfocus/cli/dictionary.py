@@ -59,7 +59,8 @@ def learn(
     ] = "samples",
     samples: Annotated[int, options.number_option(HELP["samples"], 1)] = 30_000,
     levels: Annotated[
-        int, options.number_option("Levels of focus; 1 (K-SVD) and more than 2 need --images.", 1)
+        int,
+        options.number_option("Levels of focus. 2 works with every source; other numbers need --images.", 1),
     ] = 2,
     separate: Annotated[
         bool, typer.Option("--separate", help="Learn each level on its own with K-SVD, for comparison.")

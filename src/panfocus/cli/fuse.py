@@ -11,7 +11,7 @@ import typer
 from panfocus.cli import _options as options
 from panfocus.cli._console import console, count
 from panfocus.errors import InputError, Notice, usage_errors
-from panfocus.job.request import HELP, Outputs, Request
+from panfocus.job.request import Outputs, Request
 
 
 def fuse(
@@ -27,6 +27,7 @@ def fuse(
             "-o",
             metavar="FILE",
             help="Fused image; default: NAME-fused.EXT in the current folder, named after the input.",
+            parser=options.file_name,
         ),
     ] = None,
     method: options.Method = None,
@@ -38,7 +39,9 @@ def fuse(
     borders: options.Borders = "full",
     exposure: options.Exposure = "auto",
     refine: options.Refine = False,
-    refine_strength: Annotated[float | None, typer.Option(metavar="X", help=HELP["refine_strength"])] = None,
+    refine_strength: Annotated[
+        float | None, typer.Option(metavar="X", help=options.HELP["refine_strength"])
+    ] = None,
     labels: Annotated[
         Path | None,
         options.file_option("Write the label map: the sharpest frame at each pixel, from 0 (PNG)."),
@@ -48,7 +51,9 @@ def fuse(
     ] = None,
     depth: Annotated[
         Path | None,
-        options.file_option("Write the depth map, in frames or --step (float TIFF or 16-bit PNG)."),
+        options.file_option(
+            "Write the depth map, in frames, or in the unit of --step (float TIFF or 16-bit PNG)."
+        ),
     ] = None,
     depth_colour: Annotated[
         Path | None, options.file_option("Write the depth map in colours, with a legend (PNG).")
@@ -59,7 +64,7 @@ def fuse(
         options.file_option("Write an animation that moves through the depths (WebP, GIF or PNG)."),
     ] = None,
     never_in_focus: Annotated[
-        Path | None, options.file_option("Write a mask of places that no frame shows in focus: 255 (PNG).")
+        Path | None, options.file_option("Write a mask (PNG): 255 where no frame is in focus, else 0.")
     ] = None,
     apply_to: Annotated[
         list[str] | None,
@@ -70,7 +75,7 @@ def fuse(
         ),
     ] = None,
     apply_output: Annotated[list[Path] | None, options.file_option("File to write for --apply-to.")] = None,
-    slabs: Annotated[str | None, typer.Option(metavar="SIZE:OVERLAP", help=HELP["slabs"])] = None,
+    slabs: Annotated[str | None, typer.Option(metavar="SIZE:OVERLAP", help=options.HELP["slabs"])] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Fuse at reduced size, at most 1000 pixels per side.")
     ] = False,
@@ -84,11 +89,11 @@ def fuse(
         Path | None, options.file_option("Write inputs, settings, outputs and times (JSON).")
     ] = None,
     from_report: Annotated[
-        Path | None, options.file_option("Repeat the run of a report; -o changes the output.")
+        Path | None, options.file_option("Repeat the run of a report; give -o to write to another file.")
     ] = None,
     channel: options.Channel = None,
     time: options.Time = None,
-    jpeg_quality: Annotated[int, options.number_option("Quality of JPEG output.", 1, 100)] = 95,
+    jpeg_quality: Annotated[int, options.number_option("Quality of JPEG output, 1 to 100.", 1, 100)] = 95,
     jpeg_subsampling: Annotated[
         str, typer.Option(metavar="MODE", help="Chroma subsampling of JPEG output: 444 (none), 422 or 420.")
     ] = "444",
@@ -98,8 +103,8 @@ def fuse(
         str | None,
         typer.Option(
             metavar="MODE",
-            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. With this option "
-            "one TIFF is fused to a TIFF tile by tile, too.",
+            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. A single TIFF "
+            "given with this option is fused tile by tile, without alignment.",
         ),
     ] = None,
     scheduler: options.Scheduler = None,
@@ -144,9 +149,9 @@ def fuse(
             else:
                 request = _with_output(request)
                 notices = unused_options(request)
-        for notice in notices:
-            terminal.say(notice)
         if scheduler or decisions or is_store(request):
+            for notice in notices:
+                terminal.say(notice)
             fuse_store(
                 request,
                 terminal,
@@ -163,6 +168,8 @@ def fuse(
             progress=terminal.progress,
             before_commit=terminal.finish,
         )
+        for notice in notices:
+            terminal.say(notice)
         terminal.report(done)
 
 
@@ -195,13 +202,15 @@ def _with_output(request: Request) -> Request:
     return dataclasses.replace(request, outputs=dataclasses.replace(request.outputs, image=image))
 
 
-def _check_single_stack(folder: Path) -> None:
-    """Raise if a folder holds no images but folders of images, which are stacks for `panfocus batch`."""
+def count_images(folder: Path) -> int:
+    """Return the number of images in a folder, by their names."""
     from panfocus.io.input_files import INPUT_SUFFIXES
 
-    def count_images(folder: Path) -> int:
-        return sum(path.suffix.lower() in INPUT_SUFFIXES and path.is_file() for path in folder.iterdir())
+    return sum(path.suffix.lower() in INPUT_SUFFIXES and path.is_file() for path in folder.iterdir())
 
+
+def _check_single_stack(folder: Path) -> None:
+    """Raise if a folder holds no images but folders of images, which are stacks for `panfocus batch`."""
     with suppress(OSError):  # reported when the folder is read
         if not folder.is_dir() or folder.suffix == ".zarr" or count_images(folder):
             return

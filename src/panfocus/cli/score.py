@@ -30,7 +30,8 @@ def score(
     crop: options.Crop = 0,
     data_range: options.DataRange = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object of scores; null means infinite.")
+        bool,
+        typer.Option("--json", help="Print one JSON object of scores; an infinite score is written as null."),
     ] = False,
     debug: options.Debug = False,
 ) -> None:

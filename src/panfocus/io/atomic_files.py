@@ -32,7 +32,9 @@ Content = (
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
     """Raise if a name does not end in one of the suffixes."""
     if path.suffix.lower() not in suffixes:
-        message = f"{path}: The name of this output must end in {' or '.join(suffixes)}."
+        *most, last = [suffix for suffix in suffixes if suffix not in (".tiff", ".jpeg")]  # other spellings
+        endings = f"{', '.join(most)} or {last}" if most else last
+        message = f"{path}: The name of this output must end in {endings}."
         raise InputError(message, file=str(path), needed=tuple(suffixes))
 
 
@@ -280,7 +282,13 @@ def read_json(path: Path) -> Any:
     """Return the data of a JSON file."""
     with add_path_to_errors(path):
         check_regular(path)
-        return json.loads(path.read_bytes())
+        data = path.read_bytes()
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise FileError(
+                f"This is not a JSON file, or it is damaged ({error}).", problem="damaged"
+            ) from error
 
 
 def digest(path: Path) -> str:

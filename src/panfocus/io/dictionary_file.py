@@ -72,6 +72,9 @@ def read_dictionary_file(path: str | Path) -> tuple[NDArray[np.float32], dict[st
     path = Path(path)
     with add_path_to_errors(path):
         check_regular(path)
+        with path.open("rb") as file:
+            if not file.read(4).startswith(b"PK"):
+                raise FileError("This is not a dictionary file (.npz).", problem="damaged")
         return _read(path)
 
 

@@ -24,6 +24,7 @@ class AlignedFiles:
 
     frames: tuple[Path, ...]
     model: str
+    size: tuple[int, int]  # height and width of the frames that were read
     warnings: tuple[str, ...]
     notices: tuple[Notice | str, ...]
 
@@ -106,7 +107,7 @@ def align_files(
             with create_folder(folder):
                 write_files(contents, force=force)
     written = tuple(path for path, _ in used)
-    return AlignedFiles(written, found.model, (*skipped, *bad.warnings), tuple(stack.notices))
+    return AlignedFiles(written, found.model, found.size, (*skipped, *bad.warnings), tuple(stack.notices))
 
 
 def _targets(folder: Path, headers: "Sequence[Header]") -> list[Path]:

@@ -150,8 +150,8 @@ class Request:
     dictionary: Path | None = None
     hot_pixels: str = _option(
         "auto",
-        "Repair hot pixels: auto, on or off. If there are only two frames, auto repairs pixels that are hot "
-        "in one of them; on also those that are hot in both.",
+        "Repair hot pixels. auto: repair; with two frames, only pixels hot in one of them. "
+        "on: with two frames, also pixels hot in both. off: none.",
     )
     align: str = _option(
         "auto",
@@ -169,10 +169,12 @@ class Request:
     exposure: str = _option("auto", "Correct frames of different brightness or colour: auto or off.")
     refine: bool = _option(False, "Smooth the fused image by total variation.")
     refine_strength: float | None = _option(
-        None, "Strength of the smoothing for intensities from 0 to 1; larger is smoother. Implies refine."
+        None, "Strength of the smoothing for intensities from 0 to 1; larger is smoother. Turns on `refine`."
     )
     slabs: str | None = _option(
-        None, "Fuse in overlapping groups of SIZE frames, then fuse the results, which are written too."
+        None,
+        "Fuse in overlapping groups of SIZE frames, then fuse the group images. These are saved next to the "
+        "output.",
     )  # SIZE:OVERLAP
     retouch: Path | None = None  # strokes
     preview: bool = False

@@ -103,7 +103,7 @@ def repeat_request(path: Path, given: Request) -> tuple[Request, list[str]]:
         request = _request_again(path, report, given, moved)
         notices = [*_version_notices(report["versions"])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{path}: not a report of a fusion, or damaged.", file=path) from error
+        raise FileError(f"{path}: This is not a report of a fusion, or it is damaged.", file=path) from error
     _check_digests(path, digests)
     if moved:
         notices.insert(

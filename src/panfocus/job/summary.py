@@ -101,18 +101,29 @@ def fusion_lines(shape: tuple[int, ...], report: dict[str, Any], by_slabs: str =
 
 def _border_lines(report: dict[str, Any]) -> Lines:
     """Say how much alignment cropped from the frames, or filled at their borders."""
+    height, width = report["shape"][:2]
+    size = f"Output: {width} x {height} pixels"
     alignment = report.get("alignment")
     if not alignment:
-        return []
+        return [f"{size}."]
     if alignment["model"] == "none":
-        return ["The frames needed no alignment."]
-    height, width = report["shape"][:2]
-    size, share = f"Output: {width} x {height} pixels", alignment["border_share"]
+        return [describe_no_alignment(height, width), f"{size}."]
+    share = alignment["border_share"]
     if alignment["borders"] == "crop":
         return [f"{size}; {share:.1%} of the area was cropped."]
     if share < 0.0005:
         return [f"{size}."]
-    return [Notice(f"{size}; {share:.1%} of the area, at the borders, was filled.", hint="crop_borders")]
+    filled = f"{share:.1%} of the area (at the borders) was missing in some frames and was filled from others"
+    return [Notice(f"{size}; {filled}.", hint="crop_borders")]
+
+
+def describe_no_alignment(height: int, width: int) -> str:
+    """Return why frames of this size were not moved."""
+    from panfocus.registration.alignment import SMALLEST
+
+    if min(height, width) < SMALLEST:
+        return f"The frames are too small to align: each side needs at least {SMALLEST} pixels."
+    return "The frames needed no alignment."
 
 
 def _correction_lines(report: dict[str, Any]) -> list[str]:

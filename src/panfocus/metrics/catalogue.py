@@ -122,9 +122,9 @@ def get_metric(key: str) -> Metric:
     known = _known()
     name = key if key in known or _source_of(key) is None else key.rpartition("_")[0]
     if name not in known:
-        single = " and ".join(f"{name}_AF, {name}_BF, ..." for name in _PER_SOURCE)
+        single = "; ".join(f"{name}_AF, {name}_BF and so on" for name in _PER_SOURCE)
         raise InputError(
-            f"Unknown metric {key!r}. Known metrics: {', '.join(known)}; for one source {single}.",
+            f"Unknown metric {key!r}. Known metrics: {', '.join(known)}. For one source: {single}.",
             setting="metrics",
             got=key,
         )

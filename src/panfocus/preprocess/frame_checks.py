@@ -96,6 +96,8 @@ class BadFrames:
         notices: list[Notice | str] = []
         for copy, first in find_copies(summaries, frames).items():
             message = f"{names[copy]} has the same pixels as {names[first]}."
+            if names[copy] == names[first]:
+                message = f"Two inputs are the same file: {names[first]}."
             if self.skip:
                 reasons.setdefault(copy, InputError(message, file=names[copy]))
             else:

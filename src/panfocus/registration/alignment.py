@@ -82,7 +82,7 @@ class Alignment:
         lowest = min(score for k, score in enumerate(self.scores) if k not in self.unaligned)
         return (
             f"Aligned to {names[self.reference]} ({self.model}): corners moved by up to "
-            f"{self.movement:.1f} px, lowest score {lowest:.3f}.",
+            f"{self.movement:.1f} px, lowest alignment score {lowest:.3f} (1 is perfect).",
         )
 
     def border_share(self, borders: str) -> float:

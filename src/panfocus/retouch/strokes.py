@@ -127,7 +127,7 @@ def parse_strokes(data: Any, *, matching: bool = False) -> Strokes:
     With `matching`, a stroke may have `"match": true` instead of a gain.
     """
     if not isinstance(data, Mapping) or type(data.get("panfocus_retouch")) is not int:
-        raise InputError("These are no retouching strokes: the version, panfocus_retouch, is missing.")
+        raise InputError("This is not a file of retouching strokes (no field panfocus_retouch).")
     if data["panfocus_retouch"] != FORMAT:
         raise InputError(
             f"The strokes have version {data['panfocus_retouch']}, but this panfocus reads version {FORMAT}. "
