@@ -172,7 +172,8 @@ def test_flat_images_are_skipped_with_a_warning(folder, run):
 
 
 def test_mostly_flat_images_cause_a_warning(folder, run, scene):
-    image = np.full((150, 150), 90, np.uint8)
+    image = np.full((200, 200), 90, np.uint8)
     image[:40, :33] = scene[0, ..., 1]
     write_image("corner.png", image)
     assert learn_from(run, "corner.png")[2] == 1
+    assert learn_from(run, "corner.png", "a.png")[2] == 1  # a.png is small

@@ -133,7 +133,8 @@ def _drop_flat(
     if flat:
         warn(f"Skipped {len(flat)} of {len(sharp)} images without contrast: {listed}.")
     kept = [image for image, share in zip(sharp, shares, strict=True) if share > 0]
-    usable = sum(shares) / len(kept)
+    detailed = sum(share * image.size for image, share in zip(sharp, shares, strict=True))
+    usable = detailed / sum(image.size for image in kept)  # patches are drawn evenly from all pixels
     if usable < FEW_DETAILED:
         warn(
             f"Only {usable:.2%} of the training patches have enough contrast; others may add noise to the "
