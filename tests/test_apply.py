@@ -51,7 +51,9 @@ def test_applying_works_for_methods_that_vote(frames, method):
 
 
 def test_images_made_of_codes_have_no_votes(frames):
-    assert pf.fuse(frames, "sr-cm", maps=("votes",), stride=4, reconstruct="codes").votes is None
+    with pytest.raises(pf.InputError) as caught:
+        pf.fuse(frames, "sr-cm", maps=("votes",), stride=4, reconstruct="codes")
+    assert caught.value.facts == {"setting": "maps", "got": "votes"}
 
 
 def test_layers_are_returned_on_request_and_do_not_change_the_result(frames):

@@ -219,8 +219,46 @@ def test_input_that_is_no_array_is_rejected(wrong):
     facts_of_error(wrong)
 
 
-def test_method_that_is_no_method_is_rejected(frames):
-    assert facts_of_error(frames, method=3) == {"setting": "method"}
+@pytest.mark.parametrize("wrong", [3, panfocus.FusionResult, Coupled])
+def test_method_that_is_no_method_is_rejected(frames, wrong):
+    assert facts_of_error(frames, method=wrong) == {"setting": "method"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"align": True}, {"align": None}, {"borders": "ful"}, {"reference": 3}, {"slabs": 3},
+        {"slabs": (2, 1, 3)}, {"maps": 5}, {"maps": ("votes", "confidense")}, {"refine_strength": -1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wrong_values_are_rejected_even_if_they_have_no_effect(frames, wrong):
+    assert facts_of_error(frames, **wrong)["setting"] in wrong
+
+
+@pytest.mark.parametrize("shape", [(30, 40, 3), (30, 40, 2, 3)], ids=["image", "frames last"])
+def test_frames_on_another_axis_than_the_first_are_rejected(shape):
+    assert facts_of_error(np.zeros(shape, np.uint8)) == {"setting": "frames", "got": shape}
+
+
+def test_path_in_place_of_frames_is_rejected():
+    assert facts_of_error("photos/") == {"setting": "frames"}
+
+
+def test_one_map_can_be_named_without_a_tuple(frames):
+    result = fuse(frames, maps="labels")
+    assert result.labels is not None
+    assert result.depth is None
+
+
+def test_strength_turns_refining_on(frames):
+    assert fuse(frames, refine_strength=0.1) == fuse(frames, refine=True, refine_strength=0.1)
+
+
+def test_stack_is_checked_like_arrays(frames):
+    stack = panfocus.Stack(np.ma.masked_less(np.array(frames), 10), ("a", "b"))
+    facts_of_error(stack)
+    assert facts_of_error(panfocus.Stack(np.array(frames), ("a",))) == {"frames": len(frames), "got": 1}
 
 
 @pytest.mark.parametrize("factor", [1e-100, 1e38, 1e100])
@@ -245,6 +283,8 @@ def test_double_precision_resolves_contrast_on_a_large_offset(rng):
 def test_equal_results_compare_equal(frames):
     result = fuse(frames)
     assert result == copy.deepcopy(result)
+    assert result == fuse(frames, threads=1)
+    assert (result == result.image) is False
     assert result != dataclasses.replace(result, labels=None)
     assert result != dataclasses.replace(result, image=result.image + 1)
     assert result != "something else"
@@ -272,6 +312,22 @@ def test_aligning_keeps_the_full_frame_or_crops_it(moved_stack):
     rows, cols = (slice(*span) for span in cropped.report["alignment"]["area"])
     assert cropped.image.shape == (rows.stop - rows.start, cols.stop - cols.start)
     assert cropped.image.shape[1] in range(152, 156)
+
+
+@pytest.mark.parametrize("borders", ["full", "crop"])
+def test_other_frames_are_aligned_like_those_of_the_result(moved_stack, borders):
+    result = fuse(moved_stack, align="shift", borders=borders, maps="votes", exposure="off", hot_pixels="off")
+    np.testing.assert_array_equal(panfocus.apply(result, moved_stack), result.image)
+
+
+def test_stacks_are_accepted_wherever_frames_are(moved_stack):
+    stack = panfocus.Stack(moved_stack, ("a", "b", "c"))
+    assert repr(stack) == "Stack(3 frames of 160 x 150, uint8)"
+    aligned = panfocus.align(stack, "shift")
+    np.testing.assert_array_equal(aligned.frames, panfocus.align(moved_stack, "shift").frames)
+    np.testing.assert_array_equal(aligned.apply(stack), aligned.frames)
+    result = fuse(stack)
+    np.testing.assert_array_equal(panfocus.apply(result, stack), panfocus.apply(result, moved_stack))
 
 
 def test_hot_pixels_are_repaired_before_alignment(moved_stack):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panfocus._intensity import SUPPORTED_DTYPES
 from panfocus.errors import InputError
-from panfocus.stack import Chosen, Frames, in_native_order
+from panfocus.stack import Chosen, Frames, Stack, in_native_order
 
 BAND_VALUES = 1 << 22  # values of a frame that are checked at once
 FLOAT_LIMIT = 1e15  # squares of such values, and of their inverse, fit into float32
@@ -55,7 +56,7 @@ def _capitalize(name: str) -> str:
 
 
 def frames_array(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames, names: Sequence[str] | None = None
+    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack, names: Sequence[str] | None = None
 ) -> Frames:
     """Return frames as one array (n, h, w) or (n, h, w, c) in native byte order; raise if they are no stack.
 
@@ -71,6 +72,10 @@ def frames_array(
             "Dask and Zarr arrays are supported only by `fuse`. Load them first with np.asarray(frames).",
             setting="frames",
         )
+    if isinstance(frames, Stack):
+        frames = frames.frames
+    if isinstance(frames, str | Path):
+        raise InputError("`frames` is a path. Read it with pf.read_stack(path).", setting="frames")
     if isinstance(frames, Frames):
         if frames.ndim not in (3, 4):
             raise InputError(
@@ -79,6 +84,13 @@ def frames_array(
                 got=frames.shape,
             )
         check_count(len(frames))
+        if frames.shape[2] <= 4 < min(frames.shape[:2]):
+            raise InputError(
+                f"`frames` has shape {frames.shape}: the frames would be {frames.shape[2]} pixels wide. The "
+                "first axis must count the frames; a single image is no stack.",
+                setting="frames",
+                got=frames.shape,
+            )
         if isinstance(frames, np.ma.MaskedArray):
             frames = _unmask(frames, "`frames`")
         if not frames.dtype.isnative:  # arrays on disk are converted as they are read
@@ -92,7 +104,8 @@ def frames_array(
         return frames
     if not isinstance(frames, Iterable):
         raise InputError(
-            f"`frames` must be an array or a sequence of arrays, got {frames!r}.", setting="frames"
+            f"`frames` must be an array or a sequence of arrays, got {type(frames).__name__}.",
+            setting="frames",
         )
     arrays = [
         in_native_order(np.asarray(_unmask(frame, name(i)) if np.ma.isMaskedArray(frame) else frame))
@@ -141,7 +154,9 @@ def check_like(array: NDArray[Any], name: str, first: NDArray[Any], first_name: 
 def check_kind(array: NDArray[Any], name: str, first: NDArray[Any], first_name: str) -> None:
     """Raise if the shape or dtype of a frame is not supported or differs from the first; ignore values."""
     start = _capitalize(name)
-    if array.ndim not in (2, 3) or array.size == 0:
+    if array.size == 0:
+        raise InputError(f"{start} is empty: its shape is {array.shape}.", file=name, got=array.shape)
+    if array.ndim not in (2, 3):
         raise InputError(
             f"{start} has shape {array.shape}, expected (h, w) or (h, w, c).", file=name, got=array.shape
         )

@@ -24,9 +24,10 @@ from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess.corrections import Corrections, check_corrections
-from panfocus.result import LAYERS, MAPS, FusionResult, without_pixels
+from panfocus.registration import BORDERS, CHOICES
+from panfocus.result import FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
-from panfocus.tiling.tiled import run_method
+from panfocus.tiling.tiled import layers_of, run_method
 
 if TYPE_CHECKING:
     from panfocus.preprocess.frame_checks import BadFrames
@@ -110,7 +111,7 @@ def fuse(
         Smooth the fused image by total variation, Eq. (9) of the paper.
     refine_strength : float
         Weight of the total variation, for intensities from 0 to 1; larger is smoother, 0 changes nothing.
-        Default: the value of the paper.
+        It turns on `refine`. Default: the value of the paper.
     slabs : (int, int), optional
         For long stacks: fuse overlapping groups of frames, then fuse their images. Given are the number of
         frames in a slab and how many of them it shares with the next slab. There is no confidence map then:
@@ -134,8 +135,16 @@ def fuse(
         `image` in the dtype and range of the frames, the maps and a report.
     """
     chosen = _make_method(method, settings)
+    _checks.check_choice("align", align, ("off", *CHOICES))
+    _checks.check_choice("borders", borders, BORDERS)
     if max_memory is not None:
         _checks.check_integer("max_memory", max_memory, at_least=1)
+    if slabs is not None and not (isinstance(slabs, Sequence) and len(slabs) == 2):
+        raise InputError(
+            f"`slabs` must be a pair of numbers, such as (10, 3), got {slabs!r}.", setting="slabs", got=slabs
+        )
+    refine = refine or refine_strength is not None
+    maps = _check_maps(maps, chosen, in_slabs=slabs is not None)
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
         from panfocus.tiling.dask_arrays import stack_lazy_frames
 
@@ -156,7 +165,9 @@ def fuse(
             threads=threads,
             max_memory=max_memory,
         )
-    stack = frames if isinstance(frames, Stack) else _stack_of_arrays(frames)
+    stack = _checked_stack(frames)
+    if reference is not None:
+        _checks.check_integer("reference", reference, at_least=0, at_most=len(stack.names) - 1)
     fusion = process_stack(
         stack,
         chosen,
@@ -216,7 +227,6 @@ def process_stack(
         Called as `watch(rows, cols, part)` with each finished part of the result, before refinement.
     """
     strength = _refine_strength(refine_strength) if refine else 0.0
-    _check_maps(maps)
     started = time.perf_counter()
     times: dict[str, float] = {}
     with limit_threads(threads):
@@ -302,11 +312,9 @@ def prepare_stack(
         stack = dataclasses.replace(stack, frames=repairs.of(stack.frames))
     if align != "off":
         from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
-        from panfocus.registration.alignment import CHOICES
 
         with timed(times, "align"):
             if isinstance(align, str):
-                _checks.check_choice("align", align, ("off", *CHOICES))
                 stack, alignment = find_stack_alignment(
                     stack, align, reference=reference, borders=borders, bad=bad, progress=progress
                 )
@@ -330,7 +338,7 @@ def prepare_stack(
 
 def apply(
     result: FusionResult,
-    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
     *,
     threads: int | None = None,
 ) -> NDArray[Any]:
@@ -339,7 +347,8 @@ def apply(
     Parameters
     ----------
     result : FusionResult
-        The fusion of frames that are registered with these, of the same number and size. With `votes`, as
+        The fusion of frames that were taken at the same positions. If they were aligned by `fuse`, the other
+        frames are aligned in the same way first; otherwise they must be registered already. With `votes`, as
         after `fuse(..., maps=("votes",))`, each pixel is the same weighted mean of the frames as in the
         fused image. Otherwise each pixel is copied from the frame of its label, with hard borders.
     frames : array (n, h, w) or (n, h, w, c), or a sequence of n arrays
@@ -352,19 +361,34 @@ def apply(
     ndarray (h, w) or (h, w, c)
         The image, in the dtype and range of the frames.
     """
+    if not isinstance(result, FusionResult):
+        raise InputError(f"`result` must be a FusionResult, got {type(result).__name__}.", setting="result")
     if _checks.is_lazy(result.image):
         raise InputError("The result holds lazy arrays. Compute its labels, and the frames, first.")
     stack = _checks.frames_array(frames)
+    with limit_threads(threads):
+        return compose_like(result, _aligned_like(result, stack))
+
+
+def _aligned_like(result: FusionResult, frames: Frames) -> Frames:
+    """Align frames as those of the result were aligned, if they were."""
+    facts = result.report.get("alignment")
+    if not facts or facts["model"] == "none":
+        return frames
+    from panfocus.registration.aligned_frames import apply_alignment
+    from panfocus.registration.alignment import Alignment
+
+    alignment = Alignment.from_report(facts)
+    _check_shape(frames, (len(alignment.transforms), *alignment.size))
+    return apply_alignment(alignment, frames, facts["borders"])
+
+
+def compose_like(result: FusionResult, stack: Frames) -> NDArray[Any]:
+    """Compose frames, aligned as those of the result were, by its decisions."""
     if result.votes is None and result.labels is None:
         raise InputError("The result has neither votes nor labels, so it cannot be applied to other frames.")
     n_frames = result.report.get("frames", len(stack) if result.votes is None else len(result.votes))
-    expected = (n_frames, *result.image.shape[:2])
-    if stack.shape[:3] != expected:
-        raise InputError(
-            f"The decisions were made for {count_and_size(expected)}, got {count_and_size(stack.shape)}.",
-            needed=expected,
-            got=stack.shape[:3],
-        )
+    _check_shape(stack, (n_frames, *result.image.shape[:2]))
     image = np.empty(stack.shape[1:], stack.dtype)
     every_column = slice(0, stack.shape[2])
 
@@ -376,9 +400,17 @@ def apply(
             image[rows] = by_labels(part, result.labels[rows])
 
     n_rows = max(1, BAND_VALUES // (len(stack) * image[0].size))
-    with limit_threads(threads):
-        for_all(compose, [slice(top, min(top + n_rows, len(image))) for top in range(0, len(image), n_rows)])
+    for_all(compose, [slice(top, min(top + n_rows, len(image))) for top in range(0, len(image), n_rows)])
     return image
+
+
+def _check_shape(frames: Frames, expected: tuple[int, ...]) -> None:
+    if frames.shape[:3] != expected:
+        raise InputError(
+            f"The decisions were made for {count_and_size(expected)}, got {count_and_size(frames.shape)}.",
+            needed=expected,
+            got=frames.shape[:3],
+        )
 
 
 @contextmanager
@@ -394,24 +426,47 @@ def _make_method(method: str | FusionMethod, settings: dict[str, Any]) -> Fusion
         return get_method(method, **settings)
     if settings:
         raise InputError("Settings need the name of a method; an instance has its own settings.")
-    if not dataclasses.is_dataclass(method):
+    if not dataclasses.is_dataclass(method) or isinstance(method, type) or not hasattr(method, "fuse"):
         raise InputError(f"`method` must be a name or a fusion method, got {method!r}.", setting="method")
     return method
 
 
-def _stack_of_arrays(frames: ArrayLike | Sequence[ArrayLike] | Frames) -> Stack:
+def _checked_stack(frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack) -> Stack:
     array = _checks.frames_array(frames)
-    return Stack(frames=array, names=tuple(f"frame {k}" for k in range(len(array))))
+    if not isinstance(frames, Stack):
+        return Stack(frames=array, names=tuple(f"frame {k}" for k in range(len(array))))
+    if len(frames.names) != len(array):
+        raise InputError(
+            f"The stack has {len(array)} frames but {len(frames.names)} names.",
+            frames=len(array),
+            got=len(frames.names),
+        )
+    return dataclasses.replace(frames, frames=array)
 
 
-def _check_maps(maps: Collection[str] | None) -> None:
-    """Refuse names that are no maps, such as a misspelt one."""
-    known = (*MAPS, *LAYERS)
-    for name in maps or ():
-        if name not in known:
+def _check_maps(
+    maps: Collection[str] | None, method: FusionMethod, *, in_slabs: bool = False
+) -> Collection[str] | None:
+    """Return the names of maps as a collection; refuse those that the method does not compute."""
+    if maps is None:
+        return None
+    from panfocus.slabs import MAPS as MAPS_OF_SLABS
+
+    names = (maps,) if isinstance(maps, str) else maps
+    offered = (*method.maps, *layers_of(method))
+    if in_slabs:
+        offered = tuple(name for name in offered if name in MAPS_OF_SLABS)
+    if not isinstance(names, Collection):
+        raise InputError(f"`maps` must be names of maps, got {maps!r}.", setting="maps", got=maps)
+    for name in names:
+        if name not in offered:
             raise InputError(
-                f"`maps` has no map {name!r}; known: {', '.join(known)}.", setting="maps", got=name
+                f"`maps` has {name!r}; this method computes {', '.join(offered) or 'none'}"
+                f"{' in slabs' if in_slabs else ''}.",
+                setting="maps",
+                got=name,
             )
+    return names
 
 
 def _fuse_lazily(
@@ -429,7 +484,6 @@ def _fuse_lazily(
     from panfocus.tiling.dask_arrays import BlockFrames, run_lazily
 
     check_corrections(hot_pixels, exposure)
-    _check_maps(maps)
     blocks = BlockFrames(frames)
     _checks.frames_array(blocks)  # raises if they are no stack
     with limit_threads(threads):

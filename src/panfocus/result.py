@@ -16,7 +16,7 @@ MAPS = ("labels", "confidence", "depth", "never_in_focus")  # one plane each
 LAYERS = ("votes", "log_odds")  # one plane per frame, returned only on request
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FusionResult:
     """A fused image and its maps; a map is None where the method does not compute it.
 
@@ -53,18 +53,22 @@ class FusionResult:
     log_odds: Frames | None = None
     slabs: Frames | None = None
     report: dict[str, Any] = field(default_factory=dict)
-    source: Stack | None = field(default=None, repr=False)
+    source: Stack | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Compare image, maps and report; the source does not count."""
+        """Compare the image, maps and slabs. The report does not count: it contains times."""
         if not isinstance(other, FusionResult):
             return NotImplemented
         arrays = ("image", *MAPS, *LAYERS, "slabs")
-        return self.report == other.report and all(
-            _equal(getattr(self, name), getattr(other, name)) for name in arrays
-        )
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in arrays)
 
     __hash__ = None  # type: ignore[assignment]  # arrays can change
+    __array_ufunc__ = None  # a result compared with an array is False, not an array
+
+    def __repr__(self) -> str:
+        arrays = ("image", *MAPS, *LAYERS, "slabs")
+        names = [name for name in arrays if getattr(self, name) is not None]
+        return f"FusionResult({self.image.shape}, {self.image.dtype.name}: {', '.join(names)})"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the image in the format of the file name, with the metadata that the command would keep.
@@ -89,7 +93,9 @@ class FusionResult:
         planes = {"fused image": _displayable(np.asarray(self.image))}
         planes |= {name.replace("_", " "): getattr(self, name) for name in MAPS}
         shown = {name: np.asarray(plane) for name, plane in planes.items() if plane is not None}
-        figure, axes = plt.subplots(1, len(shown), squeeze=False, layout="constrained")
+        height, width = self.image.shape[:2]
+        size = 4 * len(shown), 4 * height / width + 0.5  # inches, with room for titles
+        figure, axes = plt.subplots(1, len(shown), figsize=size, squeeze=False, layout="constrained")
         for axis, (name, plane) in zip(axes[0], shown.items(), strict=True):
             axis.imshow(plane, cmap="gray" if name == "fused image" else "viridis")
             axis.set_title(name)

@@ -217,7 +217,7 @@ def sampled_strips(frames: Frames, k: int) -> Iterator[NDArray[Any]]:
         yield frames[k, slice(start, start + rows), slice(0, width)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stack:
     """Frames of one size and dtype, in the given order.
 
@@ -240,3 +240,6 @@ class Stack:
     icc_profile: bytes | None = None
     notices: tuple[Notice | str, ...] = ()
     metadata: Metadata = NO_METADATA
+
+    def __repr__(self) -> str:
+        return f"Stack({count_and_size(self.frames.shape)}, {self.frames.dtype.name})"

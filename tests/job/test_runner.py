@@ -155,3 +155,10 @@ def test_wrong_options_are_usage_errors_that_name_the_setting(photos, tmp_path, 
     with pytest.raises(UsageError) as caught:
         run(request_for(photos, tmp_path / "fused.png", **options))
     assert caught.value.facts["setting"] == setting
+
+
+@pytest.mark.parametrize("selection", [{"channel": 9}, {"time": 1}, {"channel": 0}])
+def test_read_stack_refuses_channels_and_times_that_photographs_lack(photos, selection):
+    with pytest.raises(InputError) as caught:
+        pf.read_stack(photos, **selection)
+    assert caught.value.facts["setting"] in selection

@@ -58,6 +58,8 @@ def check_format(path: Path, image: NDArray[Any], metadata: Metadata = NO_METADA
     """Raise if a format cannot hold every value of an image like this one."""
     suffix = path.suffix.lower()
     n_channels = len(metadata.acquisition.channels) if metadata.acquisition else 1
+    if not metadata.acquisition and image.ndim == 3 and image.shape[2] > 4:
+        n_channels = image.shape[2]
     if n_channels > 1 and suffix not in (".tif", ".tiff"):
         message = f"{path}: The frames have {n_channels} channels, which only TIFF can hold."
         raise InputError(message, hint="choose_channel", file=str(path), got=n_channels)

@@ -56,8 +56,8 @@ def align_files(
     from panfocus.io.input_files import find_inputs
     from panfocus.job.inputs import FrameSource, find_reference, read_frames, reference_among
     from panfocus.preprocess.frame_checks import BadFrames
+    from panfocus.registration import BORDERS, CHOICES
     from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
-    from panfocus.registration.alignment import BORDERS, CHOICES
 
     bad = BadFrames(skip=skip_bad)
     skipped: list[str] = []

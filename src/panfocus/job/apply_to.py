@@ -73,7 +73,7 @@ def _compose(
             progress=progress,
         )
         corrections.pop("alignment", None)  # it is the alignment of the fused frames
-        image = pipeline.apply(fusion.result, frames, threads=request.threads)
+        image = pipeline.compose_like(fusion.result, frames)
         notices = (*stack.notices, *lost, *_unlike(stack, fusion.stack))
     stored = scratch_allocator(scratch)((1, *image.shape), image.dtype)
     stored[0] = image

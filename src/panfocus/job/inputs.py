@@ -120,10 +120,25 @@ def read_stack(
     Stack
         Frames in memory; those of an OME-Zarr store are read when they are indexed.
     """
+    from panfocus._checks import check_integer
     from panfocus.io import read_stack as reading
     from panfocus.preprocess.frame_checks import BadFrames
 
-    return reading.read_stack(inputs, channel=channel, time=time, bad=BadFrames(skip=False))
+    given = [inputs] if isinstance(inputs, str | Path) else inputs
+    if not isinstance(given, Sequence) or not all(isinstance(path, str | Path) for path in given):
+        raise InputError(f"`inputs` must be paths, got {inputs!r}.", setting="inputs", got=inputs)
+    numbers = {"channel": channel, "time": time}
+    selected = [setting for setting, number in numbers.items() if number is not None]
+    for setting in selected:
+        check_integer(setting, numbers[setting], at_least=1)
+    stack = reading.read_stack(inputs, channel=channel, time=time, bad=BadFrames(skip=False))
+    if selected and stack.metadata.acquisition is None:
+        raise InputError(
+            f"`{selected[0]}` needs a microscopy file; {stack.names[0]} is none.",
+            setting=selected[0],
+            file=stack.names[0],
+        )
+    return stack
 
 
 def find_reference(name: str | None, headers: "Sequence[Header]") -> int | None:

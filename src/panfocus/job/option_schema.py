@@ -33,7 +33,7 @@ def options() -> list[Form]:
     """Return the options of a fusion that a form offers, with the help texts of the command line."""
     from panfocus.job.request import HELP, Request
     from panfocus.preprocess.corrections import EXPOSURE, HOT_PIXELS
-    from panfocus.registration.alignment import BORDERS, CHOICES
+    from panfocus.registration import BORDERS, CHOICES
 
     limits: dict[str, Form] = {
         "align": {"choices": ["auto", "off", *(choice for choice in CHOICES if choice != "auto")]},

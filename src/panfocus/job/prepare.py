@@ -122,7 +122,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.preprocess.corrections import check_corrections
-    from panfocus.registration.alignment import BORDERS, CHOICES
+    from panfocus.registration import BORDERS, CHOICES
 
     request.outputs.check_names()
     name = DEFAULT_METHOD if request.method is None else request.method

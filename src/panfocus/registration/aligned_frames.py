@@ -14,9 +14,8 @@ from panfocus._threads import limit_threads
 from panfocus.errors import InputError, Notice
 from panfocus.preprocess.frame_checks import BadFrames
 from panfocus.preprocess.hot_pixels import RepairedFrames
+from panfocus.registration import BORDERS, CHOICES
 from panfocus.registration.alignment import (
-    BORDERS,
-    CHOICES,
     SMALLEST,
     Alignment,
     alignment_errors,
@@ -51,7 +50,7 @@ class Aligned(Alignment):
 
     def apply(
         self,
-        other_frames: ArrayLike | Sequence[ArrayLike] | Frames,
+        other_frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
         *,
         threads: int | None = None,
         progress: Progress = silent,
@@ -81,7 +80,7 @@ class Aligned(Alignment):
 
 
 def align(
-    frames: ArrayLike | Sequence[ArrayLike] | Frames,
+    frames: ArrayLike | Sequence[ArrayLike] | Frames | Stack,
     model: str = "auto",
     *,
     reference: int | None = None,

@@ -1,6 +1,6 @@
 """Positions of the frames of a stack relative to its reference: the simplest model that explains them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import AlignmentError, InputError
 from panfocus.preprocess.frame_checks import find_blank, summarize_frame
+from panfocus.registration import CHOICES, MODELS
 from panfocus.registration._kernel_resample import MARGIN
 from panfocus.registration.common_area import common_area, common_share
-from panfocus.registration.models import MODELS, movement
+from panfocus.registration.models import movement
 from panfocus.registration.pair_alignment import SIDE, SMALL_SIDE, Registration
 from panfocus.registration.pyramid import READ_ROWS, finest_level
 from panfocus.registration.resample import TILE_COLS, TILE_ROWS
@@ -32,8 +33,6 @@ from panfocus.registration.stack_alignment import (
 )
 from panfocus.stack import Frames
 
-CHOICES = ("auto", *MODELS)
-BORDERS = ("full", "crop")
 SMALLEST = 64  # pixels: frames with a shorter side have too few blocks; "auto" does not align them
 # A richer model is chosen if it moves a corner by this many pixels more and lowers the cost by this share.
 # Smaller movements may be measurement errors and are not worth resampling.
@@ -115,7 +114,23 @@ class Alignment:
             "scores": list(self.scores),
             "transforms": self.transforms.tolist(),
             "area": [[part.start, part.stop] for part in self.area],
+            "size": list(self.size),
         }
+
+    @classmethod
+    def from_report(cls, report: Mapping[str, Any]) -> "Alignment":
+        """Return an alignment from its plain data."""
+        rows, cols = (slice(*part) for part in report["area"])
+        return cls(
+            model=report["model"],
+            reference=report["reference"],
+            transforms=np.array(report["transforms"]),
+            scores=tuple(report["scores"]),
+            unaligned=(),
+            area=(rows, cols),
+            movement=report["largest_movement"],
+            size=tuple(report["size"]),
+        )
 
 
 def find_alignment(

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from panfocus.registration import MODELS
 from panfocus.registration._kernel_matching import find_errors, normal_equations
 
 Array = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Points = NDArray[np.float64]  # (n, 2), x and y
 
-MODELS = ("shift", "similarity", "affine", "homography")  # each includes the ones before it
 N_PARAMETERS = dict(zip(MODELS, (2, 4, 6, 8), strict=True))
 
 # Rounds of iteratively reweighted least squares. The first ones minimise absolute errors, which has a single

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
 from panfocus._progress import Progress
+from panfocus.registration import MODELS
 from panfocus.registration.models import (
-    MODELS,
     N_PARAMETERS,
     Matches,
     Matrix,
