@@ -192,7 +192,7 @@ class Request:
     )
     # These change no pixel.
     max_memory: int | None = _option(
-        None, "Maximum memory, such as 2GB; default: a quarter of the free memory."
+        None, "Maximum memory, such as 2GB; default: about 1 GB, at most a quarter of the free memory."
     )  # bytes
     threads: int | None = None
 
