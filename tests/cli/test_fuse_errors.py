@@ -217,6 +217,20 @@ def test_small_and_repeated_frames_are_reported(folder, run, message):
     message("cli: same file twice", next(line for line in ran.out.splitlines() if "same" in line))
 
 
+def test_folder_without_permission_is_named(folder, fails, monkeypatch):
+    Path("closed").mkdir()
+    is_file = Path.is_file
+
+    def refuse(path):  # an administrator may read everything
+        if path.parent.name == "closed":
+            raise PermissionError(13, os.strerror(13), str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    ran = fails("fuse", "closed", "-o", "fused.png", names=["closed: "])
+    assert "zarr" not in ran.err
+
+
 def test_folder_of_stacks_points_to_batch(lights, fails, message):
     ran = fails("fuse", ".", "-o", "fused.png", code=2, names=["panfocus batch"])
     message("cli: folder of stacks", ran.err)
