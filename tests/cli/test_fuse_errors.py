@@ -186,6 +186,7 @@ def test_wrong_combinations_are_rejected(lights, fails, stack, arguments, code, 
         ["--jpeg-quality", "50"],
         ["--jpeg-subsampling", "420"],
         ["--borders", "crop", "--align", "off"],
+        ["--reference", "1", "--align", "off"],
     ],
 )
 def test_options_without_effect_are_reported(lights, run, arguments):

@@ -173,7 +173,7 @@ def unused_options(request: Request) -> list[Notice]:
     pictures = [path for path in (outputs.image, *outputs.applied) if path]
     no_jpeg = not any(path.suffix.lower() in (".jpg", ".jpeg") for path in pictures)
     no_depth = not (outputs.depth or outputs.depth_colour or outputs.report)
-    return [
+    notices = [
         Notice(f"`{name}` has no effect: {reason}.")
         for name, is_unused, reason in (
             ("jpeg_quality", no_jpeg, "no JPEG is written"),
@@ -183,6 +183,9 @@ def unused_options(request: Request) -> list[Notice]:
         )
         if is_unused and getattr(request, name) != getattr(defaults, name)
     ]
+    if request.align == "off" and request.reference is not None:
+        notices.append(Notice("`reference` chooses only whose metadata is kept: the frames are not aligned."))
+    return notices
 
 
 def _check_combinations(request: Request) -> None:
