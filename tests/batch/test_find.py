@@ -75,6 +75,13 @@ def test_results_of_batches_are_not_stacks(tmp_path):
     assert list(find_stacks.by_folders(tmp_path, without=tmp_path / "out").stacks) == ["a"]
 
 
+def test_earlier_result_of_fuse_is_no_frame(tmp_path):
+    touch(tmp_path, "a/1.png", "a/2.png", "a/a-fused.png", "a/a-fused-2.png")
+    found = find_stacks.by_folders(tmp_path, without=tmp_path / "out")
+    assert [path.name for path in found.stacks["a"]] == ["1.png", "2.png"]
+    assert "a-fused-2.png" in found.skipped["a"]
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"batch": 7}'])
 def test_other_file_with_the_name_of_a_record_hides_no_stack(tmp_path, text):
     touch(tmp_path, "a/1.png", "a/2.png")

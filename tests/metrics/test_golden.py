@@ -12,6 +12,7 @@ AGREEMENT = 1e-9
 
 # Keys with another name in the table: its QY is wrong in flat windows, QY_flat is guarded as ours is.
 GOLDEN_KEY = {"QY": "QY_flat"}
+WITHOUT_VALUES = ("PSNR", "PSNR_RGB")  # tested by hand only
 
 # FMI of whole images exists for two pairs only, because the script takes too long.
 NUMBER_OF_VALUES = {"FMI": 2, "FMI_gradient_crop40": 6, "FMI_none_crop40": 6}
@@ -25,11 +26,13 @@ def assert_agree(cases, key, metric):
         assert metric(case) == pytest.approx(case.values[key], abs=AGREEMENT), case.name
 
 
-@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.key)
+@pytest.mark.parametrize(
+    "metric",
+    [metric for metric in CATALOGUE if metric.key not in WITHOUT_VALUES],
+    ids=lambda metric: metric.key,
+)
 def test_two_sources_agree(pairs, metric):
     key = GOLDEN_KEY.get(metric.key, metric.key)
-    if not any(name in case.values for case in pairs for name in (key, f"{key}_AF")):
-        pytest.skip(f"no golden values of {key}")
     if metric.kind == "sources":
         assert_agree(pairs, key, lambda case: metric.function(case.sources, case.fused))
     elif metric.kind == "single":

@@ -17,7 +17,14 @@ from panfocus.batch.stack_task import is_result
 from panfocus.errors import FileError, InputError
 from panfocus.io.file_errors import add_path_to_errors, check_regular
 from panfocus.io.headers import read_headers
-from panfocus.io.input_files import INPUT_SUFFIXES, describe_skipped, is_unsupported, sort_naturally
+from panfocus.io.input_files import (
+    INPUT_SUFFIXES,
+    describe_results,
+    describe_skipped,
+    find_results,
+    is_unsupported,
+    sort_naturally,
+)
 
 STORE_SUFFIX = ".zarr"
 DELIMITERS = ",;\t"  # of CSV; spreadsheets write ; where numbers have a decimal comma
@@ -65,13 +72,17 @@ def by_folders(folder: Path, *, without: Path) -> FoundStacks:
     stacks, unused, skipped = {}, [], {}
     tree = _scan(folder, without)
     for below, images, unsupported in _images_in(tree):
-        if below == folder or len(images) < 2:
+        results = find_results(images, below)
+        frames = [image for image in images if image not in results]
+        if below == folder or len(frames) < 2:
             unused += [*images, *unsupported]
             continue
         name = below.relative_to(folder).as_posix()
-        stacks[name] = tuple(images)
-        if unsupported:
-            skipped[name] = describe_skipped(unsupported, below)
+        stacks[name] = tuple(frames)
+        lines = [describe_results(results, below)] if results else []
+        lines += [describe_skipped(unsupported, below)] if unsupported else []
+        if lines:
+            skipped[name] = " ".join(lines)
     found = FoundStacks(stacks, unused, skipped, tree.failed, tree.duplicates)
     return _check_found(found, f"{folder}: No folder below it holds two or more images.", folder)
 

@@ -39,7 +39,7 @@ def find_inputs(inputs: Sequence[str | Path], *, warn: Callable[[str], None] | N
     if "" in inputs:  # for example an unset shell variable; Path("") would be the current folder
         raise InputError("The name of an input is empty. Use a dot for the current folder.", got="")
     files = [file for path in map(Path, inputs) for file in _expand(path, warn)]
-    if warn and (results := _find_results(files)):  # that the user named, or the shell for *.png
+    if warn and (results := find_results(files)):  # that the user named, or the shell for *.png
         warn(f"Results of panfocus are among the inputs: {_names(results)}. Leave them out.")
     return files
 
@@ -79,10 +79,10 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
         visible = sort_naturally(each for each in candidates if not each.name.startswith("."))
         # Includes broken links and pipes, which raise when they are opened.
         files = [each for each in visible if each.suffix.lower() in INPUT_SUFFIXES and not each.is_dir()]
-        results = _find_results(files, path)
+        results = find_results(files, path)
         files = [each for each in files if each not in results]
         if results and warn:
-            warn(f"Skipped earlier results of panfocus in {path}: {_names(results)}.")
+            warn(describe_results(results, path))
         if files and not warn:
             return files
         unsupported = [each for each in visible if is_unsupported(each)]
@@ -94,7 +94,7 @@ def _expand(path: Path, warn: Callable[[str], None] | None) -> list[Path]:
         return files
 
 
-def _find_results(files: Sequence[Path], folder: Path | None = None) -> list[Path]:
+def find_results(files: Sequence[Path], folder: Path | None = None) -> list[Path]:
     """Return files with default names of results: named after `folder` or after another of the files."""
     sources = {(file.parent, _default_stem(file)) for file in files}
     if folder:
@@ -104,6 +104,11 @@ def _find_results(files: Sequence[Path], folder: Path | None = None) -> list[Pat
         for file in files
         if (match := _RESULT.fullmatch(_default_stem(file))) and (file.parent, match[1]) in sources
     ]
+
+
+def describe_results(files: Sequence[Path], folder: Path) -> str:
+    """Return a sentence on results that were skipped."""
+    return f"Skipped earlier results of panfocus in {folder}: {_names(files)}."
 
 
 def _default_stem(file: Path) -> str:

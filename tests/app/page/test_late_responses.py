@@ -2,7 +2,7 @@
 
 import pytest
 import small_stacks
-from page_steps import Visit, wait_until_drawn
+from page_steps import Visit, wait_until, wait_until_drawn
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
@@ -30,14 +30,20 @@ def visit(chromium, page_server, stack):
 
 
 def delay_response(page, path, meanwhile):
-    """Delay the response to the next request to a path until `meanwhile()` is done."""
+    """Delay the response to the next request to a path until `meanwhile()` is done.
+
+    The returned list is empty until the response is sent.
+    """
+    sent = []
 
     def late(route):
         answer = route.fetch()
         meanwhile()
         route.fulfill(response=answer)
+        sent.append(answer)
 
     page.route(path, late, times=1)
+    return sent
 
 
 def test_late_response_does_not_restore_a_deleted_stack(visit, page_server, stack):
@@ -68,9 +74,9 @@ def test_picker_shows_the_folder_clicked_last(visit, page_server):
     visit.click("button", "New stack")
     visit.click("button", "Open on this computer")
     visit.click("button", "moths/")
-    delay_response(page, "**/api/folders", go_elsewhere)
+    sent = delay_response(page, "**/api/folders", go_elsewhere)
     page.get_by_role("button", name="slow/").click()
-    expect(path).to_contain_text("quick")
+    wait_until(page, lambda: sent)
     wait_until_drawn(page)
     expect(path).to_contain_text("quick")
 
