@@ -83,8 +83,8 @@ def fuse(
 ) -> FusionResult:
     """Fuse frames of one scene into an image that is sharp wherever one of them is.
 
-    The steps and their order are those of the command `panfocus fuse`. With `align="auto"`, the default of
-    the command, the bits of the result are the same too.
+    It runs the same steps in the same order as the command `panfocus fuse`. With `align="auto"`, which is the
+    default of the command, the bits of the result are the same too.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def apply(
 
 
 def _aligned_like(result: FusionResult, frames: Frames) -> Frames:
-    """Align frames as those of the result were aligned, if they were."""
+    """Apply the alignment of a result to other frames; return them unchanged if it has none."""
     facts = result.report.get("alignment")
     if not facts or facts["model"] == "none":
         return frames
@@ -384,7 +384,7 @@ def _aligned_like(result: FusionResult, frames: Frames) -> Frames:
 
 
 def compose_like(result: FusionResult, stack: Frames) -> NDArray[Any]:
-    """Compose frames, aligned as those of the result were, by its decisions."""
+    """Compose aligned frames by the decisions of a result."""
     if result.votes is None and result.labels is None:
         raise InputError("The result has neither votes nor labels, so it cannot be applied to other frames.")
     n_frames = result.report.get("frames", len(stack) if result.votes is None else len(result.votes))

@@ -1,4 +1,4 @@
-"""Servers with their own work folder: in a separate process, as users start them, or in that of the tests."""
+"""Servers with their own work folder, in a separate process as users start them, or in the test process."""
 
 import os
 import re

@@ -20,7 +20,7 @@ _OTHER_NAMES = {
 }
 
 
-# The command whose flags are named; without one, those of all commands.
+# The command whose flags are named; None for the flags of all commands.
 running: ContextVar[str | None] = ContextVar("panfocus_command", default=None)
 
 

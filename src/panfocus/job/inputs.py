@@ -82,7 +82,7 @@ def read_frames(
 ) -> "Stack":
     """Decode frames into memory or a scratch file, `at_once` at a time, by default one per core.
 
-    Metadata are those of the `reference` frame.
+    The metadata come from the `reference` frame.
     """
     import numpy as np
 

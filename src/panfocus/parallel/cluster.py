@@ -1,4 +1,4 @@
-"""Run tasks on a Dask cluster. Dask schedules them, and repeats those of workers that died.
+"""Run tasks on a Dask cluster. Dask schedules them and repeats tasks of workers that died.
 
 This module uses only suitable workers, reconnects to a lost scheduler, and submits tasks again that need a
 larger worker.
@@ -281,7 +281,7 @@ class _ClusterRun:
             )
 
     def _probe_workers(self, addresses: list[str]) -> list[str]:
-        """Find out whether workers can be used; return what is wrong with those that cannot."""
+        """Probe workers; return a sentence on each worker that cannot be used."""
         answers: dict[str, Any] = {}
         with self._cluster.suppress_lost_connection():
             answers = self._cluster.client.run(
@@ -310,7 +310,7 @@ class _ClusterRun:
 
 
 def _make_probe(needed_version: str, paths: Sequence[str], modules: Sequence[str]) -> Callable[..., Any]:
-    """Return a function that returns the host of a worker, what is wrong with it, and library versions.
+    """Return a function that returns the host of a worker, its fault if it has one, and library versions.
 
     It is nested, and refers to nothing of panfocus outside itself: Dask then sends it by value, and it runs
     on workers without panfocus.

@@ -111,7 +111,7 @@ class TableResults:
         }
 
     def score(self, image_set: str, method: FusionMethod) -> dict[str, float]:
-        """Return the scores of any method on a set, by measure; those of the table are known."""
+        """Return the scores of a method on a set, by measure; reuse scores of the table."""
         for name, known in self.methods.items():
             if method == known:
                 return self.by_measure(name, image_set)
