@@ -1,0 +1,131 @@
+"""Stacks with known truth of any kind: how they are cached, and how a result is scored against the truth."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from skimage.metrics import structural_similarity
+
+import panfocus as pf
+from benchmarks._data import ROOT
+from panfocus.methods import get_method
+from panfocus.tiling.tiled import layers_of
+
+BORDER = 8  # ignored pixels on each side
+HALVES = ("choose", "report")  # settings are chosen on one half only; the halves share nothing
+FAR = 2  # frames: weight of frames farther than this from the true depth is wrong in any stack
+MOST = 0.5  # a pixel is far off if more than this share of its weight is
+CACHE = ROOT / "benchmarks" / "results" / "stacks"
+SOURCES = ROOT / "src" / "panfocus" / "simulate"
+
+
+@dataclass(frozen=True, eq=False)
+class KnownStack:
+    """Frames of one scene and the truth about it.
+
+    Attributes
+    ----------
+    kind, half, name : str
+        Kind of stack, "choose" or "report", and the name of the scene.
+    frames : ndarray (n, h, w) or (n, h, w, c)
+        The stack; frame i is focused on depth i.
+    image : ndarray (h, w) or (h, w, c)
+        The all-in-focus image without noise, in the dtype of the frames.
+    depth : ndarray of float (h, w), optional
+        True depth in frames; it may be outside the stack.
+    counted : ndarray of bool (h, w), optional
+        Where depth can be seen: there is detail, and some frame has it in focus.
+    band : ndarray of bool (h, w), optional
+        Pixels near borders between depths.
+    white : float
+        Value that counts as full range in PSNR and SSIM.
+    """
+
+    kind: str
+    half: str
+    name: str
+    frames: NDArray
+    image: NDArray
+    depth: NDArray | None = None
+    counted: NDArray | None = None
+    band: NDArray | None = None
+    white: float = 255.0
+
+
+def cached(stack_name: str, sources: Sequence[str], make: Callable[[], KnownStack]) -> KnownStack:
+    """Return the stack that `make` renders, from a file if neither `sources` nor the simulation changed."""
+    digest = hashlib.sha256()
+    for path in (*sorted(SOURCES.glob("*.py")), *map(Path, sources), Path(__file__)):
+        digest.update(path.read_bytes())
+    path = CACHE / f"{stack_name}-{digest.hexdigest()[:12]}.npz"
+    if path.exists():
+        with np.load(path) as stored:
+            return KnownStack(**{key: _unpack(stored[key]) for key in stored.files})
+    stack = make()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    fields = {key: value for key, value in vars(stack).items() if value is not None}
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, **fields)
+    partial.replace(path)
+    return stack
+
+
+def _unpack(value: NDArray) -> object:
+    return value.item() if value.ndim == 0 else value
+
+
+def score(result: pf.FusionResult, stack: KnownStack) -> dict[str, float]:
+    """Compare a result with the truth; figures that need a map that the method does not give are left out.
+
+    psnr, psnr_band: decibels of all channels together. ssim: mean over channels. depth: mean absolute error
+    of depth (of labels without a depth map) where depth can be seen. label: share of labels that are not the
+    frame nearest to the true depth. far: share of pixels that take most of their weight from frames more than
+    two frames away from the true depth.
+    """
+    inside = np.zeros(stack.image.shape[:2], bool)
+    inside[BORDER:-BORDER, BORDER:-BORDER] = True
+    squares = (result.image.astype(np.float64) - stack.image) ** 2
+    squares = squares.mean(axis=2) if squares.ndim == 3 else squares
+    figures = {"psnr": decibels(squares[inside], stack.white)}
+    if stack.band is not None:
+        figures["psnr_band"] = decibels(squares[inside & stack.band], stack.white)
+    figures["ssim"] = _ssim(result.image, stack)
+    if stack.depth is None:
+        return figures
+    seen = inside if stack.counted is None else inside & stack.counted
+    # For a surface slightly beyond the last frame, that frame is the best answer.
+    true = np.clip(stack.depth, 0, len(stack.frames) - 1)
+    depth = result.depth if result.depth is not None else result.labels
+    if depth is not None:
+        figures["depth"] = float(np.abs(depth - true)[seen].mean())
+    if result.labels is not None:
+        figures["label"] = float((result.labels != np.rint(true))[seen].mean())
+    if (weights := result.votes) is not None:
+        frame = np.arange(len(weights))[:, None, None]
+        wrong = np.where(np.abs(frame - true) > FAR, weights, 0).sum(axis=0) / weights.sum(axis=0)
+        figures["far"] = float((wrong > MOST)[seen].mean())
+    return figures
+
+
+def decibels(squares: NDArray, white: float) -> float:
+    """Return the PSNR of squared errors."""
+    error = squares.mean()
+    return float(10 * np.log10(white**2 / error)) if error > 0 else float("inf")
+
+
+def _ssim(image: NDArray, stack: KnownStack) -> float:
+    crop = np.s_[BORDER:-BORDER, BORDER:-BORDER]
+    first, second = (a[crop].astype(np.float64) for a in (image, stack.image))
+    axis = 2 if first.ndim == 3 else None
+    options = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
+    return float(structural_similarity(first, second, data_range=stack.white, channel_axis=axis, **options))
+
+
+def fuse(stack: KnownStack, method: str = "panfocus", **settings: object) -> pf.FusionResult:
+    """Fuse a stack with all maps and, if the method has them, the weights of the frames."""
+    chosen = get_method(method, **settings)
+    layers = [name for name in layers_of(chosen) if name == "votes"]
+    return pf.fuse(stack.frames, chosen, maps=(*chosen.maps, *layers))
