@@ -12,13 +12,12 @@ from skimage.metrics import structural_similarity
 
 import panfocus as pf
 from benchmarks._data import ROOT
+from panfocus.compare.depth_errors import KnownDepth, find_depth_errors
 from panfocus.methods import get_method
 from panfocus.tiling.tiled import layers_of
 
 BORDER = 8  # ignored pixels on each side
 HALVES = ("choose", "report")  # settings are chosen on one half only; the halves share nothing
-FAR = 2  # frames: weight of frames farther than this from the true depth is wrong in any stack
-MOST = 0.5  # a pixel is far off if more than this share of its weight is
 FINE = 2.0  # pixels: standard deviation of the Gaussian that leaves fine detail
 REACH = 3  # pixels around fine structures where detail is compared: their blurred rims
 CACHE = ROOT / "benchmarks" / "results" / "stacks"
@@ -86,10 +85,9 @@ def _unpack(value: NDArray) -> object:
 def score(result: pf.FusionResult, stack: KnownStack) -> dict[str, float]:
     """Compare a result with the truth; figures that need a map that the method does not give are left out.
 
-    psnr, psnr_band: decibels of all channels together. ssim: mean over channels. depth: mean absolute error
-    of depth (of labels without a depth map) where depth can be seen. label: share of labels that are not the
-    frame nearest to the true depth. far: share of pixels that take most of their weight from frames more than
-    two frames away from the true depth. amount, correlation: of the fine detail with the true one.
+    psnr, psnr_band: decibels of all channels together. ssim: mean over channels. label, depth, far: errors
+    where depth can be seen, as defined by `panfocus.compare.depth_errors`. amount, correlation: of the fine
+    detail with the true one.
     """
     inside = np.zeros(stack.image.shape[:2], bool)
     inside[BORDER:-BORDER, BORDER:-BORDER] = True
@@ -104,17 +102,8 @@ def score(result: pf.FusionResult, stack: KnownStack) -> dict[str, float]:
     if stack.depth is None:
         return figures
     seen = inside if stack.counted is None else inside & stack.counted
-    # For a surface slightly beyond the last frame, that frame is the best answer.
-    true = np.clip(stack.depth, 0, len(stack.frames) - 1)
-    depth = result.depth if result.depth is not None else result.labels
-    if depth is not None:
-        figures["depth"] = float(np.abs(depth - true)[seen].mean())
-    if result.labels is not None:
-        figures["label"] = float((result.labels != np.rint(true))[seen].mean())
-    if (weights := result.votes) is not None:
-        frame = np.arange(len(weights))[:, None, None]
-        wrong = np.where(np.abs(frame - true) > FAR, weights, 0).sum(axis=0) / weights.sum(axis=0)
-        figures["far"] = float((wrong > MOST)[seen].mean())
+    errors = find_depth_errors(result, KnownDepth(stack.depth, seen), len(stack.frames))
+    figures |= {key.split("_")[0]: value for key, value in errors.items()}
     return figures
 
 

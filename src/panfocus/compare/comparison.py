@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from panfocus import _checks
 from panfocus._progress import Progress, silent
 from panfocus._threads import available_cores, limit_threads, map_blocks
+from panfocus.compare.depth_errors import find_depth_errors, read_known_depth
 from panfocus.compare.entries import Entry, file_name
 from panfocus.compare.scenes import Group, Scene
 from panfocus.compare.scoring import (
@@ -202,6 +203,9 @@ def _find_errors(trials: Sequence[Trial]) -> list[PanfocusError]:
             reference = read_single(scene.reference)
             check_same_format(reference, str(scene.reference), first, first_name)
             check_value_range(reference, str(scene.reference), conditions.data_range)
+    if scene.truth:
+        with collect():
+            read_known_depth(scene.truth, first.shape[:2])
     for trial in trials:
         with collect():
             trial.entry.check(scene, first, conditions.data_range)
@@ -276,6 +280,9 @@ def _run_trial(trial: Trial, fingerprint: Fingerprint) -> TrialResult:
         crop=trial.conditions.crop,
         data_range=trial.conditions.data_range,
     )
+    if trial.scene.truth:
+        known = read_known_depth(trial.scene.truth, image.shape[:2]).without_border(trial.conditions.crop)
+        scores |= find_depth_errors(fused, known, len(stack.frames))
     contents = {path: data}
     labels = None
     if fused.labels is not None:
@@ -339,14 +346,15 @@ def _load_result(trial: Trial, fingerprint: Fingerprint) -> TrialResult | None:
 
 def _fingerprint(trial: Trial, digest_of: Callable[[Path], str]) -> Fingerprint:
     """Return the fingerprint of everything that determines a result."""
-    reference = trial.scene.reference
+    scene = trial.scene
+    truths = [digest_of(path) if path else None for path in (scene.reference, scene.truth)]
     return Fingerprint.of(
         f"{version('panfocus')} {_code_digest()}",
         {
-            "entry": trial.entry.identity(trial.scene),
+            "entry": trial.entry.identity(scene),
             **asdict(trial.conditions),
         },
-        [[digest_of(path) for path in trial.scene.sources], digest_of(reference) if reference else None],
+        [[digest_of(path) for path in scene.sources], *truths],
     )
 
 

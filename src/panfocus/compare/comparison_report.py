@@ -16,6 +16,7 @@ from panfocus._progress import Progress, silent
 from panfocus._threads import map_blocks
 from panfocus.compare import pictures
 from panfocus.compare.comparison import TIME, Conditions, Trial, TrialResult
+from panfocus.compare.depth_errors import DESCRIPTIONS
 from panfocus.compare.entries import Entry
 from panfocus.compare.pictures import Picture, encode_error_map, encode_label_map, encode_photo
 from panfocus.compare.scenes import Group, Scene
@@ -61,9 +62,9 @@ class Comparison:
 
     @property
     def keys(self) -> list[str]:
-        """Columns of the tables: the metrics, and the time if known."""
-        timed = any(TIME in result.values for result in self.results.values())
-        return [*self.conditions.metrics, *([TIME] if timed else [])]
+        """Columns of the tables: the metrics, and the errors of depth and the time if known."""
+        known = {key for result in self.results.values() for key in result.values}
+        return [*self.conditions.metrics, *(key for key in (*DESCRIPTIONS, TIME) if key in known)]
 
     def list_scaled_results(self) -> list[str]:
         """Return a sentence for each entry whose results were converted to the depth of the frames."""
@@ -159,6 +160,8 @@ def _description(key: str) -> dict[str, str]:
             "better": "smaller",
             "says": "time of the fusion on this machine, while other trials run",
         }
+    if key in DESCRIPTIONS:
+        return DESCRIPTIONS[key] | {"kind": "depth", "better": "smaller"}
     metric = get_metric(key)
     return {"title": metric.title, "kind": metric.kind, "better": metric.better, "says": metric.summary}
 

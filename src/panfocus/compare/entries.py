@@ -20,6 +20,7 @@ from panfocus.methods import get_method, parse_assignments, parse_settings
 from panfocus.pipeline import fuse
 from panfocus.result import FusionResult
 from panfocus.stack import Stack
+from panfocus.tiling.tiled import layers_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ class FusionEntry:
         return {"method": self.method, "settings": settings}
 
     def result(self, scene: Scene, stack: Stack) -> FusionResult:
-        """Fuse the frames of a scene."""
-        return fuse(stack.frames, self.method, **self.settings)
+        """Fuse the frames of a scene; if its depth is known, also return the weights of the frames."""
+        method = get_method(self.method, **self.settings)
+        votes = {"votes"}.intersection(layers_of(method)) if scene.truth else ()
+        return fuse(stack.frames, method, maps=(*method.maps, *votes))
 
     def _all_settings(self) -> dict[str, Any]:
         return vars(get_method(self.method, **self.settings))

@@ -1,6 +1,6 @@
 """Scenes in folders: frames `NAME-A`, `NAME-B`, ... and the reference `NAME-GT` or `NAME-ref`.
 
-After `NAME-Z` come `NAME-AA`, `NAME-AB`, ..., as in a spreadsheet.
+After `NAME-Z` come `NAME-AA`, `NAME-AB`, ..., as in a spreadsheet. `truth/NAME.npz` has the true depth.
 """
 
 import os
@@ -20,17 +20,18 @@ _REFERENCES = ("GT", "ref")
 
 @dataclass(frozen=True)
 class Scene:
-    """Frames of one scene, and its reference if there is one."""
+    """Frames of one scene, and its reference and file of the true depth if there are any."""
 
     name: str
     sources: tuple[Path, ...]
     reference: Path | None = None
     group: str = ""
+    truth: Path | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The sources, and the reference if there is one."""
-        return (*self.sources, *([self.reference] if self.reference else []))
+        """The sources, and the reference and the true depth if there are any."""
+        return (*self.sources, *filter(None, (self.reference, self.truth)))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _find_group(folder: Path, name: str, warn: Callable[[str], None] | None) -> 
         f"Scene {scene} {mistake}" for scene in scenes for mistake in _find_mistakes(scenes[scene])
     ]:
         raise FileError(f"{folder}: {'; '.join(mistakes)}.", file=folder, mistakes=tuple(mistakes))
-    return Group(name, tuple(_make_scene(*item, name) for item in scenes.items()), tuple(ignored))
+    return Group(name, tuple(_make_scene(*item, name, folder) for item in scenes.items()), tuple(ignored))
 
 
 def _find_mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
@@ -96,13 +97,15 @@ def _find_mistakes(parts: Mapping[str, Sequence[Path]]) -> Iterator[str]:
         yield f"has no {' and no '.join(missing)}"
 
 
-def _make_scene(name: str, parts: Mapping[str, Sequence[Path]], group: str) -> Scene:
+def _make_scene(name: str, parts: Mapping[str, Sequence[Path]], group: str, folder: Path) -> Scene:
     references = [parts[part][0] for part in _REFERENCES if part in parts]
+    truth = folder / "truth" / f"{name}.npz"
     return Scene(
         name,
         sources=tuple(parts[letter][0] for letter in _frame_letters(parts)),
         reference=references[0] if references else None,
         group=group,
+        truth=truth if os.path.lexists(truth) else None,  # a broken link is an error when it is read
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from panfocus.errors import FileError, InputError
 from panfocus.io.atomic_files import check_suffix, write_files
 from panfocus.io.file_errors import add_path_to_errors, check_regular
+from panfocus.io.npy import parse_array
 
 FORMAT_VERSION = 1
 
@@ -87,21 +88,10 @@ def _read(path: Path) -> tuple[NDArray[np.float32], dict[str, Any]]:
         if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
             message = f"This is not a dictionary: it unpacks to more than {_MAX_BYTES >> 20} MB."
             raise FileError(message, limit=_MAX_BYTES)
-        levels, text = (_parse_array(archive.read(name)) for name in _MEMBERS)
+        levels, text = (parse_array(archive.read(name)) for name in _MEMBERS)
         header = _parse_header(text.tobytes())
         _check_levels(levels, *(header[name] for name in _SIZES))
         return levels, header
-
-
-def _parse_array(data: bytes) -> NDArray[Any]:
-    """Return an array of .npy data; numpy's reader would allocate any claimed shape."""
-    file = io.BytesIO(data)
-    npy.read_magic(file)
-    shape, fortran_order, dtype = npy.read_array_header_1_0(file)
-    if dtype.hasobject:
-        raise FileError("The file contains Python objects (pickle), which are never read.", problem="pickle")
-    values = np.frombuffer(data, dtype, offset=file.tell())
-    return values.reshape(shape, order="F" if fortran_order else "C")
 
 
 def _parse_header(text: bytes) -> dict[str, Any]:

@@ -4,10 +4,10 @@
 const report = JSON.parse(document.getElementById("report").textContent);
 const methods = Object.keys(report.methods);
 // In the order of the columns.
-const KINDS = { reference: "with reference", sources: "with sources", single: "result only", time: "time" };
+const KINDS = { reference: "with reference", depth: "with true depth", sources: "with sources", single: "result only", time: "time" };
 const KEYS = Object.keys(report.metrics).sort((a, b) => kindIndex(a) - kindIndex(b));
 // Shown at first if there are more than MANY metrics.
-const MAIN_METRICS = ["SSIM", "PSNR", "PSNR_RGB", "MSE", "QABF", "NMI", "QCB", "s/MP"];
+const MAIN_METRICS = ["SSIM", "PSNR", "PSNR_RGB", "MSE", "QABF", "NMI", "QCB", "label_error", "depth_error", "far_share", "s/MP"];
 const MANY = 8;
 // Headings of a scene, and the kinds of pictures below each.
 const ROWS = {
