@@ -11,7 +11,7 @@ from benchmarks._data import need_data
 from panfocus.compare import Scene, find_groups
 from panfocus.metrics import psnr_rgb
 
-Frames = NDArray[np.uint8]
+Frames = NDArray[np.uint8] | NDArray[np.uint16]
 
 SETS = ("real-mff", "mfi-whu")
 HALVES = ("choose", "report")  # settings are chosen on the 1st, 3rd, ... scene by name
@@ -33,10 +33,10 @@ def colour_psnr(image: Frames, truth: Frames) -> float:
     return psnr_rgb(truth[inside], image[inside])
 
 
-def noisy(frames: Frames, sigma: float) -> Frames:
-    """Add normal noise of `sigma` levels to every frame, with a fixed seed."""
-    noise = np.random.default_rng(SEED).normal(0, sigma, frames.shape)
-    return np.clip(np.rint(frames + noise), 0, 255).astype(np.uint8)
+def noisy(frames: Frames, sigma: float, white: float = 255) -> Frames:
+    """Add normal noise of `sigma` levels, of which white has 255, to every frame, with a fixed seed."""
+    noise = np.random.default_rng(SEED).normal(0, sigma * white / 255, frames.shape)
+    return np.clip(np.rint(frames + noise), 0, white).astype(frames.dtype)
 
 
 def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionResult:

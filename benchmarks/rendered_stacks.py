@@ -12,7 +12,6 @@ Settings are chosen on the group "choose" and reported on the group "report".
 
 import argparse
 import json
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,10 +24,9 @@ from PIL import Image
 import panfocus as pf
 from benchmarks import rivals
 from benchmarks._data import need_data
-from panfocus.compare import Scene, parse_methods
+from panfocus.compare import parse_methods
 from panfocus.io.atomic_files import make_folder
 from panfocus.io.encode import write_image
-from panfocus.io.read_stack import read_image
 from panfocus.metrics.catalogue import source_letters
 from panfocus.simulate import SceneSetting, Truth, draw_layers, find_truth, render_stack
 
@@ -185,7 +183,7 @@ def write(folder: Path) -> None:
             print(f"wrote {folder / group / scene.name}-*.png")
 
 
-def write_scene(folder: Path, scene: RenderedScene) -> Scene:
+def write_scene(folder: Path, scene: RenderedScene) -> None:
     """Write frames and reference, and depth and masks into truth/NAME.npz."""
     make_folder(folder / "truth")
     truth = scene.truth
@@ -201,7 +199,6 @@ def write_scene(folder: Path, scene: RenderedScene) -> Scene:
         textured=truth.textured,
         near_edge=truth.near_edge,
     )
-    return Scene(scene.name, sources, reference)
 
 
 def by_true_depth(scene: RenderedScene) -> pf.FusionResult:
@@ -225,12 +222,8 @@ def fuse_by_all(
     """Fuse a scene with oracles, with rivals, and with methods, named as for `panfocus compare`."""
     yield "oracle: true depth", by_true_depth(scene)
     yield "oracle: least error", by_least_error(scene)
-    with tempfile.TemporaryDirectory() as folder:
-        files = write_scene(Path(folder), scene)
-        result = Path(folder) / "result.png"
-        for name, rival in rivals.available(pyramid).items():
-            rival(files, result)
-            yield name, pf.FusionResult(read_image(result))
+    for name, rival in rivals.available(pyramid).items():
+        yield name, pf.FusionResult(rivals.fuse_frames(rival, scene.frames))
     for entry in parse_methods(methods) if methods else []:
         yield entry.name, pf.fuse(scene.frames, entry.method, **entry.settings)
 

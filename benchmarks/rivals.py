@@ -16,12 +16,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from panfocus._intensity import IntensityScale
 from panfocus.compare import Scene, find_groups
 from panfocus.io.atomic_files import make_folder
 from panfocus.io.encode import write_image
 from panfocus.io.read_stack import read_image, read_stack
+from panfocus.metrics.catalogue import source_letters
 from panfocus.stack import colours
+
+Rival = Callable[[Scene, Path], None]
 
 # Select by contrast only, and copy pixels instead of mixing.
 ENFUSE = ("enfuse", "--exposure-weight=0", "--saturation-weight=0", "--contrast-weight=1", "--hard-mask")
@@ -49,9 +55,29 @@ def enfuse(scene: Scene, result: Path) -> None:
     write_image(result, image[..., 0] if image.shape[2] == 1 else image, force=True)
 
 
-def available(pyramid_program: Path | None) -> dict[str, Callable[[Scene, Path], None]]:
+def fuse_frames(rival: Rival, frames: NDArray, white: float = 255.0) -> NDArray:
+    """Fuse frames (n, h, w) or (n, h, w, 3) of integers through files: 8 bit, or 16 bit with the same white.
+
+    A rival that reads and writes 8 bit only loses the other bits.
+    """
+    suffix, top = (".png", 255) if frames.dtype == np.uint8 else (".tif", 65535)
+    with tempfile.TemporaryDirectory() as folder:
+        sources = tuple(Path(folder) / f"frame-{source_letters(i)}{suffix}" for i in range(len(frames)))
+        for path, frame in zip(sources, frames, strict=True):
+            scaled = frame if top == white else np.rint(frame * (top / white))
+            write_image(path, scaled.astype(np.uint8 if top == 255 else np.uint16))
+        result = Path(folder) / f"result{suffix}"
+        rival(Scene("frame", sources), result)
+        image = read_image(result)
+    if image.ndim > frames.ndim - 1:
+        image = image[..., 0]  # grey frames, written as colour
+    scale = white / np.iinfo(image.dtype).max
+    return (image if scale == 1 else np.rint(image * scale)).astype(frames.dtype)
+
+
+def available(pyramid_program: Path | None) -> dict[str, Rival]:
     """Return the rivals that can be run here."""
-    rivals = {"average": average}
+    rivals: dict[str, Rival] = {"average": average}
     if pyramid_program:
         rivals["pyramid"] = partial(pyramid, pyramid_program)
     if shutil.which("enfuse"):
