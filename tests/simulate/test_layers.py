@@ -217,6 +217,8 @@ def test_a_border_without_a_depth_step_is_not_an_edge(pictures, square, front):
         ({"depth": np.nan}, "depth"),
         ({"picture": np.full((4, 5, 3), 255.0)}, "picture"),
         ({"matte": np.full((4, 5), np.nan)}, "matte"),
+        ({"emission": np.ones((4, 5))}, "emission"),
+        ({"emission": np.full((4, 5, 3), -0.1)}, "emission"),
     ],
 )
 def test_an_invalid_layer_is_rejected(changes, setting):

@@ -1,7 +1,8 @@
 """Simulated defocus for learning, and rendered focal stacks with ground truth for tests."""
 
+from panfocus.simulate.aperture import light_through_aperture, render_through_aperture
 from panfocus.simulate.defocus import apply_defocus, disk, simulate_levels, simulate_training
-from panfocus.simulate.layers import Layer, Truth, find_truth, render_stack
+from panfocus.simulate.layers import Layer, Truth, expose, find_truth, render_light, render_stack
 from panfocus.simulate.scenes import SceneSetting, draw_layers
 
 __all__ = [
@@ -11,8 +12,12 @@ __all__ = [
     "apply_defocus",
     "disk",
     "draw_layers",
+    "expose",
     "find_truth",
+    "light_through_aperture",
+    "render_light",
     "render_stack",
+    "render_through_aperture",
     "simulate_levels",
     "simulate_training",
 ]

@@ -7,9 +7,11 @@ focus steps are even in dioptres.
 
 - Light is additive, sRGB values are not: images are decoded, blurred, composed and encoded again. Noise and
   rounding to 8 bits come last.
+- A layer may also emit light brighter than white, such as a glint. It is clipped when a frame is exposed,
+  after the blur, so a blurred glint covers more saturated pixels than the sharp one.
 - The matte of a layer is blurred like its light, and layers are composed from back to front. This is exact
   where at most one layer is out of focus. Where two are blurred, the front layer is assumed to transmit an
-  even sample of the light behind it.
+  even sample of the light behind it; `render_through_aperture` is exact there.
 - A layer of varying depth is blurred by the disk of each of its points. The light is divided by the light of
   a white layer without borders, blurred by the same disks, so that closed surfaces stay closed.
 - Scenes are mirrored at the borders.
@@ -50,11 +52,14 @@ class Layer:
         Coverage of each pixel, 0 to 1.
     depth : float or ndarray (h, w)
         Depth in frames. It should vary slowly: by much less than 1 pixel of radius per pixel.
+    emission : ndarray (h, w, c), optional
+        Linear light added to the light of the picture; 1 is white. The sum is clipped in a sharp frame.
     """
 
     picture: FloatArray
     matte: FloatArray
     depth: float | FloatArray
+    emission: FloatArray | None = None
 
     def __post_init__(self) -> None:
         size = self.picture.shape[:2]
@@ -62,6 +67,11 @@ class Layer:
             ("picture", self.picture.ndim == 3 and self.picture.size > 0, "have shape (h, w, c)"),
             ("matte", self.matte.shape == size, f"have shape {size}"),
             ("depth", np.shape(self.depth) in ((), size), f"be a number or have shape {size}"),
+            (
+                "emission",
+                self.emission is None or self.emission.shape == self.picture.shape,
+                f"have shape {self.picture.shape}",
+            ),
         ):
             if not is_valid:
                 got = np.shape(getattr(self, name))
@@ -71,6 +81,14 @@ class Layer:
         for name, values in (("picture", self.picture), ("matte", self.matte)):
             if not (values.min() >= 0 and values.max() <= 1):
                 raise InputError(f"The `{name}` of a layer must be between 0 and 1.", setting=name)
+        if self.emission is not None and not (self.emission.min() >= 0 and np.isfinite(self.emission).all()):
+            raise InputError("The `emission` of a layer must be at least 0 and finite.", setting="emission")
+
+    @property
+    def light(self) -> FloatArray:
+        """Linear light of the surface, 1 for white, with its emission."""
+        light = _decode_srgb(self.picture)
+        return light if self.emission is None else light + self.emission
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +148,13 @@ def render_stack(
     -------
     ndarray of uint8 (n, h, w, c)
     """
-    _check_scene(layers, n_frames, strength)
-    check_number("noise", noise)
-    if not 0 <= noise < WHITE:
-        raise InputError(f"`noise` must be from 0 to {WHITE}, got {noise}.", setting="noise", got=noise)
-    if noise > 0 and rng is None:
-        raise InputError("`noise` needs a random generator, `rng`.", setting="rng")
-    light = [_decode_srgb(layer.picture) for layer in layers]
+    return expose(render_light(layers, n_frames=n_frames, strength=strength), noise=noise, rng=rng)
+
+
+def render_light(layers: Sequence[Layer], *, n_frames: int, strength: float) -> FloatArray:
+    """Return the linear light (n, h, w, c) of the frames that `render_stack` exposes; 1 is white."""
+    check_scene(layers, n_frames, strength)
+    light = [layer.light for layer in layers]
     frames = []
     for focus in range(n_frames):
         seen = np.zeros_like(light[0])
@@ -144,25 +162,43 @@ def render_stack(
             radius = strength * np.abs(np.asarray(layer.depth, dtype=np.float64) - focus)
             shown, covered = _blur_layer(colour, layer.matte, radius)
             seen = shown + (1 - covered[..., None]) * seen
+        frames.append(seen)
+    return np.stack(frames)
+
+
+def expose(
+    light: FloatArray, *, noise: float = 0.0, rng: np.random.Generator | None = None
+) -> NDArray[np.uint8]:
+    """Return frames of linear light (n, h, w, c), clipped at white, in sRGB with noise and 8 bits.
+
+    `noise` is the standard deviation in levels of 255; it needs a random generator.
+    """
+    check_number("noise", noise)
+    if not 0 <= noise < WHITE:
+        raise InputError(f"`noise` must be from 0 to {WHITE}, got {noise}.", setting="noise", got=noise)
+    if noise > 0 and rng is None:
+        raise InputError("`noise` needs a random generator, `rng`.", setting="rng")
+    frames = np.empty(light.shape, np.uint8)
+    for frame, seen in zip(frames, light, strict=True):
         exposed = WHITE * _encode_srgb(seen)
         if rng is not None and noise > 0:
             exposed += rng.normal(0.0, noise, exposed.shape)
-        frames.append(_to_bytes(exposed))
-    return np.stack(frames)
+        frame[:] = _to_bytes(exposed)
+    return frames
 
 
 def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Truth:
     """Return the ground truth of the stack that `render_stack` renders."""
-    _check_scene(layers, n_frames, strength)
+    check_scene(layers, n_frames, strength)
     seen = np.zeros_like(layers[0].picture, dtype=np.float64)
     shares: list[FloatArray] = []  # share of each layer in each pixel
     for layer in layers:
         shares = [(1 - layer.matte) * share for share in shares] + [layer.matte]
-        seen = layer.matte[..., None] * _decode_srgb(layer.picture) + (1 - layer.matte[..., None]) * seen
+        seen = layer.matte[..., None] * layer.light + (1 - layer.matte[..., None]) * seen
     front = np.argmax(shares, axis=0)
     is_front = [front == i for i in range(len(layers))]
     depth = np.select(is_front, [np.broadcast_to(layer.depth, front.shape) for layer in layers])
-    textured = np.select(is_front, [_has_texture(layer.picture) for layer in layers], default=False)
+    textured = np.select(is_front, [_has_texture(layer) for layer in layers], default=False)
     nearest = np.clip(np.rint(depth), 0, n_frames - 1)
     return Truth(
         image=_to_bytes(WHITE * _encode_srgb(seen)),
@@ -173,7 +209,8 @@ def find_truth(layers: Sequence[Layer], *, n_frames: int, strength: float) -> Tr
     )
 
 
-def _check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> None:
+def check_scene(layers: Sequence[Layer], n_frames: int, strength: float) -> None:
+    """Raise unless the layers form a scene."""
     check_integer("n_frames", n_frames, at_least=2)
     check_positive("strength", strength)
     if not layers:
@@ -242,8 +279,9 @@ def _add_at(sums: FloatArray, part: FloatArray, row: int, column: int) -> None:
     sums[row + top : row + bottom, column + left : column + right] += part[top:bottom, left:right]
 
 
-def _has_texture(picture: FloatArray) -> NDArray[np.bool_]:
-    grey = picture.mean(axis=2, dtype=np.float64)
+def _has_texture(layer: Layer) -> NDArray[np.bool_]:
+    seen = layer.picture if layer.emission is None else _encode_srgb(layer.light)
+    grey = seen.mean(axis=2, dtype=np.float64)
     detail = grey - apply_defocus(grey, NEVER_IN_FOCUS)
     return np.asarray(uniform_filter(detail**2, DETAIL_WINDOW, mode="reflect") >= DETAIL**2)
 
