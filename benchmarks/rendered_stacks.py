@@ -103,7 +103,7 @@ class RenderedScene:
 
 def scenes(group: str, names: tuple[str, ...] = ()) -> Iterator[RenderedScene]:
     """Render the scenes of a group, "choose" or "report", or only the named ones."""
-    textures = [_texture(name) for name in TEXTURES[group]]
+    textures = [load_texture(name) for name in TEXTURES[group]]
     for name, setting in SETTINGS[group].items():
         if names and name not in names:
             continue
@@ -113,7 +113,8 @@ def scenes(group: str, names: tuple[str, ...] = ()) -> Iterator[RenderedScene]:
         yield RenderedScene(name, setting, frames, find_truth(layers, **optics))
 
 
-def _texture(name: str) -> NDArray[np.float64]:
+def load_texture(name: str) -> NDArray[np.float64]:
+    """Return a photograph of Kodak, landscape and unit range, reduced to the height of a scene."""
     photo = Image.open(need_data() / "training" / "kodak" / f"{name}.png").convert("RGB")
     if photo.height > photo.width:
         photo = photo.transpose(Image.Transpose.ROTATE_90)
