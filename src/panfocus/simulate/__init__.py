@@ -1,19 +1,35 @@
 """Simulated defocus for learning, and rendered focal stacks with ground truth for tests."""
 
 from panfocus.simulate.aperture import light_through_aperture, render_through_aperture
+from panfocus.simulate.bright_field import (
+    Microscope,
+    Specimen,
+    find_depth,
+    image_sharp,
+    image_specimen,
+)
 from panfocus.simulate.defocus import apply_defocus, disk, simulate_levels, simulate_training
 from panfocus.simulate.layers import Layer, Truth, expose, find_truth, render_light, render_stack
 from panfocus.simulate.scenes import SceneSetting, draw_layers
+from panfocus.simulate.specimens import Body, Pencil, Volume
 
 __all__ = [
+    "Body",
     "Layer",
+    "Microscope",
+    "Pencil",
     "SceneSetting",
+    "Specimen",
     "Truth",
+    "Volume",
     "apply_defocus",
     "disk",
     "draw_layers",
     "expose",
+    "find_depth",
     "find_truth",
+    "image_sharp",
+    "image_specimen",
     "light_through_aperture",
     "render_light",
     "render_stack",
