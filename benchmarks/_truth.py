@@ -33,10 +33,15 @@ def colour_psnr(image: Frames, truth: Frames) -> float:
     return psnr_rgb(truth[inside], image[inside])
 
 
+def full_range(frames: Frames) -> int:
+    """Return the largest value of the fewest bits, 8 or more, that hold the frames, such as 4095."""
+    return 2 ** max(8, int(frames.max()).bit_length()) - 1
+
+
 def noisy(frames: Frames, sigma: float, white: float = 255) -> Frames:
     """Add normal noise of `sigma` levels, of which white has 255, to every frame, with a fixed seed."""
     noise = np.random.default_rng(SEED).normal(0, sigma * white / 255, frames.shape)
-    return np.clip(np.rint(frames + noise), 0, white).astype(frames.dtype)
+    return np.clip(np.rint(frames + noise), 0, full_range(frames)).astype(frames.dtype)
 
 
 def composed_clean(name: str, decided_on: Frames, clean: Frames) -> pf.FusionResult:

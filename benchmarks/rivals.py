@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._truth import full_range
 from panfocus._intensity import IntensityScale
 from panfocus.compare import Scene, find_groups
 from panfocus.io.atomic_files import make_folder
@@ -55,24 +56,22 @@ def enfuse(scene: Scene, result: Path) -> None:
     write_image(result, image[..., 0] if image.shape[2] == 1 else image, force=True)
 
 
-def fuse_frames(rival: Rival, frames: NDArray, white: float = 255.0) -> NDArray:
-    """Fuse frames (n, h, w) or (n, h, w, 3) of integers through files: 8 bit, or 16 bit with the same white.
+def fuse_frames(rival: Rival, frames: NDArray) -> NDArray:
+    """Fuse frames (n, h, w) or (n, h, w, 3) of integers through files: 8 bit, or scaled to 16 bit and back.
 
-    A rival that reads and writes 8 bit only loses the other bits.
+    A rival that reads or writes 8 bit only loses the other bits.
     """
-    suffix, top = (".png", 255) if frames.dtype == np.uint8 else (".tif", 65535)
+    suffix, scale = (".png", 1.0) if frames.dtype == np.uint8 else (".tif", 65535 / full_range(frames))
     with tempfile.TemporaryDirectory() as folder:
         sources = tuple(Path(folder) / f"frame-{source_letters(i)}{suffix}" for i in range(len(frames)))
         for path, frame in zip(sources, frames, strict=True):
-            scaled = frame if top == white else np.rint(frame * (top / white))
-            write_image(path, scaled.astype(np.uint8 if top == 255 else np.uint16))
+            write_image(path, np.rint(frame * scale).astype(frame.dtype))
         result = Path(folder) / f"result{suffix}"
         rival(Scene("frame", sources), result)
         image = read_image(result)
     if image.ndim > frames.ndim - 1:
         image = image[..., 0]  # grey frames, written as colour
-    scale = white / np.iinfo(image.dtype).max
-    return (image if scale == 1 else np.rint(image * scale)).astype(frames.dtype)
+    return np.rint(image * (full_range(frames) / np.iinfo(image.dtype).max)).astype(frames.dtype)
 
 
 def available(pyramid_program: Path | None) -> dict[str, Rival]:

@@ -97,9 +97,7 @@ def measure(
             rows[entry.name] = mean(lambda part, entry=entry: fuse(part, entry.method, **entry.settings))
         for name in rival_names:
             rows[name] = mean(
-                lambda part, name=name: pf.FusionResult(
-                    rivals.fuse_frames(known[name], part.frames, part.white)
-                )
+                lambda part, name=name: pf.FusionResult(rivals.fuse_frames(known[name], part.frames))
             )
     return (stack.kind, stack.half, stack.name), rows
 
