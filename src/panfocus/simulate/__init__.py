@@ -9,12 +9,20 @@ from panfocus.simulate.bright_field import (
     image_specimen,
 )
 from panfocus.simulate.defocus import apply_defocus, disk, simulate_levels, simulate_training
+from panfocus.simulate.fluorescence import (
+    FluorescenceMicroscope,
+    count_photons,
+    find_emitter_depth,
+    image_emitters,
+    image_emitters_sharp,
+)
 from panfocus.simulate.layers import Layer, Truth, expose, find_truth, render_light, render_stack
 from panfocus.simulate.scenes import SceneSetting, draw_layers
 from panfocus.simulate.specimens import Body, Pencil, Volume
 
 __all__ = [
     "Body",
+    "FluorescenceMicroscope",
     "Layer",
     "Microscope",
     "Pencil",
@@ -23,11 +31,15 @@ __all__ = [
     "Truth",
     "Volume",
     "apply_defocus",
+    "count_photons",
     "disk",
     "draw_layers",
     "expose",
     "find_depth",
+    "find_emitter_depth",
     "find_truth",
+    "image_emitters",
+    "image_emitters_sharp",
     "image_sharp",
     "image_specimen",
     "light_through_aperture",

@@ -20,16 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.ndimage import gaussian_filter
 
 from panfocus._checks import check_integer
 from panfocus._intensity import FloatArray
 from panfocus.errors import InputError
 from panfocus.simulate.defocus import check_positive
+from panfocus.simulate.detail import find_strongest, local_detail
+from panfocus.simulate.waves import advance, frequencies, phasor, pupil_of
 
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))  # turn between the points of a spiral that fills a disk evenly
-EDGES = (1.0, 3.0)  # pixels: Gaussians whose difference is the detail of a slice
-SURROUNDINGS = 1.5  # pixels: standard deviation of the Gaussian that averages squared detail
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,25 +169,8 @@ def find_depth(specimen: Specimen, microscope: Microscope) -> tuple[FloatArray, 
     share : ndarray (h, w)
         Share of this detail in the detail of all heights, 0 to 1.
     """
-    details = np.stack([_local_detail(slice_.mean(axis=2)) for slice_ in specimen.absorbance])
+    details = np.stack([local_detail(slice_.mean(axis=2)) for slice_ in specimen.absorbance])
     return find_strongest(details, specimen.heights, microscope.depth_of_field / 2)
-
-
-def find_strongest(
-    amounts: FloatArray, heights: FloatArray, reach: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean height of the strongest group of amounts (k, h, w), its sum, and its share of all.
-
-    A group is what a Gaussian along the heights sees; `reach` is its standard deviation.
-    """
-    near = np.exp(-0.5 * (np.subtract.outer(heights, heights) / reach) ** 2)
-    grouped = np.tensordot(near, amounts, 1)
-    best = grouped.argmax(axis=0)[None]
-    moment = np.tensordot(near * heights, amounts, 1)
-    total = np.maximum(amounts.sum(axis=0), np.finfo(np.float32).tiny)
-    strength = np.take_along_axis(grouped, best, axis=0)[0]
-    mean = np.take_along_axis(moment, best, axis=0)[0] / np.maximum(strength, np.finfo(np.float32).tiny)
-    return mean, strength, strength / total
 
 
 def _image_channel(
@@ -200,37 +182,35 @@ def _image_channel(
 ) -> NDArray[np.float32]:
     wavelength = microscope.wavelengths[channel]
     # the amplitude is the root of the transmitted intensity
-    slices = _phasor(
+    slices = phasor(
         (2 * np.pi / wavelength) * specimen.delay,
         10.0 ** (-0.5 * specimen.absorbance[..., channel]),
     )
-    down, right = _frequencies(slices.shape[1], slices.shape[2], microscope.pixel)
+    down, right = frequencies(slices.shape[1], slices.shape[2], microscope.pixel)
     gaps = np.diff(specimen.heights)
     cutoff = microscope.aperture / wavelength
     directions = (microscope.condenser * cutoff * _spiral(microscope.n_directions)).astype(np.float32)
-    grid = 1 / (microscope.pixel * max(slices.shape[1:]))  # step of the frequencies
     light = np.zeros((len(focus), *slices.shape[1:]), np.float32)
     empty = 0.0  # light without a specimen
     for tilt_down, tilt_right in directions:
         # The carrier of the tilted wave is left out; frequencies count from it.
         squares = (down + tilt_down) ** 2 + (right + tilt_right) ** 2
-        along = np.sqrt(np.maximum((microscope.index / wavelength) ** 2 - squares, 0))
-        along = 2 * np.pi * (along - microscope.index / wavelength)
+        along = advance(squares, microscope.index / wavelength)
         passes = (squares < (microscope.index / wavelength) ** 2).astype(np.float32)
-        pupil = np.clip((cutoff - np.sqrt(squares)) / grid + 0.5, 0, 1)
+        pupil = pupil_of(squares, cutoff, microscope.pixel)
         empty += float(pupil[0, 0]) ** 2
         wave = slices[0]
         last_gap, step = np.nan, passes
         for slice_, gap in zip(slices[1:], gaps, strict=True):
             if not np.isclose(gap, last_gap):
-                last_gap, step = gap, _phasor(np.float32(gap) * along, passes)
+                last_gap, step = gap, phasor(np.float32(gap) * along, passes)
             wave = _apply(wave, step) * slice_
         spectrum = fft.fft2(wave, workers=1) * pupil
         for i, height in enumerate(focus):
             phase = np.float32(height - specimen.heights[-1]) * along
             if shifts is not None:
                 phase = phase - (2 * np.pi * microscope.pixel) * (shifts[i, 0] * down + shifts[i, 1] * right)
-            seen = fft.ifft2(spectrum * _phasor(phase, 1.0), workers=1, overwrite_x=True)
+            seen = fft.ifft2(spectrum * phasor(phase, 1.0), workers=1, overwrite_x=True)
             light[i] += seen.real**2 + seen.imag**2
     light /= empty
     return light
@@ -240,28 +220,8 @@ def _apply(wave: NDArray[np.complex64], transfer: NDArray[np.complex64]) -> NDAr
     return fft.ifft2(fft.fft2(wave, workers=1) * transfer, workers=1, overwrite_x=True)
 
 
-def _phasor(phase: FloatArray, amplitude: FloatArray | float) -> NDArray[np.complex64]:
-    """Return amplitude * exp(i phase); separate cosine and sine are ten times faster than a complex exp."""
-    phase = phase.astype(np.float32)
-    waves = np.empty(phase.shape, np.complex64)
-    waves.real = amplitude * np.cos(phase)
-    waves.imag = amplitude * np.sin(phase)
-    return waves
-
-
-def _frequencies(height: int, width: int, pixel: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return frequencies down (h, 1) and to the right (1, w), in cycles per micrometre."""
-    down, right = (fft.fftfreq(size, pixel).astype(np.float32) for size in (height, width))
-    return down[:, None], right[None]
-
-
 def _spiral(n_points: int) -> FloatArray:
     """Return points (n, 2) spread evenly over a disk of radius 1."""
     order = np.arange(n_points)
     radius, turn = np.sqrt((order + 0.5) / n_points), GOLDEN_ANGLE * order
     return np.stack([radius * np.sin(turn), radius * np.cos(turn)], axis=1)
-
-
-def _local_detail(image: FloatArray) -> FloatArray:
-    fine, coarse = (gaussian_filter(image, edge, mode="wrap") for edge in EDGES)
-    return np.sqrt(gaussian_filter((fine - coarse) ** 2, SURROUNDINGS, mode="wrap"))
