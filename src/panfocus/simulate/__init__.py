@@ -8,6 +8,7 @@ from panfocus.simulate.bright_field import (
     image_sharp,
     image_specimen,
 )
+from panfocus.simulate.camera import CameraFaults, apply_faults, move_frame
 from panfocus.simulate.defocus import apply_defocus, disk, simulate_levels, simulate_training
 from panfocus.simulate.fluorescence import (
     FluorescenceMicroscope,
@@ -23,6 +24,7 @@ from panfocus.simulate.specimens import Body, Pencil, Volume
 __all__ = [
     "Body",
     "FluorescenceMicroscope",
+    "CameraFaults",
     "Layer",
     "Microscope",
     "Pencil",
@@ -32,6 +34,7 @@ __all__ = [
     "Volume",
     "apply_defocus",
     "count_photons",
+    "apply_faults",
     "disk",
     "draw_layers",
     "expose",
@@ -43,6 +46,7 @@ __all__ = [
     "image_sharp",
     "image_specimen",
     "light_through_aperture",
+    "move_frame",
     "render_light",
     "render_stack",
     "render_through_aperture",

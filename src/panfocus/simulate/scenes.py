@@ -14,7 +14,7 @@ from panfocus.simulate.layers import Layer
 IN_FOCUS = 0.5  # largest radius in pixels, in its best frame, of a surface in focus
 OUT_OF_FOCUS = (2.5, 5.0)  # radius in pixels, in its best frame, of a surface that is never in focus
 BACKGROUNDS = ("wall", "floor")
-OBJECTS = ("blob", "polygon", "dome", "board", "leaves", "wires", "hairs")
+OBJECTS = ("blob", "polygon", "dome", "board", "leaves", "wires", "hairs", "bristles", "spines")
 UNFOCUSED = ("none", "front", "middle", "back")  # surface that is never in focus
 
 
@@ -26,7 +26,7 @@ class SceneSetting:
     ----------
     objects : tuple of str
         Kinds of objects, the farthest first: blob, polygon, dome (curved), board (slanted), leaves, wires,
-        hairs.
+        hairs (a tuft), bristles (crossing hairs), spines (slanted bristles).
     n_frames : int
         Number of frames.
     largest_radius : float
@@ -110,7 +110,7 @@ def draw_layers(
     layers = []
     for i, kind in enumerate((setting.background, *setting.objects)):
         picture = _cut(textures[order[i % len(order)]], height, width, rng)
-        if kind in ("wires", "hairs"):
+        if kind in ("wires", "hairs", "bristles", "spines"):
             picture = np.broadcast_to(rng.uniform(0.05, 0.9) * rng.uniform(0.6, 1.0, 3), picture.shape)
         centre = (rng.uniform(0.3, 0.7), (columns[i - 1] + rng.uniform(0.3, 0.7)) / n_columns)
         matte, recess = canvas.draw(kind, centre)
@@ -192,6 +192,12 @@ class _Canvas:
                 matte = self._wires()
             case "hairs":
                 matte = self._hairs(column)
+            case "bristles":
+                matte = self._bristles()
+            case "spines":
+                matte = self._bristles()
+                along, _ = self._axes(row, column, self.rng.uniform(0, 2 * np.pi))
+                recess = np.clip(0.5 + along / np.hypot(self.height, self.width), 0, 1)
         return matte, recess
 
     def _star(self, row: float, column: float, size: float, *, wobble: float) -> FloatArray:
@@ -267,6 +273,17 @@ class _Canvas:
             curved = (across - bend * along**2) / np.hypot(1, 2 * bend * along)
             width = self.rng.uniform(0.8, 2.0) * np.clip(1.2 - along / length, 0.4, 1)
             matte = np.maximum(matte, _line(np.where(along < length, curved, np.inf), width))
+        return matte
+
+    def _bristles(self) -> FloatArray:
+        """Draw thin, bent lines of 1 to 3 pixels through the image in all directions."""
+        matte = np.zeros(self.rows.shape)
+        for _ in range(self.rng.integers(4, 8)):
+            row, column = self.rng.uniform(0.1, 0.9) * self.height, self.rng.uniform(0.1, 0.9) * self.width
+            along, across = self._axes(row, column, self.rng.uniform(0, np.pi))
+            bend = self.rng.normal(0, 1) * 0.3 / self.width
+            curved = (across - bend * along**2) / np.hypot(1, 2 * bend * along)
+            matte = np.maximum(matte, _line(curved, self.rng.uniform(1, 3)))
         return matte
 
     def _axes(self, row: float, column: float, heading: float) -> tuple[FloatArray, FloatArray]:
