@@ -12,6 +12,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 from benchmarks import layered_stacks, rendered_stacks
 from benchmarks._known_stack import KnownStack, cached
@@ -39,6 +40,7 @@ LINE_LENGTH = 6.0, 25.0  # pixels
 LINE_WIDTH = 1.0, 2.0  # pixels
 CLUSTER = 12.0  # pixels: standard deviation of the glints of a cluster around its centre
 PER_CLUSTER = 5  # glints
+HAIR_DETAIL = 4.0  # levels: change of a hair by a blur of 2 pixels from which it counts as visible
 SHINE = 2.0, 4.0  # light of a shiny surface beyond its picture, relative to it
 
 
@@ -195,15 +197,30 @@ def photograph(
     frames = expose(light, noise=scene.noise, rng=rng)
     if setting.quality is not None:
         frames = np.stack([_compress(frame, setting.quality) for frame in frames])
-    return from_truth(kind, half, name, frames, find_truth(layers, **optics))
+    truth = find_truth(layers, **optics)
+    stack = from_truth(kind, half, name, frames, truth)
+    # Hairs have no texture of their own; they are the detail.
+    hairs = _visible_hairs(layers, truth.image) & ~truth.never_in_focus
+    return replace(stack, counted=stack.counted | hairs)
+
+
+def _visible_hairs(layers: list[Layer], image: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return the pixels of layers of one colour, such as hairs, that differ from their surroundings."""
+    is_plain = np.array([np.ptp(layer.picture, axis=(0, 1)).max() == 0 for layer in layers])
+    is_plain[0] = False  # the background
+    grey = image.mean(axis=2)
+    return is_plain[_find_front(layers)] & (np.abs(grey - gaussian_filter(grey, 2)) >= HAIR_DETAIL)
+
+
+def _find_front(layers: list[Layer]) -> NDArray[np.intp]:
+    """Return the index of the foremost layer that covers at least half of each pixel."""
+    return len(layers) - 1 - np.argmax([layer.matte >= 0.5 for layer in reversed(layers)], axis=0)
 
 
 def add_glints(layers: list[Layer], n_glints: int, rng: np.random.Generator) -> list[Layer]:
     """Return layers with glints, spots and short lines, on the layer in front at each place."""
     height, width = layers[0].matte.shape
-    front = np.zeros((height, width), int)
-    for i, layer in enumerate(layers):
-        front[layer.matte > 0.5] = i
+    front = _find_front(layers)
     emissions = [
         np.zeros(layer.picture.shape) if layer.emission is None else layer.emission for layer in layers
     ]

@@ -46,6 +46,17 @@ def test_glints_are_brighter_than_white_and_on_the_front_layer(rng):
     assert max(layer.emission.max() for layer in lonely) <= INTENSITY[1]
 
 
+def test_hairs_count_where_they_are_visible(small, textures):
+    # Over a wall without texture, only hairs count.
+    scene = replace(PLAIN.scene, objects=("bristles",), n_frames=2)
+    plain = [np.full_like(texture, 0.5) for texture in textures]
+    stack = photograph("hairs", "choose", "h", PhotoSetting(scene=scene), plain)
+    assert 0.02 < stack.counted.mean() < 0.5
+    wall = np.median(stack.image.reshape(-1, 3), axis=0)
+    assert np.abs(stack.image - wall).max(axis=2)[stack.counted].min() > 4
+    assert len(np.unique(stack.depth[stack.counted])) == 1
+
+
 def test_photographs_depend_on_settings_and_seed_only(small, textures):
     faults = replace(PLAIN, faults=CameraFaults(misalignment=0.3, flicker=0.02), quality=90)
     first, second = (photograph("rough", "choose", "c", faults, textures) for _ in range(2))
