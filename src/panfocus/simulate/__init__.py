@@ -23,8 +23,8 @@ from panfocus.simulate.specimens import Body, Pencil, Volume
 
 __all__ = [
     "Body",
-    "FluorescenceMicroscope",
     "CameraFaults",
+    "FluorescenceMicroscope",
     "Layer",
     "Microscope",
     "Pencil",
@@ -33,8 +33,8 @@ __all__ = [
     "Truth",
     "Volume",
     "apply_defocus",
-    "count_photons",
     "apply_faults",
+    "count_photons",
     "disk",
     "draw_layers",
     "expose",
