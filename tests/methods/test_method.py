@@ -84,6 +84,10 @@ INVALID_SETTINGS = [
     ("dwt", "levels", 1.5),
     ("dwt", "details", "min"),
     ("dwt", "approximation", "max"),
+    ("log-energy", "scale", 0.4),
+    ("log-energy", "scale", 20.5),
+    ("log-energy", "scale", "fine"),
+    ("log-energy", "window", 8),
     ("panfocus", "composition", "hard"),
     ("panfocus", "front", "top"),
     ("panfocus", "quality", "best"),
@@ -96,6 +100,9 @@ INVALID_SETTINGS = [
     ("sr-cm", "reconstruct", "both"),
     ("sr-fm", "dictionary", CoupledDictionary.default("ksvd")),
     ("sr-ksvd", "dictionary", CoupledDictionary.default("focus-maps")),
+    ("variance", "window", 1),
+    ("variance", "window", 257),
+    ("variance", "window", 4),
 ]
 
 

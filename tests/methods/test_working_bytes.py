@@ -14,10 +14,13 @@ CASES = [
     ("dsift", {}),
     ("dsift", {"refinement": "none"}),
     ("dwt", {}),
+    ("log-energy", {}),
+    ("max-projection", {}),
     ("panfocus", {}),
     ("pca", {}),
     ("sr-cm", {"reconstruct": "codes", "stride": 4}),
     ("sr-fm", {"stride": 2}),
+    ("variance", {}),
 ]
 SMALL, LARGE = (200, 200), (400, 500)
 

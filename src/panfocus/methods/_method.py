@@ -24,11 +24,15 @@ _BUILT_IN = {
     "coupled": "panfocus.methods.coupled:Coupled",
     "dsift": "panfocus.methods.dsift:DSIFT",
     "dwt": "panfocus.methods.dwt:DWT",
+    "log-energy": "panfocus.methods.log_energy:LogEnergy",
+    "max-projection": "panfocus.methods.projection:MaxProjection",
+    "min-projection": "panfocus.methods.projection:MinProjection",
     "panfocus": "panfocus.methods.panfocus:PanFocus",
     "pca": "panfocus.methods.pca:PCA",
     "sr-cm": "panfocus.methods.choose_max:SrCm",
     "sr-fm": "panfocus.methods.sr_fm:SrFm",
     "sr-ksvd": "panfocus.methods.choose_max:SrKsvd",
+    "variance": "panfocus.methods.variance:Variance",
 }
 
 
