@@ -46,7 +46,7 @@ def least_memory(method, frames, **options):
     return caught.value.facts["needed"]
 
 
-@pytest.mark.parametrize("method", ["panfocus", "dwt", "coupled"])
+@pytest.mark.parametrize("method", ["panfocus", "dwt", "coupled", "max-projection"])
 @pytest.mark.parametrize("n_frames", [2, 10, 100])
 @pytest.mark.parametrize("limit", [1_500_000_000, 3_000_000_000])
 def test_plan_stays_below_its_limit_and_moves_frames_to_disk_if_needed(method, n_frames, limit):
