@@ -33,11 +33,15 @@ SECONDS = {
     "coupled": 1.5,
     "dsift": 3.6,
     "dwt": 0.13,
+    "log-energy": 0.06,
+    "max-projection": 0.01,
+    "min-projection": 0.01,
     "panfocus": 0.15,
     "pca": 0.04,
     "sr-cm": 1.2,
     "sr-fm": 2.2,
     "sr-ksvd": 1.0,
+    "variance": 0.045,
 }
 FILE_SECONDS = 0.04  # to read one megapixel of a frame
 ALIGN_SECONDS, ALIGN_MEGAPIXEL_SECONDS = 0.12, 0.135  # to align a frame, and for each of its megapixels
