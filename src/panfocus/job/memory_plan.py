@@ -139,8 +139,8 @@ def make_plan(
         # The real halo is known only after reading the frames, too late to refuse them: plan for the worst.
         tiles = working_memory(worst, fused, MIN_PLANNED_SIDE, halo=worst.halo, n_layers=n_layers)
         least = needs.at_peak(tiles=tiles, in_memory=False)
-        side = max(MIN_PLANNED_SIDE, ENOUGH_HALOS * usual.halo)
-        large = working_memory(usual, fused, side, halo=usual.halo, n_layers=n_layers)
+        useful = max(MIN_PLANNED_SIDE, ENOUGH_HALOS * usual.halo)
+        large = working_memory(usual, fused, useful, halo=usual.halo, n_layers=n_layers)
         enough = needs.at_peak(tiles=large, in_memory=False)
     limit = _limit(least, enough, max_memory)
     # Frames above a quarter of the memory go to disk: reading them is cheap, and larger tiles save more.
