@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +66,6 @@ def scenes(half: str) -> Iterator[KnownStack]:
 def stacks(kinds: Sequence[str], halves: Sequence[str]) -> Iterator[KnownStack]:
     """Yield all stacks of these kinds and halves. Modules render all their kinds, and keep them in files."""
     for module in dict.fromkeys(KINDS[kind] for kind in kinds):
-        if not find_spec(f"benchmarks.{module}"):
-            continue
         for half in halves:
             for stack in import_module(f"benchmarks.{module}").scenes(half):
                 if stack.kind in kinds:
