@@ -33,7 +33,7 @@ def fresh(n: int, seed: int) -> Iterator[KnownStack]:
         name = f"fresh-{seed}-{i}"
 
         def make(name: str = name, i: int = i) -> KnownStack:
-            rng = np.random.default_rng((seed, i))
+            rng = np.random.default_rng((seed, i, 0))
             setting, textures = draw_setting(rng), fresh_textures(rng)
             return render("layered", "fresh", name, setting, textures, (384, 512), render_stack)
 

@@ -74,7 +74,7 @@ def fresh(n: int, seed: int) -> Iterator[KnownStack]:
         name = f"fresh-{seed}-{i}"
 
         def make(name: str = name, i: int = i) -> KnownStack:
-            rng = np.random.default_rng((seed, i))
+            rng = np.random.default_rng((seed, i, 1))  # other scenes than the other modules
             setting, textures = draw_setting(rng), fresh_textures(rng)
             return render("occlusion", "fresh", name, setting, textures, SIZE, render_through_aperture)
 

@@ -173,7 +173,7 @@ def fresh(n: int, seed: int) -> Iterator[KnownStack]:
         kind, name = KINDS[i % len(KINDS)], f"fresh-{seed}-{i}"
 
         def make(kind: str = kind, name: str = name, i: int = i) -> KnownStack:
-            rng = np.random.default_rng((seed, i))
+            rng = np.random.default_rng((seed, i, 2))  # other scenes than the other modules
             return photograph(kind, "fresh", name, _draw_photo(kind, rng), fresh_textures(rng))
 
         yield cached(f"{kind}-{name}", SOURCES, make)
