@@ -32,6 +32,7 @@ MARGIN = 32  # pixels around the picture: waves that wrap at the borders stay wi
 HEIGHT, WIDTH = 320, 416
 SHAPE = (HEIGHT + 2 * MARGIN, WIDTH + 2 * MARGIN)
 LAMP = np.array([0.78, 0.78, 0.74])  # linear light of the empty field: 229 of 255
+PIXEL = {"smear": 0.15, "cytology": 0.2, "algae": 0.2, "threads": 0.2}  # micrometres
 STEP = 0.5  # micrometres between the slices, a third of the depth of field
 VISIBLE = 0.02  # detail in absorbance, about 3 levels of 255
 CONCENTRATED = 0.6  # share of the detail that is near the depth that counts as true
@@ -41,7 +42,7 @@ GRANULE = 0.08  # absorbance of granules above which a pixel belongs to them
 RED_CELL = (0.06, 0.24, 0.16, 0.060)
 CYTOPLASM = (0.02, 0.06, 0.02, 0.012)
 NUCLEUS = (0.26, 0.34, 0.12, 0.020)
-GRANULES = (0.20, 0.50, 0.25, 0.050)
+GRANULES = (0.25, 0.60, 0.30, 0.050)
 PLATELET = (0.15, 0.30, 0.10, 0.030)
 PALE_CELL = (0.05, 0.03, 0.02, 0.020)
 BLUE_NUCLEUS = (0.30, 0.20, 0.10, 0.020)
@@ -178,7 +179,7 @@ def fresh(n: int, seed: int) -> Iterator[KnownStack]:
 def make(kind: str, half: str, name: str, recipe: Recipe) -> KnownStack:
     """Render one scene."""
     rng = np.random.default_rng(recipe.seed)
-    microscope = Microscope(aperture=recipe.aperture, condenser=recipe.condenser)
+    microscope = Microscope(pixel=PIXEL[recipe.subject], aperture=recipe.aperture, condenser=recipe.condenser)
     specimen, granules = draw(recipe, rng, microscope.pixel)
     first = -(recipe.n_frames - 1) / 2 + rng.uniform(-0.4, 0.4)
     step = -recipe.spacing if recipe.style else recipe.spacing  # downwards or upwards
@@ -255,19 +256,19 @@ class _Painter:
         places: list[tuple[float, float]] = []
         for _ in range(4000):
             place = self.place()
-            apart = 20 if rng.random() < 0.1 else 31  # one in ten may overlap its neighbours
+            apart = 27 if rng.random() < 0.1 else 43  # one in ten may overlap its neighbours
             if (
                 all(np.hypot(place[0] - p[0], place[1] - p[1]) > apart for p in places)
-                and np.hypot(place[0] - white[0], place[1] - white[1]) > 44
+                and np.hypot(place[0] - white[0], place[1] - white[1]) > 62
             ):
                 places.append(place)
-            if len(places) >= 85:
+            if len(places) >= 60:
                 break
         for place in places:
             self.add(
                 pencil.cell(
                     place,
-                    rng.uniform(14, 18) if style == 0 else rng.uniform(13, 19),
+                    rng.uniform(20, 25) if style == 0 else rng.uniform(18, 26),
                     self.height(),
                     rng.uniform(1.6, 2.4),
                     flatness=rng.uniform(2.5, 5) if style == 0 else rng.uniform(2, 3.5),
@@ -277,12 +278,12 @@ class _Painter:
                 RED_CELL,
             )
         height = 0.4 * self.height()
-        self.add(pencil.cell(white, 34, height, 3.0, flatness=6, wobble=0.05, texture=0.1), CYTOPLASM)
+        self.add(pencil.cell(white, 48, height, 3.0, flatness=6, wobble=0.05, texture=0.1), CYTOPLASM)
         for turn in rng.uniform(0, 2 * np.pi) + np.arange(2) * rng.uniform(1.6, 2.4):
-            place = white[0] + 15 * np.sin(turn), white[1] + 15 * np.cos(turn)
-            self.add(pencil.cell(place, 11, height, 2.6, flatness=4, wobble=0.08, texture=0.15), NUCLEUS)
-        for _ in range(170):
-            away, turn = 31 * np.sqrt(rng.random()), rng.uniform(0, 2 * np.pi)
+            place = white[0] + 21 * np.sin(turn), white[1] + 21 * np.cos(turn)
+            self.add(pencil.cell(place, 16, height, 2.6, flatness=4, wobble=0.08, texture=0.15), NUCLEUS)
+        for _ in range(260):
+            away, turn = 44 * np.sqrt(rng.random()), rng.uniform(0, 2 * np.pi)
             place = white[0] + away * np.sin(turn), white[1] + away * np.cos(turn)
             radius = rng.uniform(1.5, 3.0) if style == 0 else rng.uniform(1.6, 2.6)
             self.add_granule(
@@ -291,7 +292,7 @@ class _Painter:
                 rng.uniform(0.5, 1.2),
             )
         for _ in range(8):
-            self.add(pencil.cell(self.place(), rng.uniform(3, 6), self.height(), 1.0, texture=0.3), PLATELET)
+            self.add(pencil.cell(self.place(), rng.uniform(4, 8), self.height(), 1.0, texture=0.3), PLATELET)
         self.scatter_dirt(12)
 
     def draw_cytology(self) -> None:
