@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dictionary",),
     ("methods",),
     ("tiling", "show"),
-    ("slabs",),
+    ("slabs", "channels"),
     ("pipeline",),
     ("job",),
     ("batch", "tiled_store", "compare"),

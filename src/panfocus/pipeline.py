@@ -20,12 +20,14 @@ from panfocus import _checks
 from panfocus._intensity import IntensityScale
 from panfocus._progress import Progress, Watch, silent, unwatched
 from panfocus._threads import for_all, limit_threads, thread_count
+from panfocus.channels import CHOICES as CHANNEL_CHOICES
+from panfocus.channels import check_layers, correct, fuse_separately, keep_maps, separate_channels
 from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess.corrections import Corrections, check_corrections
 from panfocus.registration import BORDERS, CHOICES
-from panfocus.result import FusionResult, without_pixels
+from panfocus.result import LAYERS, FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
 from panfocus.tiling.tiled import layers_of, run_method
 
@@ -72,6 +74,7 @@ def fuse(
     borders: str = "full",
     hot_pixels: str = "auto",
     exposure: str = "auto",
+    decide_channels: str = "auto",
     refine: bool = False,
     refine_strength: float | None = None,
     slabs: tuple[int, int] | None = None,
@@ -107,6 +110,10 @@ def fuse(
         frame; in pairs, only the latter. "on": both kinds in pairs too. "off": no repair.
     exposure : str
         "auto" (default): correct frames that differ from the stack in brightness or colour. "off": do not.
+    decide_channels : str
+        "together": one decision for all channels, as for photographs. "separate": fuse each channel as a
+        grey stack; each map shows, at every pixel, the channel with the highest confidence. "auto"
+        (default): separate for the channels of microscopy files and for arrays of 5 or more channels.
     refine : bool
         Smooth the fused image by total variation, Eq. (9) of the paper.
     refine_strength : float
@@ -144,6 +151,7 @@ def fuse(
             f"`slabs` must be a pair of numbers, such as (10, 3), got {slabs!r}.", setting="slabs", got=slabs
         )
     refine = refine or refine_strength is not None
+    _checks.check_choice("decide_channels", decide_channels, CHANNEL_CHOICES)
     maps = _check_maps(maps, chosen, in_slabs=slabs is not None)
     if isinstance(frames, list | tuple) and any(map(_checks.is_lazy, frames)):
         from panfocus.tiling.dask_arrays import stack_lazy_frames
@@ -161,6 +169,7 @@ def fuse(
             method_name=method if isinstance(method, str) else None,
             hot_pixels=hot_pixels,
             exposure=exposure,
+            decide_channels=decide_channels,
             maps=maps,
             threads=threads,
             max_memory=max_memory,
@@ -177,6 +186,7 @@ def fuse(
         borders=borders,
         hot_pixels=hot_pixels,
         exposure=exposure,
+        decide_channels=decide_channels,
         refine=refine,
         refine_strength=refine_strength,
         slabs=slabs,
@@ -198,6 +208,7 @@ def process_stack(
     borders: str = "full",
     hot_pixels: str = "auto",
     exposure: str = "auto",
+    decide_channels: str = "auto",
     refine: bool = False,
     refine_strength: float | None = None,
     slabs: tuple[int, int] | None = None,
@@ -224,11 +235,33 @@ def process_stack(
     bad : BadFrames, optional
         Policy for frames that cannot be aligned; by default they are an error.
     watch : callable
-        Called as `watch(rows, cols, part)` with each finished part of the result, before refinement.
+        Called as `watch(rows, cols, part)` with each finished part of the result, before refinement; of each
+        channel after another, if they are fused separately.
     """
     strength = _refine_strength(refine_strength) if refine else 0.0
+    separate = separate_channels(decide_channels, stack.frames.shape, stack.metadata.acquisition)
+    check_layers(maps, separate)
     started = time.perf_counter()
     times: dict[str, float] = {}
+
+    def fuse_frames(part: Frames, maps: Collection[str] | None, progress: Progress) -> FusionResult:
+        return run_method(
+            method,
+            part,
+            progress,
+            maps=maps,
+            max_memory=max_memory,
+            allocate=allocate,
+            watch=unwatched if slabs else watch,
+        )
+
+    def fuse_whole(frames: Frames, maps: Collection[str] | None, progress: Progress) -> FusionResult:
+        if not slabs:
+            return fuse_frames(frames, maps, progress)
+        from panfocus.slabs import fuse_in_slabs
+
+        return fuse_in_slabs(frames, *slabs, fuse_frames, maps=maps, allocate=allocate, progress=progress)
+
     with limit_threads(threads):
         stack, frames, alignment, report = prepare_stack(
             stack,
@@ -241,35 +274,30 @@ def process_stack(
             overwrite=overwrite,
             bad=bad,
             progress=progress,
+            n_separate=len(separate),
             times=times,
         )
         with timed(times, "fuse"):
-
-            def fuse_frames(
-                part: Frames, part_maps: Collection[str] | None, part_progress: Progress
-            ) -> FusionResult:
-                return run_method(
-                    method,
-                    part,
-                    part_progress,
-                    maps=part_maps,
-                    max_memory=max_memory,
+            if separate:
+                result = fuse_separately(
+                    frames,
+                    separate,
+                    lambda channel, progress: fuse_whole(channel, None, progress),
+                    reports=report.pop("channels"),
                     allocate=allocate,
-                    watch=unwatched if slabs else watch,
+                    progress=progress,
                 )
-
-            if slabs:
-                from panfocus.slabs import fuse_in_slabs
-
-                result = fuse_in_slabs(
-                    frames, *slabs, fuse_frames, maps=maps, allocate=allocate, progress=progress
-                )
+                result = keep_maps(result, maps)
             else:
-                result = fuse_frames(frames, maps, progress)
+                result = fuse_whole(frames, maps, progress)
         image = result.image
         if refine:
             with timed(times, "refine"):
-                image, report["refine"] = _refine(image, strength, progress)
+                if not separate:
+                    image, report["refine"] = _refine(image, strength, progress)
+                for c in range(len(separate)):
+                    image[..., c], facts = _refine(image[..., c], strength, progress)
+                    result.report["channels"][c]["refine"] = facts
         report = _run_facts(method, method_name, frames) | result.report | report
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
@@ -289,9 +317,12 @@ def prepare_stack(
     overwrite: bool = False,
     bad: "BadFrames | None" = None,
     progress: Progress = silent,
+    n_separate: int = 0,
     times: dict[str, float] | None = None,
 ) -> "tuple[Stack, Frames, Alignment | None, dict[str, Any]]":
     """Repair, align and equalise a stack; `align` may also be an alignment that is known already.
+
+    The first `n_separate` channels are repaired and equalised each by itself, and aligned together.
 
     Returns
     -------
@@ -302,14 +333,14 @@ def prepare_stack(
     alignment : Alignment or None
         None if `align` is "off".
     report : dict
-        What was found in each step, as plain data.
+        What was found in each step, as plain data; in `channels` what was found in each separate channel.
     """
     times = {} if times is None else times
     check_corrections(hot_pixels, exposure)
     alignment: Alignment | None = None
     with timed(times, "repair"):  # before alignment, while pixels are still those of the sensor
-        repairs = Corrections.measure(stack.frames, hot_pixels=hot_pixels)
-        stack = dataclasses.replace(stack, frames=repairs.of(stack.frames))
+        repaired, repairs = correct(stack.frames, n_separate, hot_pixels=hot_pixels)
+        stack = dataclasses.replace(stack, frames=repaired)
     if align != "off":
         from panfocus.registration.aligned_frames import apply_alignment, find_stack_alignment
 
@@ -325,9 +356,9 @@ def prepare_stack(
             )
             stack = dataclasses.replace(stack, frames=aligned)
     with timed(times, "equalise"):
-        exposures = Corrections.measure(stack.frames, exposure=exposure)
-        frames = exposures.of(stack.frames)
-    report = repairs.report() | exposures.report()
+        frames, exposures = correct(stack.frames, n_separate, exposure=exposure)
+    reports = [repair | equalised for repair, equalised in zip(repairs, exposures, strict=True)]
+    report: dict[str, Any] = {"channels": reports} if n_separate else reports[0]
     if alignment:
         report["alignment"] = alignment.report() | {
             "borders": borders,
@@ -476,20 +507,32 @@ def _fuse_lazily(
     method_name: str | None,
     hot_pixels: str,
     exposure: str,
+    decide_channels: str,
     maps: Collection[str] | None,
     threads: int | None,
     max_memory: int | None,
 ) -> FusionResult:
     """Measure lazy frames now and return a result of Dask arrays."""
-    from panfocus.tiling.dask_arrays import BlockFrames, run_lazily
+    from panfocus.tiling.dask_arrays import BlockFrames, lazy_channels, merge_lazily, run_lazily
 
     check_corrections(hot_pixels, exposure)
     blocks = BlockFrames(frames)
     _checks.frames_array(blocks)  # raises if they are no stack
+    separate = separate_channels(decide_channels, blocks.shape)
+    check_layers(maps, separate)
+
+    def fuse_blocks(part: BlockFrames, maps: Collection[str] | None) -> FusionResult:
+        corrections = Corrections.measure(part, hot_pixels=hot_pixels, exposure=exposure)
+        result = run_lazily(method, part, corrections, maps=maps, max_memory=max_memory, threads=threads)
+        return dataclasses.replace(result, report=corrections.report() | result.report)
+
     with limit_threads(threads):
-        corrections = Corrections.measure(blocks, hot_pixels=hot_pixels, exposure=exposure)
-        result = run_lazily(method, blocks, corrections, maps=maps, max_memory=max_memory, threads=threads)
-        report = _run_facts(method, method_name, blocks) | corrections.report() | result.report
+        if separate:
+            parts = [fuse_blocks(BlockFrames(channel), None) for channel in lazy_channels(frames)]
+            result = keep_maps(merge_lazily(parts), maps)
+        else:
+            result = fuse_blocks(blocks, maps)
+        report = _run_facts(method, method_name, blocks) | result.report
     return dataclasses.replace(result, report=report)
 
 
@@ -501,6 +544,7 @@ def _run_facts(method: FusionMethod, name: str | None, frames: Frames) -> dict[s
         "frames": len(frames),
         "shape": list(frames.shape[1:]),
         "dtype": frames.dtype.name,
+        **({"decide_channels": "together"} if frames.ndim == 4 else {}),
         "threads": thread_count(),
     }
 

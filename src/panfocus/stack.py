@@ -1,7 +1,7 @@
 """Frames of one scene, in memory or read on demand, and their metadata."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -116,7 +116,7 @@ class Resolution:
 class Acquisition:
     """Axes of a microscopy file."""
 
-    channels: tuple[str, ...] = ("",)  # names; several channels are fused together
+    channels: tuple[str, ...] = ("",)  # names
     pixel_width: float | None = None
     pixel_height: float | None = None
     step: float | None = None  # distance of slices
@@ -160,6 +160,40 @@ class Metadata:
 NO_METADATA = Metadata()
 
 
+class OneChannel(LazyFrames):
+    """One channel of frames (n, h, w, c), as grey frames."""
+
+    def __init__(self, frames: Frames, channel: int) -> None:
+        super().__init__(frames.shape[:3], frames.dtype)
+        self._frames = frames
+        self._channel = channel
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        return np.ascontiguousarray(self._frames[k, *place][..., self._channel])
+
+
+class ReplacedChannels(LazyFrames):
+    """Frames (n, h, w, c), some channels of which are replaced by grey frames, given by channel number."""
+
+    def __init__(self, frames: Frames, channels: Mapping[int, Frames]) -> None:
+        super().__init__(frames.shape, frames.dtype)
+        self.source = frames
+        self.channels = channels
+
+    def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
+        frame = np.array(self.source[k, *place])
+        for number, channel in self.channels.items():
+            frame[..., number] = channel[k, *place]
+        return frame
+
+
+def channel_of(frames: Frames, channel: int) -> Frames:
+    """Return one channel of frames as grey frames."""
+    if not isinstance(frames, ReplacedChannels):
+        return OneChannel(frames, channel)
+    return frames.channels[channel] if channel in frames.channels else channel_of(frames.source, channel)
+
+
 class Chosen(LazyFrames):
     """Selected frames of a stack, by their numbers."""
 
@@ -201,6 +235,12 @@ def last_is_alpha(names: Sequence[str]) -> bool:
     """Return whether the last of two or four channels is alpha, by their names."""
     plain = [name.strip().lower() for name in names]
     return len(plain) in WITH_ALPHA and (plain[-1] == "alpha" or plain == ["r", "g", "b", "a"])
+
+
+def are_colours(names: Sequence[str]) -> bool:
+    """Return whether the names of channels are those of a colour image: R, G, B or red, green, blue."""
+    plain = [name.strip().lower() for name in names]
+    return plain[:3] in (["r", "g", "b"], ["red", "green", "blue"]) and plain[3:] in ([], ["a"], ["alpha"])
 
 
 def count_and_size(shape: tuple[int, ...]) -> str:

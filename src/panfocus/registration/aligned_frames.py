@@ -25,7 +25,7 @@ from panfocus.registration.alignment import (
 )
 from panfocus.registration.common_area import common_mask
 from panfocus.registration.resample import resample
-from panfocus.stack import Acquisition, Allocate, Chosen, Frames, Stack, count_and_size
+from panfocus.stack import Acquisition, Allocate, Chosen, Frames, ReplacedChannels, Stack, count_and_size
 
 _ONLY_SHIFTS = "Only shifts were searched, as for every microscope stack."
 
@@ -171,7 +171,7 @@ def apply_alignment(
         return frames
     rows, cols = area = found.output_area(borders)
     shape = (len(frames), rows.stop - rows.start, cols.stop - cols.start, *frames.shape[3:])
-    held = frames.source if isinstance(frames, RepairedFrames) else frames
+    held = frames.source if isinstance(frames, RepairedFrames | ReplacedChannels) else frames
     out: Any
     if overwrite and isinstance(held, np.ndarray):
         out = held[:, : shape[1], : shape[2]]

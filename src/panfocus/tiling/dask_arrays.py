@@ -17,7 +17,7 @@ from panfocus.decide.labels import label_dtype
 from panfocus.errors import InputError, missing_extra
 from panfocus.methods import FusionMethod, Surveyor, Tile, cover
 from panfocus.preprocess.corrections import Corrections
-from panfocus.result import FusionResult
+from panfocus.result import MAPS, FusionResult
 from panfocus.stack import SAMPLED, LazyFrames, in_native_order
 from panfocus.tiling.tiled import fuse_part, layers_of, region_to_read, tile_side
 from panfocus.tiling.zarr_paths import check_found, is_dask, reachable_array, with_absolute_path
@@ -158,6 +158,30 @@ def run_lazily(
         **{name: whole(name, map_dtype(name, len(frames))) for name in names},
         report={"threads": threads, "measured": getattr(method, "measured", {})},
     )
+
+
+def lazy_channels(frames: Any) -> list[Any]:
+    """Return the channels of a Dask or Zarr array (n, h, w, c) as Dask arrays (n, h, w)."""
+    da, _ = _import_dask()
+    array = da.asanyarray(with_absolute_path(frames))
+    return [array[..., c] for c in range(array.shape[3])]
+
+
+def merge_lazily(parts: Sequence[FusionResult]) -> FusionResult:
+    """Merge the results of channels as `fuse_separately` does; maps need confidence, which chooses them."""
+    da, _ = _import_dask()
+    maps = {name: plane for name in MAPS if (plane := getattr(parts[0], name)) is not None}
+    if maps and "confidence" not in maps:
+        raise InputError(
+            "Channels of lazy arrays can be fused separately only by methods with confidence. Load the frames "
+            "with np.asarray(frames).",
+            setting="decide_channels",
+        )
+    for part in parts[1:] if maps else ():
+        better = part.confidence > maps["confidence"]
+        maps = {name: da.where(better, getattr(part, name), plane) for name, plane in maps.items()}
+    report = {"decide_channels": "separate", "channels": [part.report for part in parts]}
+    return FusionResult(da.stack([part.image for part in parts], axis=-1), **maps, report=report)
 
 
 def map_dtype(name: str, n_frames: int) -> np.dtype[Any]:
