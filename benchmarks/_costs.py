@@ -155,7 +155,6 @@ def _store_cost(store: Path, memory: int) -> StoreCost:
             outputs = Outputs(image=Path(place) / f"fused-{source.name}")
             job = prepare(
                 Request(inputs=(str(source),), outputs=outputs, max_memory=memory),
-                decisions="shared",
                 force=False,
             )
             with (

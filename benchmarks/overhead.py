@@ -44,7 +44,7 @@ def seconds_per_empty_tile(store: Path, n_tasks: int) -> float:
     """Return the time of an empty tile of a store, with its note in the checkpoint."""
     output = store.with_name("empty.ome.zarr")
     request = Request(inputs=(str(store),), outputs=Outputs(image=output))
-    job = prepare(request, decisions="shared", force=False)
+    job = prepare(request, force=False)
     regions = list(squares((n_tasks, 1), 1))
     with (
         local_cluster(2) as started,

@@ -102,7 +102,7 @@ def fuse_separately(
     equals: the one with the highest confidence, or, for methods without, with the most detail.
     """
     image = np.zeros(frames.shape[1:], frames.dtype)
-    maps: dict[str, NDArray[Any]] = {}
+    maps: dict[str, Any] = {}  # by their names
     slabs, of_channels = [], []
     best: FloatArray | None = None
     for c, (name, known) in enumerate(zip(names, reports, strict=True)):
@@ -127,14 +127,15 @@ def fuse_separately(
             np.copyto(maps[kind], plane, where=better)
         np.copyto(best, certainty, where=better)
     shares = Shares(len(frames))
-    shares.add(FusionResult(image, **maps))  # type: ignore[arg-type]  # by their names
-    report = {"decide_channels": "separate", "channels": of_channels, **shares.report()}
+    shares.add(FusionResult(image, **maps))
+    report = {"decide_channels": "separate", "separate_channels": of_channels, **shares.report()}
     return FusionResult(image, **maps, slabs=_join_slabs(slabs, image, allocate), report=report)
 
 
 def keep_maps(result: FusionResult, maps: Collection[str] | None) -> FusionResult:
     """Return a result without the maps that are not wanted; None keeps all."""
-    return result if maps is None else replace(result, **{name: None for name in MAPS if name not in maps})
+    unwanted: dict[str, Any] = {name: None for name in MAPS if maps is not None and name not in maps}
+    return replace(result, **unwanted)
 
 
 def relative_detail(image: NDArray[Any]) -> FloatArray:

@@ -27,7 +27,7 @@ from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess.corrections import Corrections, check_corrections
 from panfocus.registration import BORDERS, CHOICES
-from panfocus.result import LAYERS, FusionResult, without_pixels
+from panfocus.result import FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
 from panfocus.tiling.tiled import layers_of, run_method
 
@@ -283,7 +283,7 @@ def process_stack(
                     frames,
                     separate,
                     lambda channel, progress: fuse_whole(channel, None, progress),
-                    reports=report.pop("channels"),
+                    reports=report.pop("separate_channels"),
                     allocate=allocate,
                     progress=progress,
                 )
@@ -297,7 +297,7 @@ def process_stack(
                     image, report["refine"] = _refine(image, strength, progress)
                 for c in range(len(separate)):
                     image[..., c], facts = _refine(image[..., c], strength, progress)
-                    result.report["channels"][c]["refine"] = facts
+                    result.report["separate_channels"][c]["refine"] = facts
         report = _run_facts(method, method_name, frames) | result.report | report
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
@@ -333,7 +333,7 @@ def prepare_stack(
     alignment : Alignment or None
         None if `align` is "off".
     report : dict
-        What was found in each step, as plain data; in `channels` what was found in each separate channel.
+        What was found in each step, as plain data; in `separate_channels` of each such channel.
     """
     times = {} if times is None else times
     check_corrections(hot_pixels, exposure)
@@ -358,7 +358,7 @@ def prepare_stack(
     with timed(times, "equalise"):
         frames, exposures = correct(stack.frames, n_separate, exposure=exposure)
     reports = [repair | equalised for repair, equalised in zip(repairs, exposures, strict=True)]
-    report: dict[str, Any] = {"channels": reports} if n_separate else reports[0]
+    report: dict[str, Any] = {"separate_channels": reports} if n_separate else reports[0]
     if alignment:
         report["alignment"] = alignment.report() | {
             "borders": borders,

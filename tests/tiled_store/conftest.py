@@ -74,7 +74,7 @@ def fused(store, tmp_path_factory):
                 else _run_here(function, tasks)
             ),
         )
-        fuse_store(request, terminal, decisions="shared", scheduler=None, force=False, dry_run=False)
+        fuse_store(request, terminal, scheduler=None, force=False, dry_run=False)
     return Fused(outputs, json.loads((folder / "report.json").read_text()), terminal.lines)
 
 

@@ -56,13 +56,11 @@ def request_for(store, outputs, **options):
     return Request(inputs=(str(store),), outputs=Outputs(**outputs), threads=2, **options)
 
 
-def fuse_store(store, outputs, *, decisions="shared", scheduler=None, terminal=None, **options):
+def fuse_store(store, outputs, *, scheduler=None, terminal=None, **options):
     """Fuse a store; return the report."""
     terminal = terminal or Terminal()
     with open_cluster(scheduler, terminal.say) as cluster:
-        job = prepare(
-            request_for(store, outputs, **options), decisions=decisions, force=False, cluster=cluster
-        )
+        job = prepare(request_for(store, outputs, **options), force=False, cluster=cluster)
         return run(
             job,
             cluster=cluster,

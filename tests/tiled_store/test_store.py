@@ -56,7 +56,7 @@ def test_store_has_the_bits_of_the_whole_image(fused, whole):
 def test_each_chunk_is_decoded_once_for_measuring(store, tmp_path, chunks_read):
     """Exposure, range, noise and scale are measured in strips and blocks that share chunks."""
     request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off")
-    job = prepare(request, decisions="shared", force=False)
+    job = prepare(request, force=False)
     with resume_or_start(job.folder, job.plan, print) as folder:
         tasks.measure(folder, TileTask("", "", "measure", 0, (0, 513), (0, 530)))
     assert len(chunks_read) == 3 * 3 * 4  # slices x chunks of each
@@ -64,7 +64,7 @@ def test_each_chunk_is_decoded_once_for_measuring(store, tmp_path, chunks_read):
 
 def test_chunks_are_cached_as_far_as_memory_allows(store, tmp_path, chunks_read, monkeypatch):
     request = request_for(store, {"image": tmp_path / "out.ome.zarr"}, hot_pixels="off", max_memory=10**9)
-    job = prepare(request, decisions="shared", force=False)
+    job = prepare(request, force=False)
     task = TileTask("", "", "measure", 0, (0, 513), (0, 530))
     with resume_or_start(job.folder, job.plan, print) as folder:
         plenty = tasks.measure(folder, task)
@@ -82,7 +82,7 @@ def test_slices_of_one_chunk_are_searched_together_as_far_as_memory_allows(
     pixels = render(330, 310, n=5)
     zarr.create_array(tmp_path / "in.zarr", data=pixels, chunks=(4, 512, 512))
     request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"}, max_memory=10**9)
-    job = prepare(request, decisions="shared", force=False)
+    job = prepare(request, force=False)
     fixed = 2 * job.image.chunk_bytes + tasks.STORE_MEMORY  # the chunk as stored and decoded
     monkeypatch.setattr(tasks, "PROGRAM", 10**9 - fixed - 2 * slices_that_fit * pixels[0].nbytes)
     with resume_or_start(job.folder, job.plan, print) as folder:
@@ -106,7 +106,7 @@ def test_units_are_written_as_in_ome_or_reported_as_lost(tmp_path, slices, unit,
     group.attrs["ome"] = {"version": "0.5", "multiscales": [{"axes": axes, "datasets": [dataset]}]}
     terminal, outputs = Terminal(), {"image": tmp_path / "out.ome.tif", "report": tmp_path / "report.json"}
     request = request_for(tmp_path / "in.zarr", outputs)
-    command(request, terminal, decisions="shared", scheduler=None, force=False, dry_run=False)
+    command(request, terminal, scheduler=None, force=False, dry_run=False)
     with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
         pixels = tifffile.xml2dict(tiff.ome_metadata)["OME"]["Image"]["Pixels"]
     assert (pixels["PhysicalSizeX"], pixels["PhysicalSizeXUnit"]) == (0.5, written)
@@ -152,12 +152,11 @@ def test_ome_zarr_opens_the_result_with_its_scale(fused):
     assert [level.shape for level in node.data] == [(513, 530), (257, 265)]
 
 
-def test_channels_share_a_decision_or_have_one_each(tmp_path, channels):
+def test_channels_are_fused_separately_unless_together_is_chosen(tmp_path, channels):
     path, pixels = channels
-    fuse_store(path, {"image": tmp_path / "shared.ome.zarr", "labels": tmp_path / "one.ome.zarr"})
-    fuse_store(
-        path, {"image": tmp_path / "each.ome.zarr", "labels": tmp_path / "own.ome.zarr"}, decisions="each"
-    )
+    outputs = {"image": tmp_path / "shared.ome.zarr", "labels": tmp_path / "one.ome.zarr"}
+    fuse_store(path, outputs, decide_channels="together")
+    fuse_store(path, {"image": tmp_path / "each.ome.zarr", "labels": tmp_path / "own.ome.zarr"})
     (shared,), (one,) = levels(tmp_path / "shared.ome.zarr"), levels(tmp_path / "one.ome.zarr")
     (each,), (own,) = levels(tmp_path / "each.ome.zarr"), levels(tmp_path / "own.ome.zarr")
     size = pixels.shape[-2:]
@@ -166,7 +165,7 @@ def test_channels_share_a_decision_or_have_one_each(tmp_path, channels):
     for t in range(2):
         # With a third, blank channel; without it the second would be alpha.
         frames = np.stack([pixels[t, 0], pixels[t, 1], np.zeros_like(pixels[t, 0])], axis=3)
-        whole = pf.fuse(frames)
+        whole = pf.fuse(frames, decide_channels="together")
         np.testing.assert_array_equal(np.moveaxis(shared[t], 0, 2), whole.image[..., :2])
         np.testing.assert_array_equal(one[t], whole.labels)
         for c in range(2):
@@ -192,6 +191,7 @@ def test_single_time_point_is_shown_first_and_depth_starts_at_0(tmp_path, channe
 @pytest.mark.parametrize("names", [("Red", "Green", "Blue", "Alpha"), ("grey", "alpha"), ("DAPI", "GFP")])
 def test_alpha_is_ignored_and_other_channels_are_not(tmp_path, slices, names):
     """The last channel is sharp in other slices than the others."""
+    has_alpha = names[-1].lower() == "alpha"
     part = slices[:, :150, :140]
     pixels = np.stack([*[part // (c + 1) for c in range(len(names) - 1)], part[::-1]])
     path = tmp_path / "in.ome.zarr"
@@ -203,10 +203,11 @@ def test_alpha_is_ignored_and_other_channels_are_not(tmp_path, slices, names):
     }
     omero = {"channels": [{"label": name} for name in names]}
     group.attrs["ome"] = {"version": "0.5", "multiscales": [multiscale], "omero": omero}
-    fuse_store(path, {"image": tmp_path / "out.ome.zarr", "labels": tmp_path / "labels.ome.zarr"})
+    outputs = {"image": tmp_path / "out.ome.zarr", "labels": tmp_path / "labels.ome.zarr"}
+    fuse_store(path, outputs, decide_channels="auto" if has_alpha else "together")
     (labels,), (image,) = levels(tmp_path / "labels.ome.zarr"), levels(tmp_path / "out.ome.zarr")
     frames = np.moveaxis(pixels, 0, 3)
-    if names[-1].lower() == "alpha":
+    if has_alpha:
         expected = pf.fuse(frames)
         np.testing.assert_array_equal(expected.labels, pf.fuse(frames[..., :-1]).labels)  # so it is ignored
     else:
@@ -218,7 +219,7 @@ def test_alpha_is_ignored_and_other_channels_are_not(tmp_path, slices, names):
 
 def test_tiled_ome_tiff_is_written_with_metadata(tmp_path, channels):
     path, pixels = channels
-    fuse_store(path, {"image": tmp_path / "out.ome.tif"}, decisions="each", hot_pixels="off")
+    fuse_store(path, {"image": tmp_path / "out.ome.tif"}, decide_channels="separate", hot_pixels="off")
     with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
         assert tiff.series[0].axes == "TCYX"
         assert tiff.pages[0].is_tiled
@@ -253,14 +254,14 @@ def test_time_axis_without_a_unit_is_reported_as_lost_in_tiff(tmp_path, channels
     del ome["multiscales"][0]["axes"][0]["unit"]
     group.attrs["ome"] = ome
     request = request_for(path, {"image": tmp_path / "out.ome.tif"})
-    (notice,) = prepare(request, decisions="shared", force=False).notices
+    (notice,) = prepare(request, force=False).notices
     assert "OME-TIFF" in notice
 
 
 def test_depth_map_names_the_unit_of_its_values(tmp_path, channels):
     path, _ = channels
     outputs = {"image": tmp_path / "out.ome.zarr", "depth": tmp_path / "depth.ome.tif"}
-    fuse_store(path, outputs, decisions="each", step="3um", time=1)
+    fuse_store(path, outputs, decide_channels="separate", step="3um", time=1)
     with tifffile.TiffFile(outputs["depth"]) as tiff:
         assert tiff.ome_metadata.count('Name="depth in um"') == 2
 
@@ -270,7 +271,7 @@ def test_tiff_with_several_times_is_fused_to_a_tiled_tiff(tmp_path, slices, run)
     tifffile.imwrite(
         tmp_path / "in.ome.tif", pixels, tile=(64, 64), photometric="minisblack", metadata={"axes": "TZYX"}
     )
-    ran = run("fuse", tmp_path / "in.ome.tif", "-o", tmp_path / "out.ome.tif", "--decisions", "shared")
+    ran = run("fuse", tmp_path / "in.ome.tif", "-o", tmp_path / "out.ome.tif", "--tiled")
     assert ran.code == 0, ran.err
     with tifffile.TiffFile(tmp_path / "out.ome.tif") as tiff:
         assert tiff.pages[0].is_tiled

@@ -28,7 +28,7 @@ def small(tmp_path, slices):
 
 
 def fuse_again(path, out):
-    job = prepare(request_for(path, {"image": out}), decisions="shared", force=True)
+    job = prepare(request_for(path, {"image": out}), force=True)
     return run(job, force=True)
 
 
@@ -186,11 +186,11 @@ def test_worker_that_ends_after_the_run_leaves_nothing(tmp_path, small, late, at
 def test_chunk_of_the_same_size_and_another_time_is_another_input(tmp_path, small):
     path, _ = small
     request = request_for(path, {"image": tmp_path / "out.ome.zarr"})
-    before = prepare(request, decisions="shared", force=False).plan
+    before = prepare(request, force=False).plan
     chunk = path / "c" / "1" / "0" / "0"
     chunk.write_bytes(bytes(chunk.stat().st_size))
     os.utime(chunk, (1e9, 1e9))
-    after = prepare(request, decisions="shared", force=False).plan
+    after = prepare(request, force=False).plan
     assert {name for name in before if before[name] != after[name]} == {"state"}
 
 

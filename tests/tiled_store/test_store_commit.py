@@ -17,7 +17,7 @@ from panfocus.tiled_store import outputs, store_run
 zarr = pytest.importorskip("zarr")
 tifffile = pytest.importorskip("tifffile")
 
-OPTIONS = {"decisions": "shared", "scheduler": None, "dry_run": False}
+OPTIONS = {"scheduler": None, "dry_run": False}
 
 
 @pytest.fixture(scope="module")

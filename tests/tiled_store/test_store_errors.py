@@ -42,7 +42,7 @@ SCHEDULER = "tcp://far:8786"
         ({"method": "dwt", "labels": Path("l.ome.zarr")}, "labels"),
         ({"sweep": Path("walk.webp")}, "sweep"),
         ({"steps": Path("steps")}, "steps"),
-        ({"decisions": "some"}, "decisions"),
+        ({"decide_channels": "some"}, "decide_channels"),
     ],
 )
 def test_unsupported_setting_is_refused(tmp_path, store, options, setting, monkeypatch):
@@ -63,11 +63,11 @@ def test_missing_channel_or_time_point_is_refused(tmp_path, store, setting):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("decisions", "setting"), [(None, "scheduler"), ("each", "decisions")])
-def test_setting_of_stores_is_refused_for_other_images(decisions, setting):
+@pytest.mark.parametrize("setting", ["scheduler", "tiled"])
+def test_setting_of_stores_is_refused_for_other_images(setting):
     request = Request(inputs=("a.png", "b.png"), outputs=Outputs(image=Path("out.png")))
     with pytest.raises(pf.InputError) as caught:
-        check_settings(request, decisions)
+        check_settings(request, setting)
     assert caught.value.facts["setting"] == setting
 
 
@@ -122,7 +122,7 @@ def test_existing_outputs_and_inputs_are_not_overwritten(tmp_path, store):
     def refuse(path, force=True, source=store, **outputs):
         request = Request(inputs=(str(source),), outputs=Outputs(**outputs))
         with pytest.raises(pf.FileError, match=path.name):
-            prepare(request, decisions="shared", force=force)
+            prepare(request, force=force)
 
     refuse(store, image=store)
     refuse(Path("inner.zarr"), image=store / read_ome_zarr(store).array / "inner.zarr")
@@ -172,7 +172,7 @@ def test_missing_chunk_is_reported_and_has_the_fill_value(tmp_path, slices):
     outputs = {"image": tmp_path / "out.zarr", "report": tmp_path / "report.json"}
     request = request_for(tmp_path / "in.zarr", outputs)
     terminal = Terminal()
-    command(request, terminal, decisions="shared", scheduler=None, force=False, dry_run=False)
+    command(request, terminal, scheduler=None, force=False, dry_run=False)
     assert json.loads((tmp_path / "report.json").read_text())["missing_chunks"] == 1
     assert any(line.startswith(f"{tmp_path / 'in.zarr'}: ") and " 1 " in line for line in terminal.lines)
     np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
@@ -191,7 +191,7 @@ def test_sharded_array_with_transposed_axes_is_fused(tmp_path, slices):
     )
     array[...] = pixels.T
     request = request_for(tmp_path / "in.zarr", {"image": tmp_path / "o.zarr"})
-    assert prepare(request, decisions="shared", force=False).missing == 0
+    assert prepare(request, force=False).missing == 0
     fuse_store(tmp_path / "in.zarr", {"image": tmp_path / "out.zarr"})
     np.testing.assert_array_equal(levels(tmp_path / "out.zarr")[0], pf.fuse(pixels).image)
 
@@ -254,7 +254,7 @@ def test_chunks_too_large_for_the_memory_are_refused(tmp_path):
 def test_run_is_planned_for_the_memory_of_the_workers(tmp_path, store, limit, max_memory, planned):
     request = request_for(store, {"image": tmp_path / "out.zarr"}, max_memory=max_memory)
     with fake_cluster(memory_limit=int(limit)) as cluster:
-        job = prepare(request, decisions="shared", force=False, cluster=cluster)
+        job = prepare(request, force=False, cluster=cluster)
     assert job.max_memory == job.plan["max_memory"] == planned
 
 

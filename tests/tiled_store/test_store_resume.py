@@ -21,7 +21,7 @@ def test_interrupted_run_resumes_without_repeating_tiles(tmp_path, store, whole,
 
     out, part = tmp_path / "out.ome.zarr", tmp_path / "out.ome.zarr.part"
     request = request_for(store, {"image": out})
-    options = {"decisions": "shared", "scheduler": None, "force": False, "dry_run": False}
+    options = {"scheduler": None, "force": False, "dry_run": False}
     with pytest.raises(KeyboardInterrupt, match=r"out\.ome\.zarr\.part"):
         command(request, InterruptedTerminal(), **options)
     assert not out.exists()
@@ -54,9 +54,9 @@ def test_interrupted_run_measures_no_unit_twice(tmp_path, channels, monkeypatch)
 
     monkeypatch.setitem(tasks._STAGES, "measure", record)
     with pytest.raises(KeyboardInterrupt):
-        fuse_store(path, {"image": out}, decisions="each", terminal=InterruptedSurvey())
+        fuse_store(path, {"image": out}, decide_channels="separate", terminal=InterruptedSurvey())
     assert measured == [0]
-    fuse_store(path, {"image": out}, decisions="each")
+    fuse_store(path, {"image": out}, decide_channels="separate")
     assert measured == [0, 1, 2, 3]
     np.testing.assert_array_equal(levels(out)[0][1, 1], pf.fuse(pixels[1, 1]).image)
 
@@ -64,7 +64,7 @@ def test_interrupted_run_measures_no_unit_twice(tmp_path, channels, monkeypatch)
 def test_ctrl_c_prints_one_line_with_the_checkpoint(tmp_path, channels, command):
     path, _ = channels
     out = tmp_path / "out.ome.zarr"
-    run = command("fuse", path, "-o", out, "--decisions", "each", "--threads", 1)
+    run = command("fuse", path, "-o", out, "--decide-channels", "separate", "--threads", 1)
     for line in run.stdout:
         if line.startswith("search"):
             break
@@ -98,9 +98,9 @@ def test_other_description_is_another_input(tmp_path, store):
     """The same pixels with another scale."""
     copy = shutil.copytree(store, tmp_path / "in.ome.zarr")
     out = tmp_path / "out.ome.zarr"
-    plans = [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
+    plans = [prepare(request_for(copy, {"image": out}), force=False).plan]
     (copy / ".zattrs").write_text((copy / ".zattrs").read_text().replace("0.25", "0.125"))
-    plans += [prepare(request_for(copy, {"image": out}), decisions="shared", force=False).plan]
+    plans += [prepare(request_for(copy, {"image": out}), force=False).plan]
     assert {name for name in plans[0] if plans[0][name] != plans[1][name]} == {"state"}
 
 
@@ -119,7 +119,7 @@ def test_ctrl_c_while_a_tiff_is_written_leaves_only_the_checkpoint(tmp_path, cha
             raise KeyboardInterrupt
 
     tiles, terminal, out = tiff_writer._pad_tiles, IgnoringTerminal(), tmp_path / "out.ome.tif"
-    options = {"decisions": "each", "time": 1}
+    options = {"decide_channels": "separate", "time": 1}
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(tiff_writer, "_pad_tiles", interrupted)
         fuse_store(channels[0], {"image": out}, terminal=terminal, **options)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FLAGS = {"image": "-o", "steps": "--save-steps", "applied": "--apply-output", "settings": "--set"}
 # The page may not name files; the server does.
 PAGE_OPTIONS = (
-    "method", "settings", "align", "borders", "reference", "exposure", "hot_pixels", "refine",
-    "refine_strength", "slabs", "step", "channel", "time", "max_memory", "threads",
+    "method", "settings", "align", "borders", "reference", "exposure", "hot_pixels", "decide_channels",
+    "refine", "refine_strength", "slabs", "step", "channel", "time", "max_memory", "threads",
 )  # fmt: skip
 
 

@@ -19,8 +19,8 @@ _LABELS = {
 # Settings that only the command line has, by command.
 _COMMANDS = dict.fromkeys(("max_upload", "port", "work"), "panfocus app") | dict.fromkeys(
     (
-        "apply_output", "apply_to", "channel", "decisions", "force", "from_report", "jpeg_subsampling",
-        "output", "preview", "reference", "save_steps", "skip_bad", "sweep", "threads", "time",
+        "apply_output", "apply_to", "channel", "force", "from_report", "jpeg_subsampling",
+        "output", "preview", "reference", "save_steps", "skip_bad", "sweep", "threads", "tiled", "time",
     ),
     "panfocus fuse",
 )  # fmt: skip

@@ -107,11 +107,10 @@ Align = Annotated[str, typer.Option(metavar="MODEL", help=HELP["align"])]
 Reference = Annotated[str | None, typer.Option(metavar="FRAME", help=HELP["reference"])]
 Borders = Annotated[str, typer.Option(metavar="MODE", help=HELP["borders"])]
 Exposure = Annotated[str, typer.Option(metavar="MODE", help=HELP["exposure"])]
+DecideChannels = Annotated[str, typer.Option(metavar="MODE", help=HELP["decide_channels"])]
 Channel = Annotated[
     int | None,
-    number_option(
-        "Fuse only channel N of a microscopy file, from 1; default: all channels, by one decision.", 1
-    ),
+    number_option("Fuse only channel N of a microscopy file, counted from 1; default: all channels.", 1),
 ]
 Time = Annotated[int | None, number_option("Fuse time point N of a microscopy file, counted from 1.", 1)]
 

@@ -19,7 +19,6 @@ def fuse_store(
     request: Request,
     terminal: Console,
     *,
-    decisions: str | None,
     scheduler: str | None,
     force: bool,
     dry_run: bool,
@@ -32,9 +31,10 @@ def fuse_store(
     from panfocus.tiled_store.store_run import run
 
     with usage_errors():
-        check_settings(request, decisions)  # before the connection to a cluster, which may take long
+        # Before the connection to a cluster, which may take long.
+        check_settings(request, "scheduler" if scheduler else "tiled")
     with open_cluster(scheduler, terminal.say) as cluster:
-        job = prepare(request, decisions=decisions or "shared", force=force, cluster=cluster)
+        job = prepare(request, force=force, cluster=cluster)
         height, width = job.plan["size"]
         shape = (job.image.length("z"), height, width)
         n_units = len(job.plan["units"])

@@ -52,7 +52,7 @@ COMMAND = Wording(
     setting=_setting,
     hints={
         "choose_channel": "Use .tif, or choose one with --channel.",
-        "choose_time": "Choose one with --time, or fuse each with --decisions shared.",
+        "choose_time": "Choose one with --time, or fuse each with --tiled.",
         "align_off": "Leave the frame out, use --skip-bad, or fuse with --align off.",
         "align_similarity": "Use `align` similarity to allow scale and rotation.",
         "choose_reference": "Choose another frame with --reference.",

@@ -72,6 +72,7 @@ def batch(
     align: options.Align = "auto",
     borders: options.Borders = "full",
     exposure: options.Exposure = "auto",
+    decide_channels: options.DecideChannels = "auto",
     refine: options.Refine = False,
     step: options.Step = None,
     channel: options.Channel = None,

@@ -38,6 +38,7 @@ def fuse(
     reference: options.Reference = None,
     borders: options.Borders = "full",
     exposure: options.Exposure = "auto",
+    decide_channels: options.DecideChannels = "auto",
     refine: options.Refine = False,
     refine_strength: Annotated[
         float | None, typer.Option(metavar="X", help=options.HELP["refine_strength"])
@@ -99,14 +100,13 @@ def fuse(
     ] = "444",
     bits: options.Bits = None,
     max_memory: options.MaxMemory = None,
-    decisions: Annotated[
-        str | None,
+    tiled: Annotated[
+        bool,
         typer.Option(
-            metavar="MODE",
-            help="Channels of an OME-Zarr: shared (default, one decision for all) or each. A single TIFF "
-            "given with this option is fused tile by tile, without alignment.",
+            "--tiled",
+            help="Fuse a TIFF z-stack to a TIFF tile by tile, without alignment, as OME-Zarr stores are.",
         ),
-    ] = None,
+    ] = False,
     scheduler: options.Scheduler = None,
     skip_bad: options.SkipBad = False,
     threads: options.Threads = None,
@@ -149,13 +149,12 @@ def fuse(
             else:
                 request = _with_output(request)
                 notices = unused_options(request)
-        if scheduler or decisions or is_store(request):
+        if scheduler or tiled or is_store(request):
             for notice in notices:
                 terminal.say(notice)
             fuse_store(
                 request,
                 terminal,
-                decisions=decisions,
                 scheduler=scheduler,
                 force=force,
                 dry_run=dry_run,

@@ -45,6 +45,7 @@ def _compose(
     job: Job, path: Path, source: Any, fusion: "Fusion", scratch: ExitStack, progress: Progress
 ) -> AppliedSet:
     from panfocus import pipeline
+    from panfocus.channels import separate_channels
     from panfocus.io.atomic_files import deferred
     from panfocus.io.disk_array import scratch_allocator
     from panfocus.job.inputs import read_frames
@@ -62,6 +63,7 @@ def _compose(
             bad=BadFrames(skip=False, required=True),
         )
         lost = output_notices(path, stack, request.bits)
+        separate = separate_channels(request.decide_channels, stack.frames.shape, stack.metadata.acquisition)
         # Exposure is measured again: the light of this set may have changed in another way.
         stack, frames, _, corrections = pipeline.prepare_stack(
             stack,
@@ -71,6 +73,7 @@ def _compose(
             borders=request.borders,
             allocate=scratch_allocator(own_scratch),
             progress=progress,
+            n_separate=len(separate),
         )
         corrections.pop("alignment", None)  # it is the alignment of the fused frames
         image = pipeline.compose_like(fusion.result, frames)

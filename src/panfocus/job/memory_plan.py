@@ -106,6 +106,7 @@ def make_plan(
     max_memory: int | None,
     n_layers: int = 0,
     spans: Sequence[range] = (),
+    n_separate: int = 0,
     reduced_from: int | None = None,
 ) -> MemoryPlan:
     """Plan the fusion of frames of this shape and type, or raise NotEnoughMemoryError.
@@ -118,6 +119,8 @@ def make_plan(
         Frames of the right shape and type; their pixels are not read.
     spans : sequence of range
         The frames of each slab, if there are slabs.
+    n_separate : int
+        Number of channels that are fused one after another, as grey stacks; 0 if all are fused together.
     reduced_from : int, optional
         Bytes of a frame in its file, if frames are reduced when they are read.
     """
@@ -128,7 +131,8 @@ def make_plan(
 
     n_frames, height, width = frames.shape[:3]
     # One slab is processed at a time, then all slab images.
-    fused = blank((max(len(spans[0]), len(spans)), *frames.shape[1:]), frames.dtype) if spans else frames
+    n_at_once = max(len(spans[0]), len(spans)) if spans else n_frames
+    fused = blank((n_at_once, *frames.shape[1 : 3 if n_separate else None]), frames.dtype)
     usual, worst = method.plan_surveys((height, width)) if isinstance(method, Surveyor) else (method, method)
     all_maps = {*maps, *(["labels"] if spans else [])}
     needs = _needs(method, frames, all_maps, refine=refine, align=align, reduced_from=reduced_from)
@@ -164,7 +168,7 @@ def make_plan(
         tile_memory=tile_memory,
         side=side,
         memory=needs.at_peak(tiles=tiles, in_memory=in_memory, decoded_at_once=decoded_at_once),
-        seconds=_seconds(name, frames, n_fused, work, align=align, refine=refine),
+        seconds=_seconds(name, frames, n_fused * (n_separate or 1), work, align=align, refine=refine),
     )
 
 

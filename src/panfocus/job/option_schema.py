@@ -31,6 +31,7 @@ def methods() -> list[Form]:
 @cache
 def options() -> list[Form]:
     """Return the options of a fusion that a form offers, with the help texts of the command line."""
+    from panfocus.channels import CHOICES as CHANNEL_CHOICES
     from panfocus.job.request import HELP, Request
     from panfocus.preprocess.corrections import EXPOSURE, HOT_PIXELS
     from panfocus.registration import BORDERS, CHOICES
@@ -38,6 +39,7 @@ def options() -> list[Form]:
     limits: dict[str, Form] = {
         "align": {"choices": ["auto", "off", *(choice for choice in CHOICES if choice != "auto")]},
         "borders": {"choices": list(BORDERS)},
+        "decide_channels": {"choices": list(CHANNEL_CHOICES)},
         "exposure": {"choices": list(EXPOSURE)},
         "hot_pixels": {"choices": list(HOT_PIXELS)},
         "refine": {},

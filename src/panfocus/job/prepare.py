@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from panfocus.methods import FusionMethod
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.retouch import Strokes
+    from panfocus.stack import Acquisition
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Job:
     bad: "BadFrames"  # policy for unusable frames
     reference: int | None  # number of the frame to which others are aligned; None: the middle
     spans: tuple[range, ...]  # frames of each slab
+    separate: tuple[str, ...]  # names of the channels that are fused separately
     maps: list[str]  # maps and layers to compute
     depth_scale: DepthScale
     strokes: "Strokes | None"
@@ -51,7 +53,7 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
 
     With `every_map` the job computes all maps of its method and its votes, whether files need them or not.
     """
-    from panfocus.io.headers import read_metadata
+    from panfocus.channels import separate_channels
     from panfocus.preprocess.frame_checks import BadFrames
     from panfocus.tiling.tiled import layers_of
 
@@ -74,9 +76,14 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
         _check_destinations(request, sources, len(spans), force=force)
         check_same_size(source, sources[1:])
         _check_formats(request, sources, reference or 0)
-        offered = () if spans else layers_of(method)
+        separate = separate_channels(
+            request.decide_channels, source.blank_frames.shape, _acquisition(source, reference)
+        )
+        offered = () if spans or separate else layers_of(method)
         maps, layers = _needed_maps(request, method.maps, offered, every_map=every_map)
-        plan = _plan(request, name, method, source, maps, n_layers=len(layers), spans=spans)
+        plan = _plan(
+            request, name, method, source, maps, n_layers=len(layers), spans=spans, n_separate=len(separate)
+        )
         _check_disk_space(request, plan, source, sources[1:])
         scale = DepthScale.parse(request.step) if request.step else None
         return Job(
@@ -88,11 +95,19 @@ def prepare(request: Request, *, force: bool, every_map: bool = False) -> Job:
             bad=bad,
             reference=reference,
             spans=spans,
+            separate=separate,
             maps=[*maps, *layers],
-            depth_scale=scale or DepthScale.of(read_metadata(source.headers[0]).acquisition),
+            depth_scale=scale or DepthScale.of(_acquisition(source)),
             strokes=_read_strokes(request, source),
             plan=plan,
         )
+
+
+def _acquisition(source: FrameSource, reference: int | None = None) -> "Acquisition | None":
+    """Return channels and pixel sizes of a frame, if its file is from a microscope."""
+    from panfocus.io.headers import read_metadata
+
+    return read_metadata(source.headers[reference or 0]).acquisition
 
 
 def _read_strokes(request: Request, source: FrameSource) -> "Strokes | None":
@@ -119,6 +134,7 @@ def _warnings(sources: Sequence[FrameSource], bad: "BadFrames") -> list[str]:
 def check_options(request: Request) -> "tuple[str, FusionMethod]":
     """Refuse options that are wrong for any frames; return the name of the method, and the method."""
     from panfocus._checks import check_choice, check_integer
+    from panfocus.channels import CHOICES as CHANNEL_CHOICES
     from panfocus.io.jpeg_webp import JpegSettings
     from panfocus.methods import DEFAULT_METHOD, get_method
     from panfocus.preprocess.corrections import check_corrections
@@ -135,6 +151,7 @@ def check_options(request: Request) -> "tuple[str, FusionMethod]":
     check_choice("align", request.align, ("off", *CHOICES))
     check_choice("borders", request.borders, BORDERS)
     check_corrections(request.hot_pixels, request.exposure)
+    check_choice("decide_channels", request.decide_channels, CHANNEL_CHOICES)
     check_bits(request.bits)
     JpegSettings(request.jpeg_quality, request.jpeg_subsampling)
     for setting, number in (("channel", request.channel), ("time", request.time)):
@@ -276,17 +293,20 @@ def _plan(
     *,
     n_layers: int,
     spans: Sequence[range],
+    n_separate: int,
 ) -> MemoryPlan:
     return make_plan(
         name,
         method,
         source.blank_frames,
-        maps=[kept for kept in maps if kept in ENCODED],
+        # Maps of separate channels are merged by confidence, whether they are wanted or not.
+        maps=[kept for kept in (method.maps if n_separate else maps) if kept in ENCODED],
         refine=is_refined(request),
         align=request.align != "off",
         max_memory=request.max_memory,
         n_layers=n_layers,
         spans=spans,
+        n_separate=n_separate,
         reduced_from=source.headers[0].frame.image.nbytes if source.reduce > 1 else None,
     )
 

@@ -167,6 +167,11 @@ class Request:
         "crop: keep only what all aligned frames show.",
     )
     exposure: str = _option("auto", "Correct frames of different brightness or colour: auto or off.")
+    decide_channels: str = _option(
+        "auto",
+        "together: one decision for all channels; separate: fuse each channel by itself; auto: separate for "
+        "the channels of microscopy files and for 5 or more channels, unless they are colours.",
+    )
     refine: bool = _option(False, "Smooth the fused image by total variation.")
     refine_strength: float | None = _option(
         None, "Strength of the smoothing for intensities from 0 to 1; larger is smoother. Turns on `refine`."

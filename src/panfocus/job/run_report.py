@@ -88,7 +88,7 @@ def repeat_request(path: Path, given: Request) -> tuple[Request, list[str]]:
 
     _check_given(given)
     report = read_json(path)
-    if isinstance(report, dict) and "decisions" in report:
+    if isinstance(report, dict) and "units" in report:
         raise FileError(
             f"{path}: runs on stores cannot be repeated from a report. Repeat the command; its settings "
             "are in the report.",

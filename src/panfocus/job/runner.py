@@ -199,6 +199,7 @@ def run_fusion(
             borders=request.borders,
             hot_pixels=request.hot_pixels,
             exposure=request.exposure,
+            decide_channels=request.decide_channels,
             refine=is_refined(request),
             refine_strength=request.refine_strength,
             slabs=parse_slabs(request.slabs),

@@ -46,6 +46,8 @@ def describe_job(job: Job) -> Lines:
         lines.append(f"Alignment: {request.align}, if needed.{copy}")
     settings = ", ".join(f"{name}={value}" for name, value in vars(job.method).items())
     lines.append(f"Method: {job.method_name} ({settings}).")
+    if job.separate:
+        lines.append(f"The {len(job.separate)} channels are fused separately.")
     if job.spans:
         spans = ", ".join(f"{span.start} to {span.stop - 1}" for span in job.spans)
         lines.append(f"Slabs of frames {spans}, counted from 0.")
@@ -92,6 +94,8 @@ def summarize(
 def fusion_lines(shape: tuple[int, ...], report: dict[str, Any], by_slabs: str = "") -> list[str]:
     """Return how frames of a shape were fused and what was corrected in them."""
     facts = [f"Fused {count_and_size(shape)}{by_slabs}"]
+    if channels := report.get("separate_channels"):
+        facts.append(f"{len(channels)} channels separately")
     if shares := report.get("frame_shares"):
         facts.append(f"sharpest in each: {', '.join(f'{share:.1%}' for share in shares)}")
     if unfocused := report.get("never_in_focus_share"):
@@ -129,12 +133,18 @@ def describe_no_alignment(height: int, width: int) -> str:
 def _correction_lines(report: dict[str, Any]) -> list[str]:
     """Return what was corrected in the frames before fusion."""
     lines = []
-    if any((hot := report.get("hot_pixels", {})).values()):
-        lines.append(f"Hot pixels repaired: {hot['fixed']} in all frames, {hot['single']} in single frames.")
-    changes = [max(abs(gain - 1) for gain in gains) for gains in report.get("exposure", {}).get("gains", [])]
+    channels = report.get("separate_channels", [report])  # or one report for all
+    hot = [channel["hot_pixels"] for channel in channels if "hot_pixels" in channel]
+    fixed, single = (sum(found[kind] for found in hot) for kind in ("fixed", "single"))
+    if fixed or single:
+        lines.append(f"Hot pixels repaired: {fixed} in all frames, {single} in single frames.")
+    gains = [channel["exposure"]["gains"] for channel in channels if "exposure" in channel]
+    # The largest change of each frame, in any channel.
+    frames = zip(*gains, strict=True)  # the gains of each frame in all channels
+    changes = [max(abs(gain - 1) for channel in frame for gain in channel) for frame in frames]
     if n_changed := sum(change >= LEAST_REPORTED_GAIN for change in changes):
-        frames = f"{n_changed} frame{'s' if n_changed > 1 else ''}"
-        lines.append(f"Exposure of {frames} corrected by up to {max(changes):.0%}.")
+        several = f"{n_changed} frame{'s' if n_changed > 1 else ''}"
+        lines.append(f"Exposure of {several} corrected by up to {max(changes):.0%}.")
     return lines
 
 

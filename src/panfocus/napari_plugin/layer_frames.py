@@ -198,7 +198,7 @@ def from_stacks(
     focus_axis : int
         Axis along which the focus changes.
     channel_axis : int, optional
-        Axis of channels. One decision is made for all channels.
+        Axis of channels.
     position : sequence of int, optional
         Index on the other axes; by default 0.
     """

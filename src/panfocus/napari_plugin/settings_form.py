@@ -23,7 +23,7 @@ PLUGIN = Wording(
     },
 )
 
-OPTIONS = ("align", "hot_pixels", "exposure", "refine")
+OPTIONS = ("align", "hot_pixels", "exposure", "decide_channels", "refine")
 
 Form = dict[str, Any]
 

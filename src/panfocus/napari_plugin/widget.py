@@ -54,7 +54,7 @@ class FusionWidget(Container[Any]):
         self.channel_axis = ComboBox(
             label="channel axis",
             choices=lambda widget: [("none", NO_AXIS), *self._axes(widget)],
-            tooltip="Axis of channels. One decision is made for all channels.",
+            tooltip="Axis of channels. How they are decided is set by: decide channels.",
         )
         self.method = ComboBox(
             label="method",

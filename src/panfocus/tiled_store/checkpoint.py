@@ -116,8 +116,8 @@ class StoreCheckpoint:
         return [FusionUnit(time, tuple(channels)) for time, channels in self.plan["units"]]
 
     def leading_axes(self, output: str) -> list[str]:
-        """Return the axes before rows and columns. Maps of a shared decision have no channels."""
-        has_channels = output == "image" or self.plan["decisions"] == "each"
+        """Return the axes before rows and columns. Maps of channels fused together have none."""
+        has_channels = output == "image" or self.plan["decide_channels"] == "separate"
         names = ("t", "c") if has_channels else ("t",)
         return [axis.name for axis in self.image.axes if axis.name in names]
 

@@ -57,7 +57,7 @@ def _describe_store(checkpoint: StoreCheckpoint, output: str) -> "NewImage":
     dtype = image.dtype if output == "image" else map_dtype(output, image.length("z"))
     if output == "never_in_focus":
         dtype = np.dtype(np.uint8)
-    about = {"method": plan["method"], "decisions": plan["decisions"]}
+    about = {"method": plan["method"], "decide_channels": plan["decide_channels"]}
     omero = _display_settings(checkpoint) if output == "image" else None
     if output == "depth":
         about["unit"] = plan["unit"]

@@ -21,9 +21,9 @@ from panfocus.result import MAPS
 from panfocus.tiled_store.checkpoint import find_checkpoint
 from panfocus.tiled_store.outputs import find_committed
 from panfocus.tiled_store.tile_plan import (
-    DECISIONS,
     DEFAULT_MEMORY,
     choose_chunk_side,
+    has_separate_channels,
     list_units,
     search_side,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from panfocus.parallel import Cluster
 
 _SUPPORTED = {"inputs", "outputs", "method", "settings", "dictionary", "hot_pixels", "align", "exposure"}
-_SUPPORTED |= {"step", "channel", "time", "max_memory", "threads"}
+_SUPPORTED |= {"decide_channels", "step", "channel", "time", "max_memory", "threads"}
 _SUPPORTED_OUTPUTS = {"image", "report", *MAPS}
 _URL = re.compile(r"\w[\w+.-]+:/")  # a path keeps one of its slashes; one letter is a drive of Windows
 _NEEDS_WHOLE = "it needs the whole image at once, and stores are fused tile by tile"
@@ -74,17 +74,18 @@ def _checkpoint_path(output: Path) -> Path:
     return output.with_name(f"{output.name}.part")
 
 
-def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
+def prepare(request: Request, *, force: bool, cluster: "Cluster | None" = None) -> StoreJob:
     """Check everything but the pixels, and plan the fusion for the memory of the workers."""
     from panfocus.show.pyramid import n_levels
 
     with usage_errors():
-        check_settings(request, decisions)
+        check_settings(request)
         max_memory, limit = _memory_limit(request, cluster)
         settings = _method_settings(request)
         outputs = _output_paths(request)
     image = _open_image(Path(request.inputs[0]))
-    units = list_units(image, decisions, request.channel, request.time)
+    separate = has_separate_channels(image, request.decide_channels, request.channel)
+    units = list_units(image, request.channel, request.time, separate=separate)
     frames = image.frames(units[0].time, units[0].channels)  # other units have the same shape and type
     _check_frames(frames)
     method = _get_method(request, settings, frames)
@@ -99,7 +100,7 @@ def prepare(request: Request, *, decisions: str, force: bool, cluster: "Cluster 
     plan = {
         **_origin(request, image, settings),
         "state": state.digest,
-        "decisions": decisions,
+        "decide_channels": "separate" if separate else "together",
         "units": [[unit.time, list(unit.channels)] for unit in units],
         "size": [frames.shape[1], frames.shape[2]],
         "levels": n_levels(frames.shape[1], frames.shape[2]),
@@ -208,16 +209,16 @@ def _depth_scale(request: Request, image: "ZarrImage") -> DepthScale:
     return DepthScale(axis.scale, axis.unit) if axis and axis.unit else DepthScale()
 
 
-def check_settings(request: Request, decisions: str | None) -> None:
-    """Raise if a setting is not supported for stores. `decisions` is None for the default."""
+def check_settings(request: Request, needed_by: str = "tiled") -> None:
+    """Raise if a setting is not supported for stores; `needed_by` is the setting that needs a store."""
+    from panfocus.channels import CHOICES as CHANNEL_CHOICES
     from panfocus.preprocess.corrections import check_corrections
 
     paths = [Path(path) for path in (*request.inputs, request.outputs.image) if path]
     from_tiff_to_tiff = len(paths) == 2 and all(path.suffix.lower() in TIFF_SUFFIXES for path in paths)
     if not from_tiff_to_tiff and not any(map(is_zarr, paths)):
-        setting = "decisions" if decisions else "scheduler"
         raise InputError(
-            f"`{setting}` needs an OME-Zarr store, or one TIFF that is fused to a TIFF.", setting=setting
+            f"`{needed_by}` needs an OME-Zarr store, or one TIFF that is fused to a TIFF.", setting=needed_by
         )
     if len(request.inputs) != 1:
         raise InputError(
@@ -247,8 +248,7 @@ def check_settings(request: Request, decisions: str | None) -> None:
         raise InputError(
             f"`{name}` cannot be used for stores: {_REASONS.get(name, _NEEDS_WHOLE)}.", setting=name
         )
-    if decisions is not None:
-        check_choice("decisions", decisions, DECISIONS)
+    check_choice("decide_channels", request.decide_channels, CHANNEL_CHOICES)
     check_corrections(request.hot_pixels, request.exposure)
 
 

@@ -28,7 +28,10 @@ from panfocus.tiled_store.tasks import (
 )
 from panfocus.tiled_store.tile_plan import LEVELS_PER_TASK, planes_per_task, squares, tile_regions
 
-REPORTED = ("panfocus", "source", "method", "settings", "decisions", "hot_pixels", "exposure", "step", "unit")
+REPORTED = (
+    *("panfocus", "source", "method", "settings", "decide_channels"),
+    *("hot_pixels", "exposure", "step", "unit"),
+)
 
 
 def run(

@@ -10,12 +10,12 @@ from panfocus.errors import NotEnoughMemoryError
 from panfocus.io.file_errors import add_path_to_errors
 from panfocus.io.ome_xml import check_selection
 from panfocus.job.memory_plan import PROGRAM, format_size
+from panfocus.stack import are_colours
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames, ZarrImage
     from panfocus.methods import FusionMethod, Region
 
-DECISIONS = ("shared", "each")
 DEFAULT_MEMORY = 1_000_000_000  # bytes for each worker
 CHUNK_SIDES = (512, 256)  # pixels, of the outputs; the first that memory allows is used
 MAX_TILE_SIDE = 2048  # pixels: halos are then a quarter of the work, and there are tiles for all workers
@@ -33,14 +33,28 @@ class FusionUnit:
     channels: tuple[int, ...]
 
 
-def list_units(image: "ZarrImage", decisions: str, channel: int | None, time: int | None) -> list[FusionUnit]:
+def list_units(
+    image: "ZarrImage", channel: int | None, time: int | None, *, separate: bool
+) -> list[FusionUnit]:
     """Return the units of an image; `channel` and `time`, counted from 1, select one each."""
     with add_path_to_errors(image.path):
         check_selection(channel, time, image.length("c"), image.length("t"))
     times = range(image.length("t")) if time is None else [time - 1]
     channels = range(image.length("c")) if channel is None else [channel - 1]
-    groups = [tuple(channels)] if decisions == "shared" else [(c,) for c in channels]
+    groups = [(c,) for c in channels] if separate else [tuple(channels)]
     return [FusionUnit(t, group) for t, group in product(times, groups)]
+
+
+def has_separate_channels(image: "ZarrImage", decide_channels: str, channel: int | None) -> bool:
+    """Return whether several channels are fused separately.
+
+    "auto" does so unless they are colours or the last one is alpha.
+    """
+    if image.length("c") == 1 or channel is not None:
+        return False
+    if decide_channels == "auto":
+        return not (image.has_alpha or are_colours(image.channel_names))
+    return decide_channels == "separate"
 
 
 def axis_lengths(units: list[FusionUnit]) -> dict[str, int]:

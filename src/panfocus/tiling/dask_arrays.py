@@ -173,14 +173,14 @@ def merge_lazily(parts: Sequence[FusionResult]) -> FusionResult:
     maps = {name: plane for name in MAPS if (plane := getattr(parts[0], name)) is not None}
     if maps and "confidence" not in maps:
         raise InputError(
-            "Channels of lazy arrays can be fused separately only by methods with confidence. Load the frames "
-            "with np.asarray(frames).",
+            "Channels of lazy arrays can be fused separately only by methods with confidence. Load the "
+            "frames with np.asarray(frames).",
             setting="decide_channels",
         )
     for part in parts[1:] if maps else ():
         better = part.confidence > maps["confidence"]
         maps = {name: da.where(better, getattr(part, name), plane) for name, plane in maps.items()}
-    report = {"decide_channels": "separate", "channels": [part.report for part in parts]}
+    report = {"decide_channels": "separate", "separate_channels": [part.report for part in parts]}
     return FusionResult(da.stack([part.image for part in parts], axis=-1), **maps, report=report)
 
 
