@@ -36,6 +36,7 @@ def test_fusion_stops_within_a_tile(method, monkeypatch):
             align="off",
             hot_pixels="off",
             exposure="off",
+            decide_channels="auto",
             refine=False,
             progress=progress,
             check=check,

@@ -117,13 +117,25 @@ def test_drifted_frames_are_aligned(viewer, widget, fused):
     assert fused()["s fused [1]"].data.shape == drifted.shape[1:]
 
 
-def test_selected_stacks_are_channels_of_one_decision(viewer, widget, fused):
+def test_selected_stacks_are_channels_that_are_fused_separately(viewer, widget, fused):
+    other, _ = banded_stack(seed=1)
+    viewer.add_image(FRAMES, name="g")
+    viewer.add_image(other[::-1], name="r")  # sharp in other slices
+    widget.frames.value = SELECTED
+    viewer.layers.selection = set(viewer.layers)
+    layers = fused()
+    np.testing.assert_array_equal(layers["g fused"].data, pf.fuse(FRAMES).image)
+    np.testing.assert_array_equal(layers["r fused"].data, pf.fuse(other[::-1]).image)
+
+
+def test_selected_stacks_may_share_one_decision(viewer, widget, fused):
     other, _ = banded_stack(seed=1)
     viewer.add_image(FRAMES, name="g", colormap="green")
     viewer.add_image(other, name="r", colormap="red")
     widget.frames.value = SELECTED
     viewer.layers.selection = set(viewer.layers)
     widget.settings["composition"].value = "labels"
+    widget.fusion_options["decide_channels"].value = "together"
     layers = fused()
     labels = layers["g labels"].data[None] - 1
     for name, stack in (("g", FRAMES), ("r", other)):

@@ -32,6 +32,7 @@ def fuse(source, align="auto"):
         align=align,
         hot_pixels="off",
         exposure="off",
+        decide_channels="auto",
         refine=False,
         progress=lambda stage, done: None,
         check=lambda: None,
