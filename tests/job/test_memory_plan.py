@@ -24,7 +24,17 @@ def like(n_frames, height, width, dtype=np.uint8):
 
 
 def plan(
-    method, frames, max_memory=None, *, maps=(), refine=False, align=False, spans=(), threads=2, **settings
+    method,
+    frames,
+    max_memory=None,
+    *,
+    maps=(),
+    refine=False,
+    align=False,
+    spans=(),
+    n_separate=0,
+    threads=2,
+    **settings,
 ):
     with limit_threads(threads):
         return make_plan(
@@ -36,6 +46,7 @@ def plan(
             align=align,
             max_memory=max_memory,
             spans=spans,
+            n_separate=n_separate,
         )
 
 
@@ -44,6 +55,20 @@ def least_memory(method, frames, **options):
     with pytest.raises(NotEnoughMemoryError) as caught:
         plan(method, frames, 1, **options)
     return caught.value.facts["needed"]
+
+
+@pytest.mark.parametrize("method", ["panfocus", "dsift", "dwt"])
+@pytest.mark.parametrize("options", [{}, {"refine": True}])
+def test_separate_channels_need_no_more_than_channels_together(method, options):
+    """One channel is fused and refined at a time."""
+    frames = like(10, 1000, 1500)
+    separate = least_memory(method, frames, n_separate=3, **options)
+    assert separate < least_memory(method, frames, **options)
+    alone = least_memory(method, frames[..., 0], **options)
+    more = 3 * frames[0].nbytes  # the image, its file and a decoded frame, of all channels
+    if method == "dsift":
+        more += frames.nbytes  # it holds all frames
+    assert alone < separate < alone + more
 
 
 @pytest.mark.parametrize("method", ["panfocus", "dwt", "coupled", "max-projection"])

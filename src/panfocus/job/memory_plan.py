@@ -21,7 +21,7 @@ ENCODED = {
     "depth": 8,
     "never_in_focus": 2,
 }  # per pixel of a map, held and encoded
-REFINING = 136  # per value: the solver's image, gradients, multipliers and their transforms in float64
+REFINING = 136  # per value refined at once: image, gradients, multipliers and their transforms in float64
 
 FREE_SHARE = 4  # without a limit, a fusion takes at most 1/4 of the free memory,
 # and no more than these bytes, or than tiles of this many halos take: more would hardly save time.
@@ -135,7 +135,8 @@ def make_plan(
     fused = blank((n_at_once, *frames.shape[1 : 3 if n_separate else None]), frames.dtype)
     usual, worst = method.plan_surveys((height, width)) if isinstance(method, Surveyor) else (method, method)
     all_maps = {*maps, *(["labels"] if spans else [])}
-    needs = _needs(method, frames, all_maps, refine=refine, align=align, reduced_from=reduced_from)
+    refined = fused[0].size if refine else 0
+    needs = _needs(method, frames, all_maps, refined=refined, align=align, reduced_from=reduced_from)
     if usual.halo is None or worst.halo is None:
         tiles = tile_bytes(method, fused, Tile.whole((height, width)))
         enough = least = needs.at_peak(tiles=tiles, in_memory=not spans)
@@ -177,7 +178,7 @@ def _needs(
     frames: "Frames",
     maps: Collection[str],
     *,
-    refine: bool,
+    refined: int,
     align: bool,
     reduced_from: int | None,
 ) -> _Needs:
@@ -192,7 +193,7 @@ def _needs(
         frames=len(frames) * frame,
         decoding=int((DECODING + REDUCING) * reduced_from if reduced_from else DECODING * frame),
         before=max(alignment_bytes(frames) if align else 0, survey),
-        result=result + (REFINING * frames[0].size if refine else 0),
+        result=result + REFINING * refined,
     )
 
 
