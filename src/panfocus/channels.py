@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_choice
+from panfocus._filters import filtered, gaussian
 from panfocus._intensity import FloatArray, IntensityScale
 from panfocus._progress import Progress
 from panfocus._threads import for_all
@@ -32,6 +33,7 @@ CHOICES = ("auto", "together", "separate")
 COLOURS = 4  # channels: arrays with more have no RGB meaning
 ROUNDING = 12**-0.5  # standard deviation of rounding, in steps of an integer type
 LEAST_NOISE = 1e-7  # unit range: rounding of float32
+AROUND = gaussian(5.0, cut=2)  # pixels: wider than the plain places inside a structure
 BAND = 256  # rows of the detail that a thread computes at once
 
 FuseChannel = Callable[[Frames, Progress], FusionResult]  # from the grey frames of a channel
@@ -139,7 +141,7 @@ def keep_maps(result: FusionResult, maps: Collection[str] | None) -> FusionResul
 
 
 def relative_detail(image: NDArray[Any]) -> FloatArray:
-    """Return the Laplacian energy of a grey image around each pixel, divided by the variance of its noise.
+    """Return the Laplacian energy of a grey image around each pixel, relative to the variance of its noise.
 
     It is alike in the noise of a channel without light and in the dark of a bright one, and larger in
     structure.
@@ -155,7 +157,7 @@ def relative_detail(image: NDArray[Any]) -> FloatArray:
         detail[top : top + BAND] = energy[top - first :][:BAND] / noise**2
 
     for_all(measure, range(0, len(image), BAND))
-    return detail
+    return filtered(detail, AROUND)
 
 
 def _join_slabs(slabs: Sequence[Frames], image: NDArray[Any], allocate: Allocate) -> Any:
