@@ -23,6 +23,7 @@ def render(height, width, n=3, seed=3):
     stack[-1] *= 1.08
     stack = np.rint(stack * 40000).astype(np.uint16)
     stack[:, [40, 255, 256, 300], [17, 256, 299, 512 % width]] = 65535
+    stack[:, 255:258, 120:123] = 65535  # a cluster across tiles
     return stack
 
 

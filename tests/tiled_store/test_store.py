@@ -27,6 +27,7 @@ tifffile = pytest.importorskip("tifffile")
 
 def test_store_has_the_bits_of_the_whole_image(fused, whole):
     assert whole.report["hot_pixels"]["fixed"] == 4
+    assert whole.report["hot_pixels"]["clusters"] == 1
     assert whole.report["exposure"]["gains"] != [[1.0]] * 3
     (unit,) = fused.report["units"]
     assert (unit["tile"], unit["tiles"]) == (256, 9)

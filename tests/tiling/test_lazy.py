@@ -31,6 +31,7 @@ def frames():
     stack[2] *= 1.1
     stack = np.rint(stack * 40000).astype(np.uint16)
     stack[:, [100, 250, 251, 400], [20, 300, 140, 205]] = 65535
+    stack[:, 330:333, 90:93] = 65535  # a cluster across chunks
     return stack
 
 
@@ -53,6 +54,7 @@ def eager(frames):
 @pytest.mark.parametrize("chunks", [(1, 128, 100), (3, 500, 410)])
 def test_dask_array_gives_the_same_bits_as_memory(frames, eager, chunks):
     assert eager.report["hot_pixels"]["fixed"] == 4
+    assert eager.report["hot_pixels"]["clusters"] == 1
     assert eager.report["exposure"]["gains"] != [[1.0]] * 3
     lazy = pf.fuse(da.from_array(frames, chunks=chunks))
     assert_equal(lazy, eager)

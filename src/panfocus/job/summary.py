@@ -134,10 +134,17 @@ def _correction_lines(report: dict[str, Any]) -> list[str]:
     """Return what was corrected in the frames before fusion."""
     lines = []
     channels = report.get("separate_channels", [report])  # or one report for all
-    hot = [channel["hot_pixels"] for channel in channels if "hot_pixels" in channel]
-    fixed, single = (sum(found[kind] for found in hot) for kind in ("fixed", "single"))
-    if fixed or single:
-        lines.append(f"Hot pixels repaired: {fixed} in all frames, {single} in single frames.")
+    found = [channel["hot_pixels"] for channel in channels if "hot_pixels" in channel]
+    kinds = ("fixed", "single", "clusters", "doubtful_clusters")
+    fixed, single, clusters, doubtful = (sum(hot[kind] for hot in found) for kind in kinds)
+    if fixed or single or clusters:
+        clustered = f", {clusters} clusters" if clusters else ""
+        lines.append(f"Hot pixels repaired: {fixed} in all frames, {single} in single frames{clustered}.")
+    if doubtful:
+        lines.append(
+            f"Possible clusters of hot pixels, not repaired as they may be detail: {doubtful}. "
+            "Set `hot_pixels` to on to repair them."
+        )
     gains = [channel["exposure"]["gains"] for channel in channels if "exposure" in channel]
     # The largest change of each frame, in any channel.
     frames = zip(*gains, strict=True)  # the gains of each frame in all channels

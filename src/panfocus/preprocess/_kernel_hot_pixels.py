@@ -12,6 +12,7 @@ Array = NDArray[Any]
 REACH = 3  # pixels: radius of the surroundings
 MOST_SIMILAR = 2  # similar values in the surroundings: a defect may cover two or three pixels
 SIMILAR = 0.5  # of the difference: values that differ by more than this share are similar
+WINDOW, APART = 6, 4  # pixels: radius of the window of a cluster, and of its rim's inner edge
 AT_ONCE = 512  # values that are ruled out together
 
 
@@ -162,4 +163,106 @@ def _is_single(planes: Array, y: int, x: int, c: int, difference: float, share: 
             is_neighbour = dy != 0 or dx != 0
             if is_neighbour and abs(np.float64(planes[y + dy, x + dx, c]) - median) > share * abs(difference):
                 return False
+    return True
+
+
+@compiled()
+def find_compact(
+    planes: Array, spans: Any, least: float, deviations: float, quiet: float, most_wide: int, found: Array
+) -> int:
+    """Find centres of compact clusters in rows and columns `spans` of planes (h, w, c).
+
+    Write row, column and channel to `found`. A cluster differs by `least` from the median of its rim. Its
+    centre differs most, of all channels and of the 7 x 7 pixels around it. At most `most_wide` of the 13 x 13
+    pixels differ by half as much; 95 % of the rim by less than `quiet` of it, and half by less than
+    1/`deviations`. Return the number found; more than the length of `found` are counted, but not written.
+    """
+    height, width, n = planes.shape
+    first_row, last_row, first_col, last_col = spans
+    rim = np.empty((2 * WINDOW + 1) ** 2 - (2 * APART - 1) ** 2)
+    count = 0
+    for y in range(max(first_row, WINDOW), min(last_row, height - WINDOW)):
+        for x in range(max(first_col, WINDOW), min(last_col, width - WINDOW)):
+            for c in range(n):
+                value = np.float64(planes[y, x, c])
+                above, below = np.float64(planes[y - APART, x, c]), np.float64(planes[y + APART, x, c])
+                left, right = np.float64(planes[y, x - APART, c]), np.float64(planes[y, x + APART, c])
+                low = min(above, below, left, right)
+                high = max(above, below, left, right)
+                # At least half of the difference from each of the four: the rim is quiet.
+                if value - high < 0.5 * least and low - value < 0.5 * least:
+                    continue
+                sign = 1.0 if value > high else -1.0
+                if not _is_extreme(planes, y, x, c, sign):
+                    continue
+                _fill_rim(planes, y, x, c, rim)
+                middle = _median(rim.copy())
+                size = sign * (value - middle)
+                if size < least or not _is_quiet(rim, middle, size, deviations, quiet):
+                    continue
+                if _count_wide(planes, y, x, c, sign, middle, size) > most_wide:
+                    continue
+                if not _is_strongest(planes, y, x, c, size):
+                    continue
+                if count < len(found):
+                    found[count, 0], found[count, 1], found[count, 2] = y, x, c
+                count += 1
+                break
+    return count
+
+
+@compiled()
+def _is_extreme(planes: Array, y: int, x: int, c: int, sign: float) -> bool:
+    """Whether a value is the largest, or smallest, of the 7 x 7 around it; of equal ones the first is."""
+    value = sign * np.float64(planes[y, x, c])
+    for dy in range(-3, 4):
+        for dx in range(-3, 4):
+            other = sign * np.float64(planes[y + dy, x + dx, c])
+            if other > value or (other == value and (dy < 0 or (dy == 0 and dx < 0))):
+                return False
+    return True
+
+
+@compiled()
+def _fill_rim(planes: Array, y: int, x: int, c: int, rim: Array) -> None:
+    """Fill `rim` with the values of a window's rim."""
+    i = 0
+    for dy in range(-WINDOW, WINDOW + 1):
+        for dx in range(-WINDOW, WINDOW + 1):
+            if abs(dy) >= APART or abs(dx) >= APART:
+                rim[i] = planes[y + dy, x + dx, c]
+                i += 1
+
+
+@compiled()
+def _is_quiet(rim: Array, middle: float, size: float, deviations: float, quiet: float) -> bool:
+    n_loud = n_far = 0
+    for value in rim:
+        n_loud += abs(value - middle) > quiet * size
+        n_far += deviations * abs(value - middle) > size
+    return bool(n_loud <= len(rim) // 20 and n_far <= len(rim) // 2)
+
+
+@compiled()
+def _count_wide(planes: Array, y: int, x: int, c: int, sign: float, middle: float, size: float) -> int:
+    count = 0
+    for dy in range(-WINDOW, WINDOW + 1):
+        for dx in range(-WINDOW, WINDOW + 1):
+            if sign * (np.float64(planes[y + dy, x + dx, c]) - middle) > 0.5 * size:
+                count += 1
+    return count
+
+
+@compiled()
+def _is_strongest(planes: Array, y: int, x: int, c: int, size: float) -> bool:
+    """Whether no other channel differs more from the mean of four values of its rim."""
+    for other in range(planes.shape[2]):
+        far = 0.25 * (
+            np.float64(planes[y - APART, x, other])
+            + np.float64(planes[y + APART, x, other])
+            + np.float64(planes[y, x - APART, other])
+            + np.float64(planes[y, x + APART, other])
+        )
+        if other != c and abs(np.float64(planes[y, x, other]) - far) > size:
+            return False
     return True

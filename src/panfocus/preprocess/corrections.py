@@ -44,7 +44,7 @@ class Corrections:
         """Return the corrections as plain data."""
         report: dict[str, Any] = {}
         if self.hot_pixels:
-            report["hot_pixels"] = {"fixed": self.hot_pixels.n_fixed, "single": self.hot_pixels.n_single}
+            report["hot_pixels"] = self.hot_pixels.report()
         if self.exposure:
             report["exposure"] = self.exposure.report()
         return report

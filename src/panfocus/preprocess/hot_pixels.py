@@ -1,4 +1,7 @@
-"""Hot and dead pixels: isolated values at the same place of every frame, or very clear ones in one frame."""
+"""Hot and dead pixels: isolated values at the same place of every frame, or very clear ones in one frame.
+
+Clusters of them, as in JPEG files, are in `hot_clusters.py`.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +13,16 @@ from numpy.typing import NDArray
 
 from panfocus._threads import map_blocks
 from panfocus.preprocess._kernel_hot_pixels import REACH, find_isolated
+from panfocus.preprocess.hot_clusters import (
+    CLUSTER_REACH,
+    RIM,
+    SPREAD,
+    Clusters,
+    choose_clusters,
+    cluster_pixels,
+    fill_clusters,
+    find_clusters,
+)
 from panfocus.stack import Frames, LazyFrames, colours, sampled_strips
 
 # Percentiles of the first frame whose distance is the range of values. The range has at least this many
@@ -21,9 +34,11 @@ LEAST, DEVIATIONS, STEADY = 0.1, 10.0, 0.5
 # A defect of a single frame must be clearer, and none of its 8 neighbours may differ by this share of its own
 # difference: real detail is softer, even if it is one pixel wide.
 LEAST_SINGLE, DEVIATIONS_SINGLE, SHARE = 0.2, 20.0, 0.1
+MOST_CLUSTERS = 0.0001  # share of all values
 MOST = 0.001  # share of all values: more are not defects but a pattern
 BAND = 128  # rows that a thread searches at once
 SEARCH_REACH = REACH  # pixels around a value that the search reads
+REPAIR_REACH = CLUSTER_REACH  # pixels around a repaired value that it may depend on
 MIDDLE = 3  # index of the lower median of 8 sorted values: always an existing value
 
 Places = NDArray[np.intp]  # (m, 3): row, column, channel; sorted, none at the border
@@ -31,33 +46,46 @@ Candidates = NDArray[np.float64]  # (m, 4): row, column, channel, difference fro
 
 
 class RepairedFrames(LazyFrames):
-    """Frames in which values at given places are replaced by the median of their 8 neighbours when read."""
+    """Frames in which defects are replaced when read.
 
-    def __init__(self, frames: Frames, places: Sequence[Places]) -> None:
+    Values at given places become the median of their 8 neighbours; clusters are filled from their rims.
+    """
+
+    def __init__(self, frames: Frames, places: Sequence[Places], clusters: Clusters) -> None:
         super().__init__(frames.shape, frames.dtype)
         self.source = frames
         self._places = places  # of each frame
+        self._clusters = clusters
 
     def _frame(self, k: int, place: tuple[Any, ...]) -> NDArray[Any]:
         spans = [*place, slice(None), slice(None)][:2]
         rows, cols = (range(length)[span] for length, span in zip(self.shape[1:3], spans, strict=True))
-        first, end = np.searchsorted(self._places[k][:, 0], (rows.start, rows.stop))
-        y, x, c = self._places[k][first:end].T
-        inside = (x >= cols.start) & (x < cols.stop)
-        if not inside.any():
+        places = _inside(self._places[k], rows, cols)
+        clusters = _inside(self._clusters, _wider(rows, SPREAD), _wider(cols, SPREAD))
+        if not len(places) + len(clusters):
             return np.asarray(self.source[k, *place])
-        # Read one more pixel on each side, to repair pixels at the edges.
-        top, left = max(0, rows.start - 1), max(0, cols.start - 1)
-        around = (
-            slice(top, min(rows.stop + 1, self.shape[1])),
-            slice(left, min(cols.stop + 1, self.shape[2])),
-        )
-        wide = np.asarray(self.source[k, *around])
-        part = wide[rows.start - top : rows.stop - top, cols.start - left : cols.stop - left].copy()
-        y, x, c = y[inside], x[inside], c[inside]
-        medians = _neighbour_medians(colours(wide), y - top, x - left, c)
-        colours(part)[y - rows.start, x - cols.start, c] = medians
-        return part
+        around = [
+            range(max(0, span.start - REPAIR_REACH), min(span.stop + REPAIR_REACH, length))
+            for span, length in zip((rows, cols), self.shape[1:3], strict=True)
+        ]
+        top, left = around[0].start, around[1].start
+        wide = np.array(self.source[k, *(slice(span.start, span.stop) for span in around)])
+        y, x, c = (places - (top, left, 0)).T
+        medians = _neighbour_medians(colours(wide), y, x, c)
+        fill_clusters(colours(wide), clusters - (top, left, 0))
+        colours(wide)[y, x, c] = medians
+        return wide[rows.start - top : rows.stop - top, cols.start - left : cols.stop - left].copy()
+
+
+def _wider(span: range, margin: int) -> range:
+    return range(span.start - margin, span.stop + margin)
+
+
+def _inside(places: Places, rows: range | slice, cols: range | slice) -> Places:
+    """Return the places, sorted by row, that are inside a rectangle."""
+    first, end = np.searchsorted(places[:, 0], (rows.start, rows.stop))
+    x = places[first:end, 1]
+    return np.asarray(places[first:end][(x >= cols.start) & (x < cols.stop)])
 
 
 def _neighbour_medians(planes: NDArray[Any], *places: NDArray[np.intp]) -> NDArray[Any]:
@@ -71,10 +99,12 @@ def _neighbour_medians(planes: NDArray[Any], *places: NDArray[np.intp]) -> NDArr
 
 @dataclass(frozen=True, eq=False)
 class HotPixels:
-    """Places of defects: the same in every frame (`fixed`), and those of single frames."""
+    """Places of defects: the same in every frame (`fixed` and `clusters`), and those of single frames."""
 
     fixed: Places
     single: tuple[Places, ...]  # of each frame
+    clusters: Clusters
+    n_doubtful: int = 0  # clusters that are not repaired, because they may be detail of the scene
 
     @property
     def n_fixed(self) -> int:
@@ -87,28 +117,34 @@ class HotPixels:
         return sum(map(_count_pixels, self.single))
 
     def repair(self, frames: Frames) -> Frames:
-        """Return the frames with each defect replaced, when read, by the median of its 8 neighbours."""
-        if not len(self.fixed) + sum(map(len, self.single)):
+        """Return the frames with each defect replaced, when read, by values around it."""
+        if not len(self.fixed) + len(self.clusters) + sum(map(len, self.single)):
             return frames
         places = [np.unique(np.concatenate([self.fixed, single]), axis=0) for single in self.single]
-        return RepairedFrames(frames, places)
+        return RepairedFrames(frames, places, self.clusters)
 
     def within(self, rows: slice, cols: slice) -> "HotPixels":
-        """Return the defects inside a rectangle, relative to its corner."""
+        """Return the defects inside a rectangle, relative to its corner; clusters with their rims inside."""
+        inner = (slice(span.start + RIM, span.stop - RIM) for span in (rows, cols))
+        corner = (rows.start, cols.start, 0)
+        fixed, *single = (_inside(places, rows, cols) - corner for places in (self.fixed, *self.single))
+        return HotPixels(fixed, tuple(single), _inside(self.clusters, *inner) - corner)
 
-        def inside(places: Places) -> Places:
-            y, x = places[:, 0], places[:, 1]
-            here = (y >= rows.start) & (y < rows.stop) & (x >= cols.start) & (x < cols.stop)
-            return np.asarray(places[here] - (rows.start, cols.start, 0))
-
-        return HotPixels(inside(self.fixed), tuple(map(inside, self.single)))
+    def report(self) -> dict[str, int]:
+        """Return the counts as plain data."""
+        return {
+            "fixed": self.n_fixed,
+            "single": self.n_single,
+            "clusters": len(self.clusters),
+            "doubtful_clusters": self.n_doubtful,
+        }
 
 
 def find_hot_pixels(frames: Frames, *, in_pairs: bool = False) -> HotPixels:
     """Search frames, before alignment, one at a time.
 
     Fine detail may be in focus in both of two frames. Fixed defects of two frames are therefore searched only
-    with `in_pairs`.
+    with `in_pairs`; clusters need three frames. With `in_pairs`, doubtful clusters are repaired too.
     """
     span = value_span(frames)
 
@@ -116,7 +152,11 @@ def find_hot_pixels(frames: Frames, *, in_pairs: bool = False) -> HotPixels:
         return (_search_frame(frames, k, span, single) for k in range(len(frames)))
 
     return combine_candidates(
-        candidates(single=False), candidates(single=True), frames.shape, in_pairs=in_pairs
+        candidates(single=False),
+        candidates(single=True),
+        find_clusters(frames, span, cluster_limit(frames.shape)),
+        frames.shape,
+        in_pairs=in_pairs,
     )
 
 
@@ -146,8 +186,18 @@ def defect_limit(shape: tuple[int, ...]) -> int:
     return max(1, int(MOST * math.prod(shape[1:])))
 
 
+def cluster_limit(shape: tuple[int, ...]) -> int:
+    """Return the largest number of clusters in the first of frames (n, h, w[, c]) that may be defects."""
+    return max(1000, int(MOST_CLUSTERS * math.prod(shape[1:]))) if shape[0] > 2 else 0
+
+
 def combine_candidates(
-    fixed: Iterable[Candidates], single: Iterable[Candidates], shape: tuple[int, ...], *, in_pairs: bool
+    fixed: Iterable[Candidates],
+    single: Iterable[Candidates],
+    clusters: NDArray[np.float64],
+    shape: tuple[int, ...],
+    *,
+    in_pairs: bool,
 ) -> HotPixels:
     """Decide from the candidates of each frame, for frames of this shape, which values are defects.
 
@@ -158,11 +208,24 @@ def combine_candidates(
     steady = np.empty(0, np.intp)
     if shape[0] > 2 or in_pairs:
         steady = _steady_places(_number(each if len(each) <= most else each[:0], planes) for each in fixed)
+
+    def pixels(row: float, column: float, bits: float) -> NDArray[np.intp]:
+        places = cluster_pixels(int(row), int(column), int(bits))
+        return places[:, 0] * planes[1] + places[:, 1]
+
+    is_new = [
+        not np.isin(pixels(row, column, strong), steady // planes[2]).all()
+        for row, column, _, strong, _ in clusters
+    ]
+    chosen, n_doubtful = choose_clusters(clusters[is_new], doubtful=in_pairs)
+    defective = np.concatenate([steady[:0], *(pixels(*each) for each in chosen)])
+    in_clusters = np.add.outer(defective * planes[2], np.arange(planes[2]))
     of_frames = []
     for each in single:
         numbers, _ = _number(each if len(each) <= most else each[:0], planes)
-        of_frames.append(_places(np.setdiff1d(numbers, steady), planes))
-    return HotPixels(_places(steady, planes), tuple(of_frames))
+        of_frames.append(_places(np.setdiff1d(numbers, np.union1d(steady, in_clusters)), planes))
+    steady = np.setdiff1d(steady, in_clusters)
+    return HotPixels(_places(steady, planes), tuple(of_frames), chosen, n_doubtful)
 
 
 def _steady_places(candidates: Iterable[tuple[NDArray[np.intp], NDArray[np.float64]]]) -> NDArray[np.intp]:

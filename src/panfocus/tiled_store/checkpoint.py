@@ -176,8 +176,8 @@ class StoreCheckpoint:
         """Write what was measured in the frames of a unit."""
         exposure, hot = corrections.exposure, corrections.hot_pixels
         pixels = [np.empty((0, 4), np.int64)]
-        for k, found in enumerate([hot.fixed, *hot.single] if hot else []):
-            pixels.append(np.column_stack([np.full(len(found), k - 1), found]))
+        for k, found in enumerate([hot.clusters, hot.fixed, *hot.single] if hot else []):
+            pixels.append(np.column_stack([np.full(len(found), k - 2), found]))
         self.write_array(f"hot-{unit}", np.concatenate(pixels).astype(np.int64))
         self.write_note(
             f"survey-{unit}",
@@ -236,8 +236,10 @@ def read_survey(checkpoint: StoreCheckpoint, unit: int) -> tuple["FusionMethod",
     hot = exposure = None
     if note["hot_pixels"]:
         pixels = checkpoint.read_array(f"hot-{unit}")
-        fixed, *single = (pixels[pixels[:, 0] == k, 1:] for k in range(-1, checkpoint.image.length("z")))
-        hot = HotPixels(fixed, tuple(single))
+        clusters, fixed, *single = (
+            pixels[pixels[:, 0] == k, 1:] for k in range(-2, checkpoint.image.length("z"))
+        )
+        hot = HotPixels(fixed, tuple(single), clusters)
     if fit := note["exposure"]:
         exposure = Exposure(np.array(fit["gains"]), fit["reference"], ToneCurve(**fit["curve"]))
     return method, Corrections(hot, exposure)

@@ -30,6 +30,7 @@ from panfocus.tiled_store.tile_plan import (
 
 if TYPE_CHECKING:
     from panfocus.io.ome_zarr import ZarrFrames
+    from panfocus.methods import Region
     from panfocus.preprocess.hot_pixels import HotPixels
     from panfocus.result import FusionResult
     from panfocus.show.pyramid import How
@@ -84,27 +85,40 @@ def measure_range(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]
 
 def search(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
     """Search a part of every frame for candidates of hot pixels; in floats, also for the largest value."""
-    from panfocus.preprocess.hot_pixels import SEARCH_REACH, defect_limit, find_candidates
+    from panfocus.methods import within
+    from panfocus.preprocess.hot_clusters import SEARCH_MARGIN, ClusterSearch
+    from panfocus.preprocess.hot_pixels import SEARCH_REACH, cluster_limit, defect_limit, find_candidates
 
     frames = checkpoint.frames(task.unit)
-    wide = tuple(
-        slice(max(0, part.start - SEARCH_REACH), min(part.stop + SEARCH_REACH, length))
-        for part, length in zip(task.region, frames.shape[1:3], strict=True)
-    )
     most, span = defect_limit(frames.shape), checkpoint.read_note(f"range-{task.unit}")["span"]
+    wide, near = (_widened(task.region, margin, frames.shape) for margin in (SEARCH_MARGIN, SEARCH_REACH))
+    rows, cols = within(wide, near)
+    clusters = ClusterSearch(span, within(wide, task.region), cluster_limit(frames.shape))
     candidates, largest = [np.empty((0, 6))], []
     counts: tuple[list[int], list[int]] = ([], [])  # of both kinds, by frame
     for k, part in _read_frames(frames, wide, _half_of_free(frames, checkpoint)):
         if frames.dtype.kind == "f":
             largest.append(largest_magnitude(part[None], 0))
+        clusters.add(part)
         for kind, single in enumerate((False, True)):
-            pixels = find_candidates(part, most, span=span, single=single)
-            pixels[:, 0] += wide[0].start
-            pixels[:, 1] += wide[1].start
+            pixels = find_candidates(part[rows, cols], most, span=span, single=single)
+            pixels[:, 0] += near[0].start
+            pixels[:, 1] += near[1].start
             counts[kind].append(len(pixels))
             candidates.append(np.column_stack([np.full((len(pixels), 2), (kind, k)), pixels]))
     checkpoint.write_array(f"found-{task.name}", np.concatenate(candidates))
-    return {"largest": largest, "counts": counts}
+    corner = np.array([wide[0].start, wide[1].start, 0, 0, 0])
+    checkpoint.write_array(f"clusters-{task.name}", clusters.found() + corner)
+    return {"largest": largest, "counts": counts, "clusters": clusters.n_first}
+
+
+def _widened(region: "Region", margin: int, shape: tuple[int, ...]) -> "Region":
+    """Return a region with a margin that ends at the borders of frames (n, h, w, ...)."""
+    rows, cols = (
+        slice(max(0, part.start - margin), min(part.stop + margin, length))
+        for part, length in zip(region, shape[1:3], strict=True)
+    )
+    return rows, cols
 
 
 def _read_frames(
@@ -159,11 +173,14 @@ def measure(checkpoint: StoreCheckpoint, task: TileTask) -> dict[str, Any]:
 
 def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, ...]) -> "HotPixels":
     """Decide on the candidates of all parts, slice by slice: a pattern may have very many."""
-    from panfocus.preprocess.hot_pixels import combine_candidates, defect_limit
+    from panfocus.preprocess.hot_pixels import cluster_limit, combine_candidates, defect_limit
 
     most, parts = defect_limit(shape), search_tasks(checkpoint, unit)
-    # Of both kinds, by slice.
-    counts = {part: checkpoint.read_note(f"done-{part.name}")["counts"] for part in parts}
+    notes = {part: checkpoint.read_note(f"done-{part.name}") for part in parts}
+    counts = {part: note["counts"] for part, note in notes.items()}  # of both kinds, by slice
+    clusters = [np.empty((0, 5))]
+    if sum(note["clusters"] for note in notes.values()) <= cluster_limit(shape):
+        clusters += (checkpoint.read_array(f"clusters-{part.name}") for part in parts)
 
     def candidates(kind: int) -> Iterator[NDArray[np.float64]]:
         for k in range(shape[0]):
@@ -174,7 +191,11 @@ def _find_hot_pixels(checkpoint: StoreCheckpoint, unit: int, shape: tuple[int, .
             yield np.concatenate([each[(each[:, 0] == kind) & (each[:, 1] == k), 2:] for each in rows])
 
     return combine_candidates(
-        candidates(0), candidates(1), shape, in_pairs=checkpoint.plan["hot_pixels"] == "on"
+        candidates(0),
+        candidates(1),
+        np.concatenate(clusters),
+        shape,
+        in_pairs=checkpoint.plan["hot_pixels"] == "on",
     )
 
 

@@ -13,6 +13,7 @@ from panfocus._threads import map_blocks, thread_count
 from panfocus.errors import NotEnoughMemoryError
 from panfocus.methods import FusionMethod, Layered, Region, Surveyor, Tile, cover, largest_tile, within
 from panfocus.preprocess.corrections import Corrections
+from panfocus.preprocess.hot_pixels import REPAIR_REACH
 from panfocus.result import FusionResult
 from panfocus.stack import Allocate, Frames, part_of
 
@@ -27,9 +28,9 @@ CONFIDENCE_STEPS = 1 << 24  # confidence is summed in integer steps: the order d
 
 
 def region_to_read(tile: Tile) -> Region:
-    """Return the region to read for a tile: its outer part and one more pixel for repairs."""
+    """Return the region to read for a tile: its outer part and the pixels around it for repairs."""
     rows, cols = (
-        slice(max(0, span.start - 1), min(span.stop + 1, length))
+        slice(max(0, span.start - REPAIR_REACH), min(span.stop + REPAIR_REACH, length))
         for span, length in zip(tile.outer, tile.shape, strict=True)
     )
     return rows, cols
