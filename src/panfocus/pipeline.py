@@ -26,6 +26,7 @@ from panfocus.decide.compose import by_labels, by_votes
 from panfocus.errors import InputError
 from panfocus.methods import DEFAULT_METHOD, FusionMethod, get_method
 from panfocus.preprocess.corrections import Corrections, check_corrections
+from panfocus.preprocess.stack_checks import check_stack
 from panfocus.registration import BORDERS, CHOICES
 from panfocus.result import FusionResult, without_pixels
 from panfocus.stack import Allocate, Frames, Stack, count_and_size
@@ -139,7 +140,9 @@ def fuse(
     Returns
     -------
     FusionResult
-        `image` in the dtype and range of the frames, the maps and a report.
+        `image` in the dtype and range of the frames, the maps and a report. Its `warnings`, which are also
+        logged, name frames that contribute nothing or nearly everything, places where something moved, and
+        stacks of optical sections. Lazy arrays are not checked.
     """
     chosen = _make_method(method, settings)
     _checks.check_choice("align", align, ("off", *CHOICES))
@@ -195,6 +198,8 @@ def fuse(
         max_memory=max_memory,
         progress=progress,
     )
+    for warning in fusion.result.report["warnings"]:
+        logger.warning("%s", warning)
     return fusion.result
 
 
@@ -299,6 +304,10 @@ def process_stack(
                     image[..., c], facts = _refine(image[..., c], strength, progress)
                     result.report["separate_channels"][c]["refine"] = facts
         report = _run_facts(method, method_name, frames) | result.report | report
+        with timed(times, "diagnose"):
+            found = check_stack(stack.frames, stack.names, report)
+    report["warnings"] = [str(notice) for notice in found]
+    stack = dataclasses.replace(stack, notices=(*stack.notices, *found))
     report["seconds"] = round(time.perf_counter() - started, 3)
     logger.info("fused %d frames of %s in %.2f s", len(frames), frames.shape[1:], report["seconds"])
     result = dataclasses.replace(result, image=image, report=report, source=without_pixels(stack))

@@ -42,6 +42,7 @@ def test_report_has_inputs_outputs_versions_and_times(lights, run):
         "align",
         "equalise",
         "fuse",
+        "diagnose",
         "encode",
         "write",
     }
