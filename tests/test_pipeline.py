@@ -70,7 +70,7 @@ def test_report_is_plain_data(frames):
     assert report["method"] == "coupled"
     assert report["settings"] == {
         "dictionary": str(CoupledDictionary.default()),
-        "stride": 1, "eps": 0.1, "w": 0.6, "contrast": "restored",
+        "stride": 1, "eps": 0.1, "max_atoms": 24, "w": 0.6, "contrast": "restored",
     }  # fmt: skip
     assert (report["frames"], report["shape"], report["dtype"]) == (3, [*SHAPE, 3], "uint8")
     assert report["threads"] == 2

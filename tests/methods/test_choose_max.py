@@ -22,7 +22,11 @@ def small_dictionary(n_levels):
     return CoupledDictionary(atoms / np.linalg.norm(atoms, axis=1, keepdims=True))
 
 
-METHODS = [SrCm(patch_size=4), SrKsvd(dictionary=small_dictionary(1))]
+UNLIMITED = 0  # atoms: as many as the patch has pixels, like the paper
+METHODS = [
+    SrCm(patch_size=4, max_atoms=UNLIMITED),
+    SrKsvd(dictionary=small_dictionary(1), max_atoms=UNLIMITED),
+]
 each_method = pytest.mark.parametrize("method", METHODS, ids=["sr-cm", "sr-ksvd"])
 
 
@@ -82,11 +86,11 @@ def test_codes_are_chosen_on_grey_and_computed_for_each_channel(rng, method, cha
 
 
 @pytest.mark.parametrize("reconstruct", ["pixels", "codes"])
-def test_defaults_are_those_of_the_paper(rng, reconstruct):
+def test_other_defaults_are_those_of_the_paper(rng, reconstruct):
     frames = rng.random((2, *SHAPE))
     for method, D in (
-        (SrCm(reconstruct=reconstruct), overcomplete_dct(8, 256)),
-        (SrKsvd(reconstruct=reconstruct), CoupledDictionary.default("ksvd").matrix),
+        (SrCm(reconstruct=reconstruct, max_atoms=UNLIMITED), overcomplete_dct(8, 256)),
+        (SrKsvd(reconstruct=reconstruct, max_atoms=UNLIMITED), CoupledDictionary.default("ksvd").matrix),
     ):
         assert D.shape == (64, 256)
         expected, _ = choose_max(frames, frames, D, reconstruct=reconstruct)

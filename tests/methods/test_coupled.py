@@ -10,6 +10,7 @@ from scipy.ndimage import gaussian_filter
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods import Tile, _patchwise
+from panfocus.methods.choose_max import SrCm, SrKsvd
 from panfocus.methods.coupled import Coupled, level_weights, weighted_activity
 from panfocus.simulate import apply_defocus
 from plain_omp import batch_omp_plain, dense
@@ -39,9 +40,23 @@ def assert_same_result(result, expected):
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), err_msg=name)
 
 
-def algorithm_1(frames, dictionary, *, eps=0.1, w=0.55, stride=1, contrast="restored"):
+def limited_codes(D, X, *, eps, max_atoms, noise):
+    """Code signals by the plain kernel; codes of 8 atoms or more end if their error is at most `noise`."""
+    A = np.zeros((D.shape[1], X.shape[1]))
+    for i in range(X.shape[1]):
+        for n in range(min(8, max_atoms), max_atoms + 1):
+            codes = batch_omp_plain(D, X[:, [i]], max_atoms=n, max_sq_error=eps)
+            A[:, [i]] = dense(codes, D.shape[1])
+            if codes.sq_errors[0] <= noise or codes.counts[0] < n:
+                break
+    return A
+
+
+def algorithm_1(
+    frames, dictionary, *, eps=0.1, w=0.55, stride=1, contrast="restored", max_atoms=64, noise=None
+):
     """Apply the paper's Algorithm 1 to grey frames; return I0 and the votes."""
-    d = dictionary.patch_size
+    d, D = dictionary.patch_size, dictionary.matrix
     height, width = frames.shape[1:]
     rows, cols = (sorted({*range(0, side - d, stride), side - d}) for side in (height, width))
     places = [np.s_[r : r + d, c : c + d] for r in rows for c in cols]
@@ -51,8 +66,11 @@ def algorithm_1(frames, dictionary, *, eps=0.1, w=0.55, stride=1, contrast="rest
         X = np.stack([frame[place].ravel() - frame[place].mean() for place in places], axis=1)
         if contrast == "normalised":
             X /= np.linalg.norm(X, axis=0)
-        codes = batch_omp_plain(dictionary.matrix, X, max_atoms=d * d, max_sq_error=eps)
-        A = np.abs(dense(codes, dictionary.matrix.shape[1])).reshape(dictionary.n_levels, -1, len(places))
+        if noise is None:
+            A = dense(batch_omp_plain(D, X, max_atoms=max_atoms, max_sq_error=eps), D.shape[1])
+        else:
+            A = limited_codes(D, X, eps=eps, max_atoms=max_atoms, noise=noise)
+        A = np.abs(A).reshape(dictionary.n_levels, -1, len(places))
         activities.append(weights @ A.sum(axis=1))
     total, cover, votes = np.zeros((height, width)), np.zeros((height, width)), np.zeros(frames.shape)
     for place, winner in zip(places, np.argmax(activities, axis=0), strict=True):
@@ -92,7 +110,7 @@ def two_halves():
 )
 def test_results_match_algorithm_1(rng, small, settings):
     frames = random_frames(rng, 3)
-    result = fuse(frames, dictionary=small, **settings)
+    result = fuse(frames, dictionary=small, max_atoms=0, **settings)
     image, votes = algorithm_1(frames, small, **settings)
     np.testing.assert_allclose(result.image, image, rtol=1e-12)
     np.testing.assert_array_equal(result.labels, votes.argmax(axis=0))
@@ -104,8 +122,72 @@ def test_shipped_dictionaries_match_algorithm_1(rng, name):
     frames = random_frames(rng, 2)
     shipped = CoupledDictionary.default(name)
     np.testing.assert_allclose(
-        fuse(frames, dictionary=shipped).image, algorithm_1(frames, shipped)[0], rtol=1e-12
+        fuse(frames, dictionary=shipped, max_atoms=0).image, algorithm_1(frames, shipped)[0], rtol=1e-12
     )
+
+
+def test_codes_end_at_8_atoms_if_their_error_is_within_the_noise(rng, small):
+    frames = random_frames(rng, 2)
+    settings = {"max_atoms": 12, "eps": 0.001}
+    energy = 15 * 0.03**2  # of noise with a deviation of 0.03 in a mean-free patch of 16 pixels
+    method = Coupled(dictionary=small, **settings)
+    votes = algorithm_1(frames, small, noise=energy, **settings)[1]
+    result = method.fuse_by(method.pursuit(0.03), frames, Tile.whole(SHAPE), ())
+    np.testing.assert_allclose(result.confidence, votes.max(axis=0) / votes.sum(axis=0), rtol=1e-6)
+    np.testing.assert_array_equal(result.labels, votes.argmax(axis=0))
+    for noise, max_atoms in ((None, 12), (None, 8), (energy, 16)):
+        others = algorithm_1(frames, small, noise=noise, max_atoms=max_atoms, eps=0.001)[1]
+        assert (others != votes).any()
+
+
+@pytest.mark.parametrize("method", [Coupled, SrCm, SrKsvd])
+def test_noise_does_not_win_over_texture(method):
+    """Texture with a deviation of 40 levels and noise of 5; the other frame is blurred by 4 pixels."""
+    rng = np.random.default_rng(4)
+    sharp = gaussian_filter(rng.standard_normal((40, 52)), 2)
+    sharp = 128 + 40 * sharp / sharp.std()
+    frames = np.stack([gaussian_filter(sharp, 4), sharp]) + rng.normal(0, 5, (2, *sharp.shape))
+    frames = np.clip(np.rint(frames), 0, 255).astype(np.uint8)
+    limited, paper = (
+        method(**settings).fuse(frames, Tile.whole(sharp.shape)).labels.mean()
+        for settings in ({}, {"max_atoms": 0})
+    )
+    assert limited > 0.99
+    if method is not SrCm:  # its cosines are far from parallel
+        assert paper < 0.8
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.uint16])
+def test_noise_beyond_a_level_is_measured_on_all_frames(small, dtype):
+    """A ramp over a tenth of the range of the type, with noise of 10 and 20 levels of 255 of the ramp."""
+    level = 0.1 / 255
+    ramp = np.linspace(0.3, 0.4, 200) * np.ones((150, 1))
+    noise = np.random.default_rng(3).standard_normal((2, *ramp.shape))
+    frames = as_dtype(ramp + level * np.array([10, 20])[:, None, None] * noise, dtype)
+    measured = Coupled(dictionary=small).survey(frames).measured
+    wider = np.ptp(frames / (1 if dtype == np.float64 else 65535)) / 0.1  # noise widens the range, too
+    assert measured["noise"] == pytest.approx(15 * level, rel=0.05)
+    assert 0.3 * 15 / wider < measured["width"] < 0.3 * 15
+    clean = Coupled(dictionary=small).survey(as_dtype(np.stack([ramp + 0.5 * level * noise[0]] * 2), dtype))
+    assert clean.measured == {"noise": 0.0, "width": 0.0}
+
+
+def test_activities_are_averaged_in_noise(small):
+    method = Coupled(dictionary=small, stride=2)
+    halos = [method.from_measurements({"noise": 0.1, "width": w}).halo for w in (0, 0.3, 3)]
+    assert halos == [3, 3 + 2 * 1, 3 + 2 * 9]  # 3 deviations, in patches
+    textures = np.random.default_rng(2).random((2, 24, 24))
+    alone, averaged = (
+        method.from_measurements({"noise": 0.1, "width": w}).fuse(textures, Tile.whole((24, 24)))
+        for w in (0, 2)
+    )
+    assert averaged.confidence.mean() > 1.1 * alone.confidence.mean()
+
+
+def test_negative_max_atoms_is_rejected(small):
+    with pytest.raises(InputError) as caught:
+        Coupled(dictionary=small, max_atoms=-1)
+    assert caught.value.facts["setting"] == "max_atoms"
 
 
 def test_equal_frames_share_the_confidence(rng, small):
@@ -134,8 +216,9 @@ def test_textured_frame_wins_over_a_flat_one(rng, small, contrast):
 def test_contrast_counts_only_if_restored(rng, small):
     texture = rng.random((2, *SHAPE))
     frames = np.stack([texture[0], 0.1 * texture[1]])
-    assert not fuse(frames, dictionary=small, contrast="restored").labels.any()
-    assert 0.2 < fuse(frames, dictionary=small, contrast="normalised").labels.mean() < 0.8
+    exact = {"dictionary": small, "max_atoms": 0}
+    assert not fuse(frames, contrast="restored", **exact).labels.any()
+    assert 0.2 < fuse(frames, contrast="normalised", **exact).labels.mean() < 0.8
 
 
 @pytest.mark.parametrize("n_frames", [2, 5])
@@ -151,7 +234,7 @@ def test_labels_and_confidence_have_valid_values(rng, small, n_frames):
 def test_pixels_with_full_confidence_are_copied(rng, small):
     frames = random_frames(rng, 2, channels=3, dtype=np.float32)
     frames[0, :, :9] *= 0.01
-    result = fuse(frames, dictionary=small)
+    result = fuse(frames, dictionary=small, max_atoms=0)
     sure = result.confidence == 1
     assert sure.any()
     assert not sure.all()

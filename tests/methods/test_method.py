@@ -56,7 +56,7 @@ def test_unknown_setting_is_rejected_with_the_known_ones(message):
     with pytest.raises(InputError) as caught:
         get_method("coupled", strid=2)
     assert caught.value.facts["setting"] == "strid"
-    assert caught.value.facts["known"] == ["stride", "eps", "dictionary", "w", "contrast"]
+    assert caught.value.facts["known"] == ["stride", "eps", "max_atoms", "dictionary", "w", "contrast"]
     message("method-setting-unknown", str(caught.value))
 
 
@@ -169,7 +169,7 @@ def test_dictionary_is_given_by_name_or_by_file(tmp_path):
 
 
 def test_setting_names_are_in_order():
-    assert setting_names("coupled") == ["stride", "eps", "dictionary", "w", "contrast"]
+    assert setting_names("coupled") == ["stride", "eps", "max_atoms", "dictionary", "w", "contrast"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ def test_accuracy_counts_patches_with_more_contrast(rng, name):
     focused[:, :3], blurred[:, :3] = paler[:, :3], texture[:, :3]  # three are decided wrong
     focused[:, 3] = blurred[:, 3]  # a tie
     patches = LabelledPatches(focused, blurred, (focused, blurred), 1)
-    method = get_method(name, dictionary=dictionary)
+    method = get_method(name, dictionary=dictionary, max_atoms=0)
     assert measure_accuracy(patches, method) == pytest.approx(0.6)
 
 

@@ -78,7 +78,7 @@ def test_kernel_writes_only_inside_its_arrays(rng, m, n_atoms, n):
     written = [np.zeros(shape, dtype) for shape, dtype in kinds]
     written[0][:] = -1
     outputs = [guarded(array) for array in written]
-    _kernel_numba.code_block(*read, pursuit.max_sq_error, work, *outputs)
+    _kernel_numba.code_block(*read, pursuit._bounds, work, *outputs)
     assert all((end == 99).all() for ends in guards for end in ends)
     codes = pursuit.codes(X.T)
     for array, name in zip(outputs, ("atoms", "coefficients", "counts", "sq_errors", "stops"), strict=True):

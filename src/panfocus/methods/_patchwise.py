@@ -4,26 +4,38 @@ import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_integer, check_number
+from panfocus._filters import Filter, filtered, gaussian, reach
 from panfocus._intensity import FloatArray, IntArray
-from panfocus._threads import check_cancelled
+from panfocus._threads import check_cancelled, map_blocks
 from panfocus.decide.compose import by_votes
 from panfocus.decide.gray import to_gray
 from panfocus.decide.labels import majority, vote_shares
 from panfocus.decide.patches import centred_patches, check_stride, spread_each
+from panfocus.decide.reblur import estimate_noise
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
 from panfocus.methods._method import FusionMethod
 from panfocus.methods._tile import Tile, patch_grid
 from panfocus.result import FusionResult
 from panfocus.sparse import Pursuit
+from panfocus.stack import Frames, sampled_strips
 
 PATCHES_PER_BLOCK = 8192  # extracted at once: 2 MB for patches of 64 pixels
+
+# In noise. A level is 1/255 of the range of the frames, between these percentiles of their grey values.
+ATOMS_IN_NOISE = 8  # fewer lose flat patches, with more the noise in smooth texture wins
+DARK, BRIGHT = 0.1, 99.9
+UNHEEDED = 1.0  # level: deviation of rounding and JPEG, which clean photographs have too
+# Gaussian average of activities, in patches: deviation per level of noise, and the largest. With little noise
+# the average vanishes, so that borders stay sharp.
+WIDTH_PER_LEVEL, MOST_WIDTH = 0.3, 6.0
 
 
 @dataclass(frozen=True)
@@ -101,8 +113,22 @@ class SparseMethod(FusionMethod):
     def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, deciding on grey."""
         pursuit = Pursuit(self.atoms, max_atoms=len(self.atoms), max_sq_error=self.eps)
+        return self.fuse_by(pursuit, frames, tile, layers)
+
+    def fuse_by(
+        self,
+        pursuit: Pursuit,
+        frames: NDArray[Any],
+        tile: Tile,
+        layers: Collection[str],
+        average: Filter | None = None,
+    ) -> FusionResult:
+        """Fuse a tile with this sparse coding; `average` filters the activities of neighbouring patches."""
         rows, cols = patch_grid(tile, self._size, self.stride)
         activities = np.stack([self._activities(to_gray(frame), rows, cols, pursuit) for frame in frames])
+        if average:
+            for activity in activities.reshape(len(frames), len(rows), len(cols)):
+                activity[:] = filtered(activity, average)
         shares = vote_shares(activities).reshape(len(frames), len(rows), len(cols))
         votes = spread_each(shares, frames.shape[1:3], rows, cols, self._size)[:, *tile.core]
         image = self._compose(frames, tile, Choice(rows, cols, shares, votes), pursuit)
@@ -121,6 +147,108 @@ class SparseMethod(FusionMethod):
     def _compose(self, frames: NDArray[Any], tile: Tile, choice: Choice, pursuit: Pursuit) -> NDArray[Any]:
         """Return the image of the tile's inner part."""
         return by_votes(frames[:, *tile.core], choice.votes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameCoding(SparseMethod):
+    """Code patches of the frames themselves, with few atoms where the rest may be noise.
+
+    A greedy code of noise takes dozens of nearly parallel atoms with large coefficients. A noisy blurred
+    patch would then win over a sharp one. `survey` measures the noise of the whole frames. Activities of
+    neighbouring patches are averaged over a width that grows with the noise.
+    """
+
+    survey_bytes: ClassVar[int] = 8
+
+    max_atoms: int = field(
+        default=24,
+        metadata={
+            "help": "Largest number of atoms in the sparse code of a patch; 8 if its error is within the "
+            "measured noise. 0: no limit, as in the paper; weak under noise, and slow. Default: 24."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("max_atoms", self.max_atoms, at_least=0)
+
+    def plan_surveys(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
+        """Return the results of `survey` for frames (h, w) without noise, and for the noisiest."""
+        return _Surveyed(self, 0.0, 0.0), _Surveyed(self, 1.0, MOST_WIDTH)
+
+    def survey(self, frames: Frames) -> "_Surveyed":
+        """Measure the noise of the frames."""
+        if not self.max_atoms:
+            return _Surveyed(self, 0.0, 0.0)
+        limits, noises = zip(*map_blocks(partial(_measure, frames), range(len(frames))), strict=True)
+        level = float(np.ptp(limits)) / 255
+        measured = math.fsum(noises) / len(frames)  # exact: the order of frames changes no bit
+        noise = math.sqrt(max(0.0, measured**2 - (UNHEEDED * level) ** 2))
+        return _Surveyed(self, noise, min(WIDTH_PER_LEVEL * noise / level, MOST_WIDTH) if noise else 0.0)
+
+    def from_measurements(self, measured: dict[str, Any]) -> "_Surveyed":
+        """Return the method that `survey` returned with these measurements."""
+        return _Surveyed(self, **measured)
+
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
+        """Fuse the whole image."""
+        return self.survey(frames).fuse(frames, tile, layers)
+
+    def pursuit(self, noise: float) -> Pursuit:
+        """Return the sparse coding of patches with this standard deviation of the noise, in unit range."""
+        n_pixels = len(self.atoms)
+        return Pursuit(
+            self.atoms,
+            max_atoms=self.max_atoms or n_pixels,
+            max_sq_error=self.eps,
+            noise=(n_pixels - 1) * noise**2,  # of a patch without its mean
+            atoms_in_noise=ATOMS_IN_NOISE if noise else n_pixels,
+        )
+
+
+@dataclass(frozen=True)
+class _Surveyed(FusionMethod):
+    """The method with the measurements of the whole frames."""
+
+    maps: ClassVar[tuple[str, ...]] = SparseMethod.maps
+
+    settings: FrameCoding
+    noise: float  # standard deviation in unit range
+    width: float  # of the average of activities, in patches
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The measurements, as plain numbers."""
+        return {"noise": self.noise, "width": self.width}
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Layers of the method."""
+        return self.settings.layers
+
+    @property
+    def halo(self) -> int:
+        """Reach of the patches over a pixel, and of the average of their activities."""
+        return self.settings.halo + self.settings.stride * (reach(self._average) if self._average else 0)
+
+    @property
+    def _average(self) -> Filter | None:
+        return gaussian(self.width) if self.width else None
+
+    def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
+        """Return the bytes of the method."""
+        return self.settings.working_bytes(n_frames, n_channels, tile)
+
+    def fuse(self, frames: NDArray[Any], tile: Tile, layers: Collection[str] = ()) -> FusionResult:
+        """Fuse a tile."""
+        pursuit = self.settings.pursuit(self.noise)
+        return self.settings.fuse_by(pursuit, frames, tile, layers, self._average)
+
+
+def _measure(frames: Frames, k: int) -> tuple[FloatArray, float]:
+    """Return the dark and bright percentiles of frame k in grey and its noise, in unit range."""
+    strips = [to_gray(strip) for strip in sampled_strips(frames, k)]
+    return np.percentile(np.concatenate(strips), (DARK, BRIGHT)), estimate_noise(strips)
 
 
 def check_dictionary(

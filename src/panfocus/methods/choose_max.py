@@ -18,7 +18,7 @@ from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus.decide.compose import sum_in_any_order
 from panfocus.decide.patches import add_patches, centred_patches, patch_means
 from panfocus.dictionary import CoupledDictionary, overcomplete_dct
-from panfocus.methods._patchwise import Choice, SparseMethod, check_dictionary
+from panfocus.methods._patchwise import Choice, FrameCoding, check_dictionary
 from panfocus.methods._tile import Tile
 from panfocus.sparse import Pursuit
 
@@ -29,14 +29,14 @@ MAX_PATCH_SIZE = 45  # px: larger patches would need more atoms than a dictionar
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChooseMax(SparseMethod):
+class ChooseMax(FrameCoding):
     """Choose per patch the frame whose sparse code over one dictionary has the largest l1 norm."""
 
     reconstruct: Reconstruct = field(
         default="pixels",
         metadata={
             "help": "pixels (default): take pixels of the chosen frames. codes: rebuild patches from the "
-            "chosen sparse codes, which smooths the image by the error that eps allows."
+            "chosen sparse codes, which smooths the image by the error that eps and max_atoms allow."
         },
     )
 
@@ -115,7 +115,7 @@ def _cosines(patch_size: int) -> CoupledDictionary:
 
 @dataclass(frozen=True, kw_only=True)
 class SrKsvd(ChooseMax):
-    """Sparse coding over a dictionary of sharp patches; a baseline of the paper, weak under noise."""
+    """Sparse coding over a dictionary of sharp patches; a baseline of the paper."""
 
     dictionary: CoupledDictionary = field(
         default_factory=lambda: CoupledDictionary.default("ksvd"),

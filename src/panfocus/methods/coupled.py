@@ -13,15 +13,15 @@ from panfocus._checks import check_choice, check_number
 from panfocus._intensity import FloatArray
 from panfocus.dictionary import CoupledDictionary
 from panfocus.errors import InputError
-from panfocus.methods._patchwise import SparseMethod, check_dictionary
+from panfocus.methods._patchwise import FrameCoding, check_dictionary
 from panfocus.sparse import Pursuit
 
 Contrast = Literal["restored", "normalised"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coupled(SparseMethod):
-    """The paper's sparse coding over focused and blurred atoms, Eq. (7); slow, and weak under noise."""
+class Coupled(FrameCoding):
+    """The paper's sparse coding over focused and blurred atoms, Eq. (7); slow."""
 
     dictionary: CoupledDictionary = field(
         default_factory=CoupledDictionary.default,

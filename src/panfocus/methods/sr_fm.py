@@ -25,7 +25,7 @@ NOISE = 1 / 255  # unit range: learning skips patches whose focus measure varies
 
 @dataclass(frozen=True, kw_only=True)
 class SrFm(SparseMethod):
-    """Sparse coding of focus maps; a baseline of the paper that is robust to noise."""
+    """Sparse coding of focus maps; a baseline of the paper for little noise."""
 
     dictionary: CoupledDictionary = field(
         default_factory=lambda: CoupledDictionary.default("focus-maps"),

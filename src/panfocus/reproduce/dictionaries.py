@@ -98,16 +98,18 @@ def section(dictionaries: Dictionaries, experiment: Experiment) -> Section:
 def build_methods(dictionaries: Dictionaries, experiment: Experiment) -> dict[str, FusionMethod]:
     """Return the seven methods of the tables, by their names in the paper.
 
-    Settings that the paper does not state have their defaults; `variants` tries others.
+    Settings that the paper does not state have their defaults; `variants` tries others. Like the paper, codes
+    have no limit of atoms.
     """
     kinds = dictionaries.kinds
+    coding: dict[str, Any] = {"eps": experiment.eps, "max_atoms": 0}
     return {
         "DWT": get_method("dwt"),
         "PCA": get_method("pca"),
         "DSIFT": get_method("dsift", refinement="none"),  # "without applying any post-processing"
         "SR-FM": get_method("sr-fm", dictionary=dictionaries.focus_maps, eps=experiment.eps),
-        "SR-CM": get_method("sr-cm", patch_size=experiment.patch_size, eps=experiment.eps),
+        "SR-CM": get_method("sr-cm", patch_size=experiment.patch_size, **coding),
         # Uses the focused half only.
-        RIVAL: get_method("sr-ksvd", dictionary=kinds["separate"], eps=experiment.eps),
-        PROPOSED: get_method("coupled", dictionary=kinds["coupled"], eps=experiment.eps, w=experiment.w),
+        RIVAL: get_method("sr-ksvd", dictionary=kinds["separate"], **coding),
+        PROPOSED: get_method("coupled", dictionary=kinds["coupled"], w=experiment.w, **coding),
     }

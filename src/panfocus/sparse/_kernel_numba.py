@@ -38,7 +38,7 @@ ROUNDING = 1e-6
 DEPENDENT = 1e-5
 
 STOP_AT_BOUND = 0  # the error is within its bound
-STOP_AT_LIMIT = 1  # the largest number of atoms is reached, the error is above its bound
+STOP_AT_LIMIT = 1  # the limit of atoms is reached, the error is above its bound
 STOP_STALLED = 2  # no independent atom correlates with the residual
 STOP_ZERO = 3  # the signal is zero: a patch without contrast
 
@@ -50,6 +50,14 @@ WORN = 25.0
 
 # No function here allocates: without reference counts, calls need no atomic operations.
 _compile = compiled(fastmath={"contract"}, allocates=False)
+
+
+class Bounds(NamedTuple):
+    """When a pursuit ends."""
+
+    sq_error: float  # relative to the signal's energy
+    noise: float  # energy of the noise in a signal
+    atoms_in_noise: int  # a code of this many atoms ends if its squared error is at most `noise`
 
 
 class Workspace(NamedTuple):
@@ -162,17 +170,16 @@ def settle(signal: Array, atoms: Array, k: int, nearest: np.float32, work: Works
 
 
 @_compile
-def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspace) -> tuple[int, float, int]:
+def pursue(s: int, atoms: Array, gram: Array, bounds: Bounds, work: Workspace) -> tuple[int, float, int]:
     """Code signal s of the group; the code is stored in `work`.
 
-    `max_sq_error` is relative to the signal's energy. Returns the number of atoms, the squared error and the
-    reason to stop.
+    Returns the number of atoms, the squared error and the reason to stop.
     """
     signal, correlations, Q, L = work.signals[s], work.correlations[s], work.Q, work.L
     energy = measure(signal, atoms, atoms.shape[1], work.chosen, work.coefficients, 0, work.residual)
     if energy == 0.0:
         return 0, 0.0, STOP_ZERO
-    bound = max_sq_error * energy
+    bound = bounds.sq_error * energy
     noise = np.float32(ROUNDING * np.sqrt(energy))
     sq_error = energy
     nearest = np.float32(1.0)
@@ -182,7 +189,7 @@ def pursue(s: int, atoms: Array, gram: Array, max_sq_error: float, work: Workspa
         return k, sq_error, STOP_AT_BOUND
     atom = strongest(correlations, n)
     while True:
-        if k == len(work.chosen):
+        if k == len(work.chosen) or (k >= bounds.atoms_in_noise and sq_error <= bounds.noise):
             stop = STOP_AT_LIMIT
             break
         if abs(correlations[atom]) <= noise:
@@ -230,14 +237,14 @@ def begin_group(signals: Array, start: int, panels: Array, work: Workspace) -> i
 
 @_compile
 def code_block(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
+    signals: Array, panels: Array, atoms: Array, gram: Array, bounds: Bounds, work: Workspace,
     chosen: Array, coefficients: Array, counts: Array, sq_errors: Array, stops: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m); write the chosen atoms and coefficients (n, max_atoms)."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, stop = pursue(s, atoms, gram, max_sq_error, work)
+            k, sq_error, stop = pursue(s, atoms, gram, bounds, work)
             i = start + s
             counts[i], sq_errors[i], stops[i] = k, sq_error, stop
             for p in range(k):
@@ -246,14 +253,14 @@ def code_block(
 
 @_compile
 def approximate_block(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
+    signals: Array, panels: Array, atoms: Array, gram: Array, bounds: Bounds, work: Workspace,
     approximations: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and add D a to approximations (n, m) in float64."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, _ = pursue(s, atoms, gram, max_sq_error, work)
+            k, sq_error, _ = pursue(s, atoms, gram, bounds, work)
             sq_errors[start + s] = sq_error
             approximation = approximations[start + s]
             for p in range(k):
@@ -264,14 +271,14 @@ def approximate_block(
 
 @_compile
 def sum_norms(
-    signals: Array, panels: Array, atoms: Array, gram: Array, max_sq_error: float, work: Workspace,
+    signals: Array, panels: Array, atoms: Array, gram: Array, bounds: Bounds, work: Workspace,
     segment: int, norms: Array, sq_errors: Array,
 ) -> None:  # fmt: skip
     """Code signals (n, m) and add the l1 norm of every segment of atoms to norms (n, segments)."""
     for start in range(0, len(signals), GROUP):
         n = begin_group(signals, start, panels, work)
         for s in range(n):
-            k, sq_error, _ = pursue(s, atoms, gram, max_sq_error, work)
+            k, sq_error, _ = pursue(s, atoms, gram, bounds, work)
             i = start + s
             sq_errors[i] = sq_error
             for p in range(k):

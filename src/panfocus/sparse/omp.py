@@ -62,9 +62,19 @@ class Pursuit:
         Largest number of atoms in a code; values above m or n_atoms are reduced to them.
     max_sq_error : float
         Stop when ||x - D a||^2 <= max_sq_error ||x||^2. Smaller is more exact and uses more atoms.
+    noise, atoms_in_noise : float, int
+        Stop also at this number of atoms if ||x - D a||^2 is at most `noise`, the energy of the noise.
     """
 
-    def __init__(self, dictionary: ArrayLike, *, max_atoms: int, max_sq_error: float = 0.0) -> None:
+    def __init__(
+        self,
+        dictionary: ArrayLike,
+        *,
+        max_atoms: int,
+        max_sq_error: float = 0.0,
+        noise: float = 0.0,
+        atoms_in_noise: int = 0,
+    ) -> None:
         D = np.asarray(dictionary, np.float32)
         if D.ndim != 2 or 0 in D.shape:
             raise InputError(
@@ -92,6 +102,7 @@ class Pursuit:
         self.dictionary = D
         self.max_atoms = min(max_atoms, *D.shape)
         self.max_sq_error = float(max_sq_error)
+        self._bounds = _kernel_numba.Bounds(self.max_sq_error, float(noise), atoms_in_noise)
         self._atoms = _padded(D.T)
         n_atoms, m = self._atoms.shape
         by_panel = self._atoms.reshape(n_atoms // PANEL, PANEL, m).transpose(0, 2, 1)
@@ -109,7 +120,7 @@ class Pursuit:
 
         def code(block: slice) -> None:
             _kernel_numba.code_block(
-                X[block], self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
+                X[block], self._panels, self._atoms, self._gram, self._bounds, self._workspace(),
                 atoms[block], coefficients[block], counts[block], sq_errors[block], stops[block],
             )  # fmt: skip
 
@@ -132,7 +143,7 @@ class Pursuit:
         X = self._columns(signals)
         norms, sq_errors = np.zeros((len(X), segments), np.float32), np.empty(len(X))
         _kernel_numba.sum_norms(
-            X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
+            X, self._panels, self._atoms, self._gram, self._bounds, self._workspace(),
             n_atoms // segments, norms, sq_errors,
         )  # fmt: skip
         _check_finite(sq_errors)
@@ -143,7 +154,7 @@ class Pursuit:
         X = self._columns(signals)
         approximations, sq_errors = np.zeros(X.shape), np.empty(len(X))
         _kernel_numba.approximate_block(
-            X, self._panels, self._atoms, self._gram, self.max_sq_error, self._workspace(),
+            X, self._panels, self._atoms, self._gram, self._bounds, self._workspace(),
             approximations, sq_errors,
         )  # fmt: skip
         _check_finite(sq_errors)
