@@ -17,6 +17,9 @@ SMALL = Experiment(
     w_values=(0.5, 0.55, 0.9),
     eps_values=(0.1, 0.3),
     patch_sizes=(4, 5),
+    noise_levels=(0, 10),
+    noise_side=24,
+    atom_limits=(2, 8),
 )
 TRAINING_SCENES = ("lytro-01", "lytro-02", "lytro-03", "lytro-04", "lytro-05")
 

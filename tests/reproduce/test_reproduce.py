@@ -43,7 +43,7 @@ def test_private_jug_and_doll_images_fill_their_columns(small_data, reproduction
     }
     assert list(stages) == [
         "learn dictionaries", "table 1", "table 2", "settings of the proposed method", "variants", "masks",
-        "global reconstruction", "draws", "equations 2 to 4", "figures",
+        "global reconstruction", "draws", "equations 2 to 4", "noise", "figures",
     ]  # fmt: skip
     for shares in stages.values():
         assert shares[0] == 0

@@ -92,7 +92,7 @@ def test_the_page_loads_nothing_from_elsewhere(page, folder):
 def test_contents_link_to_sections(page, folder):
     text = (folder / "index.html").read_text()
     links = [address for address in page.addresses if address.startswith("#")]
-    assert len(links) == 14
+    assert len(links) == 16
     assert all(f'id="{link[1:]}"' in text for link in links)
 
 
@@ -210,5 +210,5 @@ def test_all_parts_have_numbers(reproduction):
     parts = {section.identity for section in reproduction.sections if section.numbers}
     assert parts == {
         "table 1", "table 2", "variants", "training data", "dictionaries", "coupled or separate", "draws",
-        "masks", "global reconstruction", "parameters", "equations 2 to 4",
+        "masks", "global reconstruction", "parameters", "equations 2 to 4", "noise",
     }  # fmt: skip

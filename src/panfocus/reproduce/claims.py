@@ -13,6 +13,7 @@ from panfocus.reproduce.equations import SHARES, CodeSizes, Findings
 from panfocus.reproduce.fused_images import Reconstructions
 from panfocus.reproduce.image_sets import GREY_SETS
 from panfocus.reproduce.masks import Masks
+from panfocus.reproduce.noise import NoiseSweep
 from panfocus.reproduce.paper import MEASURES, PROPOSED, RIVAL, Experiment, rank_best_three
 from panfocus.reproduce.parameters import BEST_EPS, BEST_W, READINGS, Curve, Sweep
 from panfocus.reproduce.tables import DIGITS, SYMBOLS, TableResults, format_signed
@@ -38,6 +39,7 @@ class Evidence:
     masks: Masks
     reconstructions: Reconstructions
     findings: Findings
+    noise: NoiseSweep
 
 
 @dataclass(frozen=True)

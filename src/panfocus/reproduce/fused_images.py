@@ -1,4 +1,4 @@
-"""Fused images with details, Fig. 8 to 12, and the effect of the global reconstruction, Eq. (9)."""
+"""Source images, Fig. 3 and 4; fused images, Fig. 8 to 12; effect of the global reconstruction, Eq. (9)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ from panfocus.refine import PAPER_STRENGTH, refine_tv
 from panfocus.reproduce.elements import (
     Number,
     Section,
+    embed_image,
     escape,
+    figure,
     figure_with_details,
     find_differences,
     gallery,
@@ -127,6 +129,20 @@ def _strength(strength: float) -> str:
     return f"strength {strength:.5f}".rstrip("0") + (" (the paper's)" if strength == PAPER_STRENGTH else "")
 
 
+def source_section(grey: TableResults, colour: TableResults) -> Section:
+    """Show the frames of all available sets, Fig. 3 and 4."""
+    body = ""
+    for title, sets in (("Fig. 3: grey pairs", grey.sets), ("Fig. 4: colour triples", colour.sets)):
+        body += tag("h3", title) + gallery(
+            *(
+                figure(embed_image(frame, f"{name}, {caption}"), f"{name}, {caption}")
+                for name, scene in sets.items()
+                for caption, frame in _frames(scene).items()
+            )
+        )
+    return Section("source images", "Fig. 3 and 4: the source images", body)
+
+
 def fused_section(grey: TableResults, colour: TableResults, reconstructions: Reconstructions) -> Section:
     """Show the images of the paper's figures, for all available sets."""
     body = paragraph(
@@ -146,10 +162,13 @@ def fused_section(grey: TableResults, colour: TableResults, reconstructions: Rec
 
 def _figures(title: str, scene: SceneImages, results: Mapping[str, NDArray[Any]]) -> str:
     boxes = find_differences(list(results.values()), 2)
-    frames = {f"frame {letter}": frame for letter, frame in zip("ABC", scene.frames, strict=False)}
     return tag("h3", escape(title)) + gallery(
         *(
             figure_with_details(image, boxes, name, f"{scene.name}, {name}")
-            for name, image in (frames | dict(results)).items()
+            for name, image in (_frames(scene) | dict(results)).items()
         )
     )
+
+
+def _frames(scene: SceneImages) -> dict[str, NDArray[Any]]:
+    return {f"frame {letter}": frame for letter, frame in zip("ABC", scene.frames, strict=False)}

@@ -138,6 +138,10 @@ class Experiment:
         Parameter values of the curves.
     label_stride : int
         Distance in pixels between patches labelled by ground truth.
+    noise_levels, noise_side : tuple, int
+        Deviations of added noise in levels of 255, and side in pixels of the scene that gets it.
+    atom_limits : tuple
+        Largest numbers of atoms of a code; the paper has no limit.
     """
 
     n_samples: int = 30_000
@@ -154,6 +158,9 @@ class Experiment:
     eps_values: tuple[float, ...] = (0.01, 0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.4, 0.5)
     patch_sizes: tuple[int, ...] = (4, 6, 8, 10, 12)
     label_stride: int = 4
+    noise_levels: tuple[float, ...] = (0.0, 2.0, 3.0, 5.0, 10.0)
+    noise_side: int = 160
+    atom_limits: tuple[int, ...] = (4, 8, 16, 24, 32)
 
 
 PAPER = Experiment()

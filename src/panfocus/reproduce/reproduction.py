@@ -19,6 +19,7 @@ from panfocus.reproduce import (
     equations,
     fused_images,
     masks,
+    noise,
     parameters,
     plots,
     tables,
@@ -71,6 +72,7 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
         curves=parameters.compute_curves(sweep, experiment),
         draws=draws.run_draws(grey, colour, learned, progress),
         findings=equations.examine(patches, learned, experiment, progress),
+        noise=noise.run_noise(inputs.held_out, grey, experiment, progress),
     )
     judged = claims.judge(found)
 
@@ -82,6 +84,7 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
         variants.section(found.variants),
         plots.diagram_section(),
         training.section(pairs, [*grey.sets, *colour.sets]),
+        fused_images.source_section(grey, colour),
         dictionaries.section(learned, experiment),
         parameters.coupling_section(sweep),
         draws.section(found.draws),
@@ -90,6 +93,7 @@ def reproduce(data: Path, *, experiment: Experiment = PAPER, progress: Progress 
         fused_images.reconstruction_section(found.reconstructions),
         parameters.curve_section(found.curves, sweep),
         equations.section(found.findings),
+        noise.section(found.noise),
     ]
     progress("figures", 1.0)
     return Reproduction(found, sections, judged, time.perf_counter() - start, _peak_memory())
