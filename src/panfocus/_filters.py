@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from panfocus._intensity import FloatArray
-from panfocus._kernel_filters import AT_ONCE, filter_both_ways
+from panfocus._kernel_filters import AT_ONCE, filter_both_ways, largest_in_columns, largest_in_rows
 
 
 class Filter(NamedTuple):
@@ -61,3 +61,11 @@ def filter_into(planes: FloatArray, one: Filter, out: FloatArray, *, top: int = 
     n = len(weights) % AT_ONCE
     stacked = np.ascontiguousarray(planes.reshape(*planes.shape[:2], -1))
     filter_both_ways(stacked, tuple(weights[:n]), weights[n:], step, top, out.reshape(*out.shape[:2], -1))
+
+
+def largest_around(plane: FloatArray, radius: int) -> FloatArray:
+    """Return the largest value of a plane (h, w) within `radius` rows and columns of each pixel."""
+    across, both = np.empty_like(plane), np.empty_like(plane)
+    largest_in_rows(plane, radius, across)
+    largest_in_columns(across, radius, both)
+    return both

@@ -81,3 +81,29 @@ def mirrored(i: int, length: int) -> int:
     """Return the index for position i of a row that is mirrored at both ends, repeatedly."""
     i %= 2 * length
     return i if i < length else 2 * length - 1 - i
+
+
+@compiled()
+def largest_in_columns(maps: Array, radius: int, out: Array) -> None:
+    """Write the largest value within `radius` rows of each pixel of a plane (h, w)."""
+    height, width = maps.shape
+    for y in range(height):
+        out[y] = maps[y]
+        for other in range(max(0, y - radius), min(height, y + radius + 1)):
+            row, largest = maps[other], out[y]
+            for x in range(width):
+                largest[x] = max(largest[x], row[x])
+
+
+@compiled()
+def largest_in_rows(maps: Array, radius: int, out: Array) -> None:
+    """Write the largest value within `radius` columns of each pixel of a plane (h, w)."""
+    width = maps.shape[1]
+    for y in range(maps.shape[0]):
+        row, largest = maps[y], out[y]
+        largest[:] = row
+        for step in range(1, min(radius, width - 1) + 1):
+            for x in range(width - step):
+                largest[x] = max(largest[x], row[x + step])
+            for x in range(step, width):
+                largest[x] = max(largest[x], row[x - step])

@@ -16,11 +16,12 @@ ROWS = 16  # rows of an attempt in the ring buffer: one more than a square has
 
 
 @compiled(fastmath={"contract"})
-def keep_best(attempts: Array, other: Array, error: Array) -> None:
+def keep_best(attempts: Array, glow: Array, other: Array, error: Array) -> None:
     """Write to `error` (h, w) the squared error of the best attempt (n, c, h, w) at `other` (c, h, w).
 
     At each pixel, the best attempt has the smallest error over the square around it, mirrored at the borders;
-    on a tie, the first. Rows pass through the cache once.
+    on a tie, the first. Where `glow` (n, h, w) is positive, an attempt is only a lower bound. `glow` may be
+    empty. Rows pass through the cache once.
     """
     n = len(attempts)
     height, width = error.shape
@@ -33,6 +34,8 @@ def keep_best(attempts: Array, other: Array, error: Array) -> None:
         while n_squares < min(height, y + REACH + 1):
             for i in range(n):
                 _mean_squares(attempts[i], other, n_squares, squares[i, n_squares % ROWS])
+                if len(glow):
+                    _keep_excess(attempts[i], glow[i], other, n_squares, squares[i, n_squares % ROWS])
             n_squares += 1
         while n_threes < min(height, y + REACH):
             above, below = mirrored(n_threes - 1, height) % ROWS, mirrored(n_threes + 1, height) % ROWS
@@ -79,6 +82,26 @@ def _mean_squares(a: Array, b: Array, y: int, out: Array) -> None:
             out[x] += share * (difference * difference)
 
 
+@compiled(fastmath={"contract"})
+def _keep_excess(a: Array, glow: Array, b: Array, y: int, out: Array) -> None:
+    """Where `glow` is positive, average the squares of a - b in row y over the channels where a > b."""
+    share = np.float32(1 / len(a))
+    for x in range(len(out)):
+        if glow[y, x] > 0:
+            total = np.float32(0)
+            for i in range(len(a)):
+                excess = max(a[i, y, x] - b[i, y, x], np.float32(0))
+                total += share * (excess * excess)
+            out[x] = total
+
+
+@compiled()
+def average_squares(frame: Array, smooth: Array, out: Array) -> None:
+    """Write to `out` (h, w) the squared difference of two images (c, h, w), averaged over the channels."""
+    for y in range(out.shape[0]):
+        _mean_squares(frame, smooth, y, out[y])
+
+
 @compiled()
 def _keep_smaller(near: Array, squares: Array, least: Array, error: Array) -> None:
     for x in range(len(near)):
@@ -103,15 +126,18 @@ def _sum_five(a: Array, b: Array, c: Array, d: Array, e: Array, out: Array) -> N
 
 
 @compiled()
-def add_floor_and_doubt(a: Array, b: Array, constants: tuple[float, ...], doubt: Array, out: Array) -> None:
+def add_floor_and_doubt(
+    a: Array, b: Array, constants: tuple[float, ...], doubt: Array, trust: Array, out: Array
+) -> None:
     """Write to `out[0]` two errors (h, w) plus the floor, and to `out[1]` the same plus doubt.
 
-    `doubt` (h, w) holds the unexplained squared error on entry, and a degree from 0 to 1 on return.
+    `doubt` (h, w) holds the unexplained squared error on entry, and a degree from 0 to 1 on return. `trust`
+    (h, w) gets the degree from 0 to 1 to which the errors differ by more than noise.
     """
-    floor, times, explained, half = constants
+    floor, times, explained, half, by_noise = constants
     height, width = doubt.shape
     for y in range(height):
-        first, second, unexplained = a[y], b[y], doubt[y]
+        first, second, unexplained, trusted = a[y], b[y], doubt[y], trust[y]
         a0, b0, a1, b1 = out[0, 0, y], out[0, 1, y], out[1, 0, y], out[1, 1, y]
         for x in range(width):
             a0[x] = first[x] + floor
@@ -121,3 +147,7 @@ def add_floor_and_doubt(a: Array, b: Array, constants: tuple[float, ...], doubt:
             a1[x] = a0[x] + added
             b1[x] = b0[x] + added
             unexplained[x] = added / (added + half)
+        for x in range(width):
+            difference = (first[x] - second[x]) / by_noise
+            squared = difference * difference
+            trusted[x] = squared / (squared + np.float32(1))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_choice, check_number
-from panfocus._filters import filtered, filtered_rows, gaussian, reach
+from panfocus._filters import filtered, filtered_rows, gaussian, largest_around, reach
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus._threads import for_all, map_blocks, thread_count
 from panfocus.decide.compose import as_votes, by_labels, by_votes
@@ -29,6 +29,7 @@ from panfocus.methods._method import FusionMethod
 from panfocus.methods._never_in_focus import find_scale, largest_scale, never_in_focus, never_in_focus_reach
 from panfocus.methods._patchwise import check_dictionary
 from panfocus.methods._tile import Tile, within
+from panfocus.preprocess.clipping import find_clip
 from panfocus.result import FusionResult
 from panfocus.stack import Frames, colours, part_of, sampled_strips
 
@@ -65,9 +66,9 @@ BEYOND = 3.0
 # Labels use all regional evidence. The image follows finer details: its log odds take this share of the
 # narrow and wider windows, and more where the pixel itself is in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
-# With more than two frames, a pixel in high doubt (in 255ths) chooses only among frames that are likely in
-# its surroundings. The sum of two windows, at most 2 MOST_LOG_ODDS, is stored in bytes, in NEAR_STEPs.
-HIGH_DOUBT, NEAR_STEP = 51, 2 * MOST_LOG_ODDS / np.float32(127)
+# With more than two frames, a pixel prefers frames that its surroundings consider: log odds of the narrow window
+# count this share. A frame that any pixel within this reach considers is at no disadvantage.
+PRIOR_SHARE, PRIOR_REACH = np.float32(0.5), 3
 # If the front frame is known: log odds added in its favour next to foreground objects, and the window.
 LEAN, NEARBY = np.float32(0.5), gaussian(4.0, cut=2)
 
@@ -155,8 +156,9 @@ class PanFocus(FusionMethod):
 
     def plan_surveys(self, shape: tuple[int, int]) -> "tuple[_Surveyed, _Surveyed]":
         """Return the results of `survey` for typical frames (h, w), and for the noisiest and softest."""
-        usual = _Surveyed(self, dark=0.0, span=1.0, noise=self.noise or USUAL_NOISE, scale=1)
-        worst = replace(usual, noise=self.noise or LARGEST_NOISE, scale=largest_scale(shape, self.dictionary))
+        usual = _Surveyed(self, dark=0.0, span=1.0, noise=self.noise or USUAL_NOISE, scale=1, clip=None)
+        scale = largest_scale(shape, self.dictionary)
+        worst = replace(usual, noise=self.noise or LARGEST_NOISE, scale=scale, clip=float(LEVELS))
         return usual, worst
 
     def survey(self, frames: Frames) -> "_Surveyed":
@@ -168,7 +170,9 @@ class PanFocus(FusionMethod):
         noise = self.noise or np.mean(noises) * LEVELS / span
         noise = min(LARGEST_NOISE, float(noise))
         scale = find_scale(frames, self.dictionary, dark=dark, span=span, noise=noise / LEVELS)
-        return _Surveyed(self, dark, float(span), noise, scale)
+        clip = find_clip(frames)
+        clip = None if clip is None else (clip - dark) * LEVELS / float(span)
+        return _Surveyed(self, dark, float(span), noise, scale, clip)
 
     def from_measurements(self, measured: dict[str, Any]) -> "_Surveyed":
         """Return the method that `survey` returned with these measurements."""
@@ -192,11 +196,12 @@ class _Surveyed(FusionMethod):
     span: float  # from dark to bright, unit range
     noise: float  # levels
     scale: int  # factor by which frames must be reduced for their sharpest areas to look sharp
+    clip: float | None  # level from which pixels are clipped; None if none are
 
     @property
     def measured(self) -> dict[str, Any]:
         """The measurements, as plain numbers."""
-        return {"dark": self.dark, "span": self.span, "noise": self.noise, "scale": self.scale}
+        return {name: getattr(self, name) for name in ("dark", "span", "noise", "scale", "clip")}
 
     @property
     def halo(self) -> int:
@@ -214,7 +219,7 @@ class _Surveyed(FusionMethod):
     @property
     def _odds_reach(self) -> int:
         """Reach of the narrowest regional log odds, in pixels."""
-        return log_odds_reach(self.noise) + reach(GATHER)
+        return log_odds_reach(self.noise, clipping=self.clip is not None) + reach(GATHER)
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Return the bytes of log odds and probabilities, and of one block of frames per thread."""
@@ -263,22 +268,22 @@ class _Surveyed(FusionMethod):
         """Compute the log odds (n - 1, h, w) of each frame against the one before it, inside a tile."""
         doubt = np.empty(of_pixels.shape, np.uint8)  # in 255ths, accurate enough for a weight
         narrow = of_surroundings  # shares memory until the wider windows are added
+        several = len(frames) > 2
 
         def in_block(block: Tile) -> None:
             outer = within(tile.outer, block.outer)
             parts = (self._levels(frames[k, *outer]) for k in range(len(frames)))
             place = within(tile.inner, block.inner)
-            for k, odds in enumerate(log_odds(parts, noise=self.noise)):
+            found = log_odds(parts, noise=self.noise, clip=self.clip, sections=several)
+            for k, odds in enumerate(found):
                 of_pixels[k][place] = odds.single[block.core]
                 gathered = filtered(np.clip(odds.regional, -MOST_LOG_ODDS, MOST_LOG_ODDS), GATHER)
                 narrow[k][place] = gathered[block.core]
                 doubt[k][place] = np.rint(255 * odds.doubt[block.core])
 
         for_all(in_block, _blocks(tile, self._odds_reach))
-        several = len(frames) > 2
         if several:
-            in_doubt = np.max(doubt, axis=0) > HIGH_DOUBT
-            nears = doubt.view(np.int8)  # overwrites the doubt after its use
+            _prefer_considered(of_pixels, narrow)
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -286,16 +291,8 @@ class _Surveyed(FusionMethod):
                 near = narrow_k[rows] + filtered_rows(narrow_k, GATHER_MORE, rows)
                 of_pixels[k, rows] += (SHARE + SHARE_IN_DOUBT / 255 * doubt[k, rows]) * near
                 of_surroundings[k, rows] = near + filtered_rows(narrow_k, GATHER_MOST, rows)
-                if several:
-                    nears[k, rows] = np.rint(near / NEAR_STEP)
 
             for_all(in_rows, _bands(narrow_k.shape))
-        if several:
-
-            def restrain(rows: slice) -> None:
-                _restrain(of_pixels[:, rows], nears[:, rows], in_doubt[rows])
-
-            for_all(restrain, _bands(of_pixels.shape))
 
     def _compose(
         self, frames: Frames, tile: Tile, chances: FloatArray, inner_votes: IntArray | None
@@ -382,15 +379,23 @@ def _decide(
     return labels, confidence, depth
 
 
-def _restrain(of_pixels: FloatArray, nears: IntArray, in_doubt: NDArray[np.bool_]) -> None:
-    """Replace the log odds (n - 1, h, w) of pixels in doubt, between frames that are unlikely in the area.
+def _prefer_considered(of_pixels: FloatArray, narrow: FloatArray) -> None:
+    """Add to the log odds (n - 1, h, w) of pixels how much their surroundings consider each frame.
 
-    `nears` are the log odds of the area, in steps of NEAR_STEP.
+    `narrow` has the log odds of the narrow window.
     """
-    odds = nears[:, in_doubt] * NEAR_STEP
-    chances = probabilities(odds[:, None] / 2)[:, 0]  # halved: the two windows share their evidence
-    others = 1 - (chances[:-1] + chances[1:])  # probability of a third frame, for every two neighbours
-    of_pixels[:, in_doubt] += others * (odds - of_pixels[:, in_doubt])
+    shape = narrow.shape[1:]
+    total, best = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    for odds in narrow:
+        total += odds
+        np.maximum(best, total, out=best)
+    total[...] = 0
+    before = largest_around(-best, PRIOR_REACH)
+    for k, odds in enumerate(narrow):
+        total += odds
+        after = largest_around(total - best, PRIOR_REACH)
+        of_pixels[k] += PRIOR_SHARE * (after - before)
+        before = after
 
 
 def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
