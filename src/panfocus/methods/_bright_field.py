@@ -1,8 +1,8 @@
-"""Fusion of stacks with phase contrast, as of transparent objects in bright field.
+"""Fusion of stacks with phase contrast, such as transparent objects in bright field.
 
 Out of focus, phase contrast is strong in coarse detail and inverts through focus; in fine detail it is weak.
-So only fine detail is compared, each place keeps the plane that its surroundings agree on, and the coarse part
-of the image is averaged over planes on both sides of it, where phase contrast cancels.
+Therefore only fine detail is compared, and each place keeps the plane that its surroundings agree on. Coarse
+contrast is averaged over planes on both sides of it, where phase contrast cancels.
 """
 
 from typing import Any
@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from panfocus._filters import filtered, filtered_rows, gaussian, reach
 from panfocus._intensity import FloatArray, IntArray
+from panfocus._threads import for_all
 from panfocus.decide.compose import as_votes
-from panfocus.decide.labels import most_probable
+from panfocus.decide.labels import most_probable, probabilities
+from panfocus.methods._surroundings import OVERCOUNT
+from panfocus.methods._tile import row_bands
 
 HIGH_PASS = gaussian(1.0)  # px: coarser detail is not compared
-# How much a frame is considered in the surroundings: its probability over a wide window, in two steps that skip
-# pixels, plus a little, because objects may lie at any depth. Its logarithm counts three times.
-SURROUNDINGS = gaussian(15.0, cut=2, step=3), gaussian(78.6, cut=2, step=12)  # together 80 px
+# Prior of a frame: its probability over a wide window, in two steps that skip pixels, plus a little, because
+# objects may lie at any depth. Its logarithm counts three times.
+WIDE_SURROUNDINGS = gaussian(15.0, cut=2, step=3), gaussian(78.6, cut=2, step=12)  # together 80 px
 ANY_DEPTH, PRIOR = np.float32(0.003), np.float32(3.0)
 SPLIT = gaussian(1.4)  # px: coarser contrast is averaged over more frames
-# Deviation of the weights, per depth of field: fine detail is that of the best plane and of frames that are like
+# Deviation of the weights, per depth of field: fine detail is taken from the best plane and from frames like
 # it; coarse contrast needs both sides of it.
 FINE_DEPTH, COARSE_DEPTH = 0.4, 1.6
 FINE_SEAM, COARSE_SEAM = gaussian(1.5), gaussian(5.0, cut=2)
@@ -34,7 +37,7 @@ def high_passed(levels: FloatArray) -> FloatArray:
 
 def prior_reach() -> int:
     """Return the radius in pixels of the surroundings that count for a pixel."""
-    return reach(*SURROUNDINGS)
+    return reach(*WIDE_SURROUNDINGS)
 
 
 def seam_reach() -> int:
@@ -42,9 +45,24 @@ def seam_reach() -> int:
     return max(reach(FINE_SEAM), reach(COARSE_SEAM), reach(SPLIT))
 
 
-def consider_surroundings(chance: FloatArray) -> None:
-    """Replace the probability (h, w) of a frame by log odds for it from its surroundings, up to a constant."""
-    chance[...] = PRIOR * np.log(filtered(chance, *SURROUNDINGS) + ANY_DEPTH)
+def prior_of_surroundings(narrow: FloatArray, chances: FloatArray) -> FloatArray:
+    """Return log odds (n - 1, h, w) for the frames that wide surroundings prefer.
+
+    `narrow` has the log odds of the narrow window. `chances` (n, h, w) is overwritten.
+    """
+
+    def normalise(rows: slice) -> None:
+        np.divide(narrow[:, rows], OVERCOUNT, out=chances[1:, rows])
+        probabilities(chances[1:, rows], out=chances[:, rows])
+
+    for_all(normalise, row_bands(chances.shape))
+    for_all(lambda k: _consider_surroundings(chances[k]), range(len(chances)))
+    return np.diff(chances, axis=0)
+
+
+def _consider_surroundings(chance: FloatArray) -> None:
+    """Replace the probability (h, w) of a frame by its log odds in wide surroundings, up to a constant."""
+    chance[...] = PRIOR * np.log(filtered(chance, *WIDE_SURROUNDINGS) + ANY_DEPTH)
 
 
 def spread_over_planes(chances: FloatArray, depth_of_field: float) -> IntArray:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
 
 from panfocus._intensity import IntArray
+from panfocus._threads import thread_count
 from panfocus.decide.patches import patch_origins
 
 Region = tuple[slice, slice]
+
+BAND_VALUES, LEAST_ROWS = 1 << 19, 32  # values and rows of a band, the work of one thread
 
 
 @dataclass(frozen=True)
@@ -108,3 +112,10 @@ def patch_grid(tile: Tile, size: int, stride: int) -> tuple[IntArray, IntArray]:
         )
     )
     return rows, cols
+
+
+def row_bands(shape: tuple[int, ...]) -> list[slice]:
+    """Split the rows of maps (h, w) or (n, h, w) into bands for all threads that need little memory."""
+    height = shape[-2]
+    n_bands = max(1, min(max(math.prod(shape) // BAND_VALUES, thread_count()), height // LEAST_ROWS))
+    return [slice(*span) for span in pairwise(height * i // n_bands for i in range(n_bands + 1))]

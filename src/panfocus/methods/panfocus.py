@@ -1,27 +1,25 @@
 """The default method: re-blur test with per-pixel depth and an out-of-focus mask.
 
-The label of a pixel is decided in `_decide`. docs/panfocus-method.md has the model, the equations and the
-reason for every constant.
+The label of a pixel is decided in `_surroundings.decide_maps`. docs/panfocus-method.md has the model, the
+equations and the reason for every constant.
 """
 
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panfocus._checks import check_choice, check_number
-from panfocus._filters import Filter, filtered, filtered_rows, gaussian, largest_around, reach
+from panfocus._filters import Filter, filtered, filtered_rows, gaussian, reach
 from panfocus._intensity import FloatArray, IntArray, IntensityScale
 from panfocus._threads import for_all, map_blocks, thread_count
 from panfocus.decide.compose import as_votes, by_labels, by_votes
-from panfocus.decide.depth import interpolate_depth
 from panfocus.decide.gray import to_gray
-from panfocus.decide.labels import label_dtype, most_probable, probabilities
+from panfocus.decide.labels import probabilities
 from panfocus.decide.phase_contrast import measure_phase_contrast
 from panfocus.decide.reblur import estimate_noise, log_odds, log_odds_reach
 from panfocus.dictionary import CoupledDictionary
@@ -32,8 +30,8 @@ from panfocus.methods._bright_field import (
     HIGH_PASS,
     SPLIT,
     compose_bands,
-    consider_surroundings,
     high_passed,
+    prior_of_surroundings,
     prior_reach,
     seam_reach,
     spread_over_planes,
@@ -41,7 +39,15 @@ from panfocus.methods._bright_field import (
 from panfocus.methods._method import FusionMethod
 from panfocus.methods._never_in_focus import find_scale, largest_scale, never_in_focus, never_in_focus_reach
 from panfocus.methods._patchwise import check_dictionary
-from panfocus.methods._tile import Tile, within
+from panfocus.methods._surroundings import (
+    NEARBY,
+    OVERCOUNT,
+    SURROUNDINGS,
+    decide_maps,
+    lean_to_front,
+    prefer_considered,
+)
+from panfocus.methods._tile import Tile, row_bands, within
 from panfocus.preprocess.clipping import find_clip
 from panfocus.result import FusionResult
 from panfocus.stack import Frames, colours, part_of, sampled_strips
@@ -69,28 +75,14 @@ GATHER = gaussian(NARROW, cut=2)
 GATHER_MORE = gaussian(float(np.sqrt(WIDER**2 - NARROW**2)), cut=2, step=3)
 GATHER_MOST = gaussian(float(np.sqrt(WIDEST**2 - NARROW**2)), cut=2, step=6)
 MOST_LOG_ODDS = np.float32(8.0)  # limit for a single pixel, so that none outweighs its neighbours
-# Coupling of labels with their surroundings: log odds of a unanimous neighbourhood, and its window.
-COUPLING, SURROUNDINGS = np.float32(4.0), gaussian(15.0, cut=2, step=3)
-# Regional log odds are divided by this for the confidence: the three windows share their evidence.
-OVERCOUNT = np.float32(3.0)
-
-# Log odds assumed outside the stack, for depth at the first and last frame. Smaller than most log odds
-# between frames, so that depth stays at the end unless the next frame is as sharp.
-BEYOND = 3.0
 # Labels use all regional evidence. The image follows finer details: its log odds take this share of the
 # narrow and wider windows, and more where the pixel itself is in doubt.
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
-# With more than two frames, a pixel prefers frames that its surroundings consider: log odds of the narrow window
-# count this share. A frame that any pixel within this reach considers is at no disadvantage.
-PRIOR_SHARE, PRIOR_REACH = np.float32(0.5), 3
-# Share of inverted detail above which a stack has phase contrast. Measured: at most 0.06 in photographs, light
-# fields, fluorescence and confocal sections; 0.12 to 0.24 in real slides in transmitted light.
+# Share of inverted detail above which a stack has phase contrast. Measured: at most 0.06 in photographs,
+# light fields, fluorescence and confocal sections; 0.12 to 0.24 in real slides in transmitted light.
 MOST_INVERSION = 0.08
-# If the front frame is known: log odds added in its favour next to foreground objects, and the window.
-LEAN, NEARBY = np.float32(0.5), gaussian(4.0, cut=2)
-
-# Work of one thread: a block of frames with its halo, or a band of rows of the maps.
-BLOCK_SIDE, BAND_VALUES, LEAST_ROWS = 900, 1 << 19, 32
+# Work of one thread: a block of frames with its halo.
+BLOCK_SIDE = 900
 BLOCK_PIXELS = 1_000_000  # largest block with its halo
 USUAL_NOISE = 1.0  # levels: assumed in plans
 
@@ -133,8 +125,8 @@ class PanFocus(FusionMethod):
     bright_field: BrightField = field(
         default="auto",
         metadata={
-            "help": "Suppress phase contrast, for microscopy in transmitted light: on, off or auto (default), "
-            "if detail inverts through focus."
+            "help": "Suppress phase contrast, as of transparent objects in a light microscope: on, off or "
+            "auto (default: if detail inverts through focus)."
         },
     )
     noise: float = field(
@@ -284,13 +276,13 @@ class _Surveyed(FusionMethod):
         self._gather_odds(frames, Tile(around.outer, tile.outer, tile.shape), chances, of_surroundings)
         of_pixels = chances[1:]  # log odds share the memory of the probabilities
         if self.settings.front != "unknown":
-            _lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
+            lean_to_front(of_pixels, of_surroundings, first=self.settings.front == "first")
         core = around.core
         votes: IntArray | None = None
         if "votes" in layers:
             votes = np.empty((shape[0], *(span.stop - span.start for span in core)), np.uint16)
         image, unfocused = self._compose(frames_around, around, chances, votes)
-        labels, confidence, depth = _decide(of_surroundings, core[0], chances)
+        labels, confidence, depth = decide_maps(of_surroundings, core[0], chances)
         if self.settings.composition == "labels":
             image[core] = by_labels(frames_around[:, *core], labels[:, core[1]])
             if votes is not None:
@@ -340,9 +332,9 @@ class _Surveyed(FusionMethod):
         for_all(in_block, _blocks(tile, self._odds_reach))
         prior: FloatArray | None = None
         if self.bright_field:
-            prior = _prior_of_surroundings(narrow, chances)
+            prior = prior_of_surroundings(narrow, chances)
         elif several:
-            _prefer_considered(of_pixels, narrow)
+            prefer_considered(of_pixels, narrow)
         for k, before in enumerate(narrow):
             narrow_k = before.copy()
 
@@ -355,7 +347,7 @@ class _Surveyed(FusionMethod):
                     of_pixels[k, rows] = narrow_k[rows] / OVERCOUNT + prior[k, rows]
                     of_surroundings[k, rows] += OVERCOUNT * prior[k, rows]
 
-            for_all(in_rows, _bands(narrow_k.shape))
+            for_all(in_rows, row_bands(narrow_k.shape))
 
     def _compose(
         self, frames: Frames, tile: Tile, chances: FloatArray, inner_votes: IntArray | None
@@ -391,9 +383,9 @@ class _Surveyed(FusionMethod):
                 _copy_inner(votes, rows, tile, inner_votes)
             gray[rows] = (to_gray(image[rows]) - self.dark) / self.span
 
-        for_all(normalise, _bands(chances.shape))
+        for_all(normalise, row_bands(chances.shape))
         planes = spread_over_planes(chances, self.depth_of_field) if self.bright_field else None
-        for_all(compose, _bands(chances.shape))
+        for_all(compose, row_bands(chances.shape))
         unfocused = never_in_focus(
             gray,
             chances,
@@ -416,89 +408,6 @@ class _Surveyed(FusionMethod):
         np.subtract(planes, self.dark * scale.white, out=levels, dtype=working, casting="same_kind")
         levels *= np.float32(LEVELS / (self.span * scale.white))
         return np.clip(levels, -MOST_LEVELS, MOST_LEVELS, out=levels) if scale.step == 0 else levels
-
-
-def _decide(
-    of_surroundings: FloatArray, inside: slice, chances: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return labels, confidence and depth of the rows `inside`, by log odds (n - 1, h, w).
-
-    The decisions around each pixel add to its log odds: a mean-field step of a Potts model. The log odds and
-    `chances` (n, h, w) are overwritten.
-    """
-    n, shape = len(chances), (inside.stop - inside.start, chances.shape[2])
-    labels: IntArray = np.empty(shape, label_dtype(n))
-    confidence, depth = np.empty(shape, np.float32), np.empty(shape, np.float32)
-
-    def normalise(rows: slice) -> None:
-        probabilities(of_surroundings[:, rows], out=chances[:, rows])
-
-    def couple(band: slice) -> None:
-        rows = slice(inside.start + band.start, inside.start + band.stop)
-        before = filtered_rows(chances[0], SURROUNDINGS, rows)
-        for k in range(n - 1):
-            after = filtered_rows(chances[k + 1], SURROUNDINGS, rows)
-            np.subtract(after, before, out=before)
-            before *= COUPLING
-            of_surroundings[k, rows] += before
-            before = after
-
-    def decide(band: slice) -> None:
-        rows = slice(inside.start + band.start, inside.start + band.stop)
-        odds, counted = of_surroundings[:, rows], chances[1:, rows]
-        np.divide(odds, OVERCOUNT, out=counted)
-        labels[band], confidence[band] = most_probable(probabilities(counted, out=chances[:, rows]))
-        depth[band] = interpolate_depth(labels[band], odds, beyond=BEYOND)
-
-    for_all(normalise, _bands(chances.shape))
-    for_all(couple, _bands(shape))
-    for_all(decide, _bands((n, *shape)))
-    return labels, confidence, depth
-
-
-def _prior_of_surroundings(narrow: FloatArray, chances: FloatArray) -> FloatArray:
-    """Return log odds (n - 1, h, w) for the frames that wide surroundings prefer.
-
-    `narrow` has the log odds of the narrow window. `chances` (n, h, w) is overwritten.
-    """
-
-    def normalise(rows: slice) -> None:
-        np.divide(narrow[:, rows], OVERCOUNT, out=chances[1:, rows])
-        probabilities(chances[1:, rows], out=chances[:, rows])
-
-    for_all(normalise, _bands(chances.shape))
-    for_all(lambda k: consider_surroundings(chances[k]), range(len(chances)))
-    return np.diff(chances, axis=0)
-
-
-def _prefer_considered(of_pixels: FloatArray, narrow: FloatArray) -> None:
-    """Add to the log odds (n - 1, h, w) of pixels how much their surroundings consider each frame.
-
-    `narrow` has the log odds of the narrow window.
-    """
-    shape = narrow.shape[1:]
-    total, best = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    for odds in narrow:
-        total += odds
-        np.maximum(best, total, out=best)
-    total[...] = 0
-    before = largest_around(-best, PRIOR_REACH)
-    for k, odds in enumerate(narrow):
-        total += odds
-        after = largest_around(total - best, PRIOR_REACH)
-        of_pixels[k] += PRIOR_SHARE * (after - before)
-        before = after
-
-
-def _lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
-    """Shift the log odds (n - 1, h, w) of pixels next to foreground objects in favour of the front frames.
-
-    In the frame of the background, the blurred foreground covers these pixels: sharp, but wrong.
-    """
-    up_to_each = np.cumsum(probabilities(of_surroundings)[:-1], axis=0)  # sharpest in frame k or before
-    for k, up_to_k in enumerate(up_to_each):
-        nearby = filtered(up_to_k if first else 1 - up_to_k, NEARBY)
-        of_pixels[k] += (-LEAN if first else LEAN) * np.minimum(2 * nearby, 1)
 
 
 def _smooth_weights(chances: FloatArray, rows: slice, seam: Filter, wide_seam: Filter) -> FloatArray:
@@ -532,10 +441,3 @@ def _blocks(tile: Tile, halo: int) -> list[Tile]:
     while len(blocks := tile.blocks(height, BLOCK_SIDE, halo)) < thread_count() and height > 2 * halo:
         height = 3 * height // 4
     return blocks
-
-
-def _bands(shape: tuple[int, ...]) -> list[slice]:
-    """Split the rows of maps (h, w) or (n, h, w) into bands for all threads that need little memory."""
-    height = shape[-2]
-    n_bands = max(1, min(max(math.prod(shape) // BAND_VALUES, thread_count()), height // LEAST_ROWS))
-    return [slice(*span) for span in pairwise(height * i // n_bands for i in range(n_bands + 1))]
