@@ -141,7 +141,9 @@ def _clipped_blurs(frame: FloatArray, clip: float | None) -> FloatArray:
     share = clipped[None].astype(np.float32)
     shares = np.empty((len(BLURS), *share.shape), np.float32)
     blur_all(share, shares)
-    return np.maximum(shares[:, 0] - LEAST_CLIPPED, 0)
+    glow = shares[:, 0]
+    glow -= LEAST_CLIPPED
+    return np.maximum(glow, 0, out=glow)
 
 
 def _detail(frame: FloatArray, smooth: FloatArray, glow: FloatArray) -> FloatArray:

@@ -259,12 +259,13 @@ class _Surveyed(FusionMethod):
 
     def working_bytes(self, n_frames: int, n_channels: int, tile: Tile) -> int:
         """Return the bytes of log odds and probabilities, and of one block of frames per thread."""
-        compared = 60 + 32 * n_channels if n_frames > 2 else 42 + 24 * n_channels
+        compared = 90 + 32 * n_channels if n_frames > 2 else 64 + 24 * n_channels
         with_halos = tile.pixels + int(100 * thread_count() * math.sqrt(tile.pixels))  # for flat blocks
         in_blocks = compared * min(thread_count() * BLOCK_PIXELS, with_halos)
         decided = tile.trimmed(self.halo - self._odds_reach).pixels
         composing = (36 + n_channels) * decided
-        return (4 + 9 * n_frames) * decided + max(in_blocks, composing)
+        prior = (24 + 4 * n_frames) * decided if self.bright_field else 0
+        return (4 + 9 * n_frames) * decided + max(in_blocks, composing, prior)
 
     def fuse(self, frames: Frames, tile: Tile, layers: Collection[str] = ()) -> FusionResult:
         """Fuse a tile, on all threads."""
