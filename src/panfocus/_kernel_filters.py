@@ -103,7 +103,9 @@ def largest_in_rows(maps: Array, radius: int, out: Array) -> None:
         row, largest = maps[y], out[y]
         largest[:] = row
         for step in range(1, min(radius, width - 1) + 1):
-            for x in range(width - step):
-                largest[x] = max(largest[x], row[x + step])
-            for x in range(step, width):
-                largest[x] = max(largest[x], row[x - step])
+            n = width - step  # slices without negative indices, which would prevent vectorisation
+            ahead, left, behind, right = row[step:], largest[:n], row[:n], largest[step:]
+            for x in range(n):
+                left[x] = max(left[x], ahead[x])
+            for x in range(n):
+                right[x] = max(right[x], behind[x])

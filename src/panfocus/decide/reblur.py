@@ -1,6 +1,7 @@
 """Re-blur test: if blurring frame A reproduces frame B, frame A is the sharper one at that pixel."""
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,10 @@ GAIN = 4.0  # log odds per log ratio of errors: half the number of samples in th
 TRUSTED, ROUNDING = 1.5, 0.3  # times the noise variance of a difference; squared levels
 # Clipped pixels hide unknown light where they are at least this share of a blur, and where doubt is between
 # these two: the more in doubt, the more.
-LEAST_CLIPPED, IN_DOUBT_BY_CLIPPING = np.float32(0.02), (0.3, 0.6)
+LEAST_CLIPPED, IN_DOUBT_BY_CLIPPING = np.float32(0.05), (0.3, 0.6)
+SQUARE = 64  # px: side of the squares in which this is examined
+# Squared levels: smaller errors cause less doubt than the first of these. The factor allows for rounding.
+NO_DOUBT = 0.99 * HALF_IN_DOUBT * IN_DOUBT_BY_CLIPPING[0] / (1 - IN_DOUBT_BY_CLIPPING[0]) / DOUBT
 UNKNOWN = np.float32(1e12)  # squared levels, more than any frame has
 WINDOW = 0.6  # px: standard deviation of the window that averages errors, about one pixel
 WINDOW_PER_NOISE = 0.2  # px per level of noise, added to the window so that noise averages out
@@ -79,6 +83,7 @@ def log_odds(
         in optical sections.
     """
     window = gaussian(_window(noise))
+    margin = reach(window, DOUBT_WINDOW)
     remaining = iter(frames)
     before: FloatArray | None = None
     first = next(remaining)
@@ -90,7 +95,9 @@ def log_odds(
         neighbours = [frame for frame in (before, after) if frame is not None]
         glow = _clipped_blurs(here, clip)
         blur_all(here, attempts)
-        errors = [_Errors(*(filtered(e, window) for e in _errors(attempts, glow, b))) for b in neighbours]
+        errors = [
+            _Errors(*(filtered(e, window) for e in _errors(attempts, glow, b, margin))) for b in neighbours
+        ]
         detail = filtered(_detail(here, attempts[-1], glow), window) if sections else None
         if forward is not None:
             a_gives_b, b_gives_a = _without_clipping(forward, errors[0], noise)
@@ -124,10 +131,40 @@ def reblur_error(attempts: FloatArray, glow: FloatArray, other: FloatArray) -> F
     return error
 
 
-def _errors(attempts: FloatArray, glow: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
-    yield reblur_error(attempts, glow[:0], other)
+def _errors(attempts: FloatArray, glow: FloatArray, other: FloatArray, margin: int) -> Iterator[FloatArray]:
+    """Yield the error of reproducing `other`, and with clipped pixels also the least error."""
+    usual = reblur_error(attempts, glow[:0], other)
+    yield usual
     if len(glow):
-        yield reblur_error(attempts, glow, other)
+        yield _least_error(attempts, glow, other, usual, margin)
+
+
+def _least_error(
+    attempts: FloatArray, glow: FloatArray, other: FloatArray, usual: FloatArray, margin: int
+) -> FloatArray:
+    """Return the error (h, w) of reproducing `other` if blurs with clipped pixels are lower bounds.
+
+    It is computed in squares where it can matter: blurs contain clipped pixels, and an error within `margin`
+    pixels is large enough to cause doubt. Elsewhere it is the usual error.
+    """
+    least = usual.copy()
+    glowing = np.max(glow, axis=0) > 0
+    height, width = usual.shape
+    for top, left in product(range(0, height, SQUARE), range(0, width, SQUARE)):
+        square = slice(top, min(top + SQUARE, height)), slice(left, min(left + SQUARE, width))
+        if glowing[square].any() and usual[_grown(square, margin)].max() > NO_DOUBT:
+            grown = _grown(square, REACH)
+            parts = (np.ascontiguousarray(part[..., *grown]) for part in (attempts, glow, other))
+            rows, columns = (
+                slice(a.start - b.start, a.stop - b.start) for a, b in zip(square, grown, strict=True)
+            )
+            least[square] = reblur_error(*parts)[rows, columns]
+    return least
+
+
+def _grown(square: tuple[slice, slice], margin: int) -> tuple[slice, slice]:
+    rows, columns = (slice(max(0, span.start - margin), span.stop + margin) for span in square)
+    return rows, columns
 
 
 def _clipped_blurs(frame: FloatArray, clip: float | None) -> FloatArray:

@@ -21,7 +21,7 @@ from panfocus.methods._tile import row_bands
 HIGH_PASS = gaussian(1.0)  # px: coarser detail is not compared
 # Prior of a frame: its probability over a wide window, in two steps that skip pixels, plus a little, because
 # objects may lie at any depth. Its logarithm counts three times.
-WIDE_SURROUNDINGS = gaussian(15.0, cut=2, step=3), gaussian(78.6, cut=2, step=12)  # together 80 px
+WIDE_SURROUNDINGS = gaussian(15.0, cut=2, step=6), gaussian(78.6, cut=2, step=24)  # together 80 px
 ANY_DEPTH, PRIOR = np.float32(0.003), np.float32(3.0)
 SPLIT = gaussian(1.4)  # px: coarser contrast is averaged over more frames
 # Deviation of the weights, per depth of field: fine detail is taken from the best plane and from frames like
@@ -87,13 +87,13 @@ def compose_bands(
     inner = slice(above, above + n_rows)
     working = np.float64 if frames.dtype == np.float64 else np.float32
     shape = (n_rows, *frames.shape[2:])
-    detail, rest = np.zeros(shape, np.float64), np.zeros(shape, np.float64)
+    detail, rest = np.zeros(shape, working), np.zeros(shape, working)
     for k, frame in enumerate(frames):
         smooth = filtered(frame.astype(working), SPLIT)[inner]
-        detail += _of_pixels(fine[k], shape) * (frame[inner] - smooth)
-        rest += _of_pixels(coarse[k], shape) * smooth
-    detail /= _of_pixels(fine.sum(axis=0), shape)
-    rest /= _of_pixels(coarse.sum(axis=0), shape)
+        detail += _of_pixels(fine[k].astype(working), shape) * (frame[inner] - smooth)
+        rest += _of_pixels(coarse[k].astype(working), shape) * smooth
+    detail /= _of_pixels(fine.sum(axis=0).astype(working), shape)
+    rest /= _of_pixels(coarse.sum(axis=0).astype(working), shape)
     image = np.clip(detail + rest, frames[:, inner].min(axis=0), frames[:, inner].max(axis=0))
     return np.asarray(np.rint(image) if frames.dtype.kind == "u" else image, frames.dtype)
 

@@ -29,18 +29,25 @@ def prefer_considered(of_pixels: FloatArray, narrow: FloatArray) -> None:
 
     `narrow` has the log odds of the narrow window.
     """
-    shape = narrow.shape[1:]
-    total, best = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-    for odds in narrow:
-        total += odds
-        np.maximum(best, total, out=best)
-    total[...] = 0
-    before = largest_around(-best, PRIOR_REACH)
-    for k, odds in enumerate(narrow):
-        total += odds
-        after = largest_around(total - best, PRIOR_REACH)
-        of_pixels[k] += PRIOR_SHARE * (after - before)
-        before = after
+    height = narrow.shape[1]
+
+    def in_rows(rows: slice) -> None:
+        outer = slice(max(0, rows.start - PRIOR_REACH), min(rows.stop + PRIOR_REACH, height))
+        inner = slice(rows.start - outer.start, rows.stop - outer.start)
+        shape = (outer.stop - outer.start, narrow.shape[2])
+        total, best = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        for odds in narrow:
+            total += odds[outer]
+            np.maximum(best, total, out=best)
+        total[...] = 0
+        before = largest_around(-best, PRIOR_REACH)
+        for k, odds in enumerate(narrow):
+            total += odds[outer]
+            after = largest_around(total - best, PRIOR_REACH)
+            of_pixels[k, rows] += PRIOR_SHARE * (after[inner] - before[inner])
+            before = after
+
+    for_all(in_rows, row_bands((len(narrow) + 1, *narrow.shape[1:])))
 
 
 def lean_to_front(of_pixels: FloatArray, of_surroundings: FloatArray, *, first: bool) -> None:
