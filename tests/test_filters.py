@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from scipy.ndimage import convolve1d, gaussian_filter, uniform_filter
+from scipy.ndimage import convolve1d, gaussian_filter, maximum_filter, uniform_filter
 
-from panfocus._filters import Filter, box, filtered, gaussian, reach
+from panfocus._filters import Filter, box, filtered, gaussian, largest_around, reach
 
 
 @pytest.fixture
@@ -53,3 +53,13 @@ def test_part_has_the_same_bits_as_the_whole(planes, window):
     r = reach(window)
     part = filtered(planes[7:33, 9:41], window)
     np.testing.assert_array_equal(part[r:-r, r:-r], filtered(planes, window)[7 + r : 33 - r, 9 + r : 41 - r])
+
+
+@pytest.mark.parametrize("shape", [(13, 17), (1, 9), (9, 1), (2, 3)])
+@pytest.mark.parametrize("radius", [0, 1, 3, 20])
+def test_largest_around_agrees_with_scipy(shape, radius):
+    plane = np.random.default_rng(5).normal(size=shape).astype(np.float32)
+    before = plane.copy()
+    expected = maximum_filter(plane, 2 * radius + 1, mode="nearest")
+    np.testing.assert_array_equal(largest_around(plane, radius), expected)
+    np.testing.assert_array_equal(plane, before)

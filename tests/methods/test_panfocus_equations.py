@@ -1,39 +1,16 @@
 """Compare the method with steps 1 to 5 of docs/panfocus-method.md in float64, with SciPy's filters."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from scipy.ndimage import correlate1d, gaussian_filter, uniform_filter
+from scipy.ndimage import gaussian_filter, maximum_filter
 
 import panfocus as pf
 from panfocus.decide.gray import to_gray
+from panfocus.methods import get_method
 from panfocus.simulate import apply_defocus
+from reblur_reference import reference_log_odds, smoothed
 
 SHAPE = (120, 150)
-
-
-def smoothed(plane, width, *, cut, step=1):
-    """Apply a Gaussian on every `step`th pixel, cut off at the first one at `cut` widths or beyond."""
-    places = np.arange(-np.ceil(cut * width / step), np.ceil(cut * width / step) + 1) * step
-    weights = np.zeros(int(places[-1] - places[0]) + 1)
-    weights[::step] = np.exp(-(places**2) / (2 * width**2))
-    for axis in (0, 1):
-        plane = correlate1d(plane, weights / weights.sum(), axis=axis)
-    return plane
-
-
-def reblur_error(sharp, soft, noise):
-    """Return E of step 2 without its floor: the error of the best width over 15 x 15 pixels."""
-    attempts, width_before = [], 0.0
-    for width, step in ((0.7, 1), (1.5, 1), (3.0, 2), (6.0, 3)):
-        added = np.sqrt(width**2 - width_before**2)
-        sharp = np.stack([smoothed(plane, added, cut=2, step=step) for plane in sharp])
-        attempts.append(np.mean((sharp - soft) ** 2, axis=0))
-        width_before = width
-    best = np.argmin([uniform_filter(attempt, 15) for attempt in attempts], axis=0)
-    error = np.take_along_axis(np.array(attempts), best[None], axis=0)[0]
-    return smoothed(error, np.sqrt(0.6**2 + (0.2 * noise) ** 2), cut=3)
 
 
 def chances(log_odds):
@@ -42,31 +19,74 @@ def chances(log_odds):
     return likelihoods / likelihoods.sum(axis=0)
 
 
-def reference(frames, noise):
-    """Return image, labels, confidence and depth."""
+def in_levels(frames, clips):
+    """Return frames (n, c, h, w) in levels, and the level from which pixels are clipped."""
     grays = [to_gray(frame) for frame in frames]
     dark = min(np.percentile(gray, 0.1) for gray in grays)
     span = max(np.percentile(gray, 99.9) for gray in grays) - dark
-    levels = [255 * (np.moveaxis(frame.astype(np.float64), 2, 0) - dark) / span for frame in frames]
-    of_pixels, nearby, of_surroundings, shares_of_doubt = [], [], [], []
-    for a, b in pairwise(levels):
-        ab, ba = reblur_error(a, b, noise) + 4, reblur_error(b, a, noise) + 4
-        regional = 4 * np.log(ab / ba)
-        doubt = 2 * np.maximum(smoothed(np.minimum(ab, ba), 5, cut=2) - 4 - noise**2, 0)
-        narrow = smoothed(np.clip(regional, -8, 8), 3, cut=2)
-        wider, widest = (
-            smoothed(narrow, np.sqrt(width**2 - 3**2), cut=2, step=step) for width, step in ((8, 3), (20, 6))
-        )
-        shares_of_doubt.append(doubt / (doubt + 1000))
-        share = 0.1 + 0.5 * shares_of_doubt[-1]
-        of_pixels.append(4 * np.log((ab + doubt) / (ba + doubt)) + share * (narrow + wider))
-        nearby.append(narrow + wider)
-        of_surroundings.append(narrow + wider + widest)
-    nearby = np.rint(np.array(nearby) * 127 / 16) * 16 / 127
-    others = 1 - (chances(nearby / 2)[:-1] + chances(nearby / 2)[1:])
-    others[:, np.max(shares_of_doubt, axis=0) <= 51.5 / 255] = 0
-    of_pixels = (1 - others) * of_pixels + others * nearby
-    weights = [0.9 * smoothed(p, 0.5, cut=3) + 0.1 * smoothed(p, 5, cut=2) for p in chances(of_pixels)]
+    clip = 255 * (0.985 * frames.max() - dark) / span if clips else None
+    return 255 * (np.moveaxis(frames.astype(np.float64), 3, 1) - dark) / span, clip
+
+
+def considered(narrow):
+    """Return log odds between frames by how much the pixels around consider each of them."""
+    of_frames = np.concatenate([np.zeros((1, *SHAPE)), np.cumsum(narrow, axis=0)])
+    below_best = of_frames - of_frames.max(axis=0)
+    return np.diff([maximum_filter(of_frame, 7) for of_frame in below_best], axis=0)
+
+
+def gather(found):
+    """Return the regional log odds of `reference_log_odds` over windows of 3, 8 and 20 pixels."""
+    narrow = np.array([smoothed(np.clip(regional, -8, 8), 3, cut=2) for regional, _, _ in found])
+    wider, widest = (
+        np.array([smoothed(odds, np.sqrt(width**2 - 3**2), cut=2, step=step) for odds in narrow])
+        for width, step in ((8, 3), (20, 6))
+    )
+    return narrow, wider, widest
+
+
+def seams(weights, fine):
+    """Smooth the weights of frames: nine tenths over `fine` pixels, the rest over 5."""
+    return np.array([0.9 * smoothed(p, fine, cut=3) + 0.1 * smoothed(p, 5, cut=2) for p in weights])
+
+
+def reference(frames, noise, clips):
+    """Return image, labels, confidence and depth."""
+    levels, clip = in_levels(frames, clips)
+    found = reference_log_odds(levels, noise=noise, clip=clip, sections=True)
+    narrow, wider, widest = gather(found)
+    single, doubt = (np.array([odds[i] for odds in found]) for i in (1, 2))
+    of_pixels = single + 0.5 * considered(narrow) + (0.1 + 0.5 * doubt) * (narrow + wider)
+    weights = seams(chances(of_pixels), 0.5)
+    image = np.einsum("nhw,nhwc->hwc", weights, frames)
+    return image, *maps(narrow + wider + widest)
+
+
+def bright_field_reference(frames, noise, depth_of_field):
+    """Return image, labels, confidence and depth."""
+    levels, _ = in_levels(frames, False)
+    fine = [np.stack([plane - smoothed(plane, 1, cut=3) for plane in frame]) for frame in levels]
+    narrow, wider, widest = gather(reference_log_odds(fine, noise=noise, sections=True))
+    in_wide = [smoothed(smoothed(p, 15, cut=2, step=3), 78.6, cut=2, step=12) for p in chances(narrow / 3)]
+    prior = np.diff(3 * np.log(np.array(in_wide) + 0.003), axis=0)
+    planes = chances(narrow / 3 + prior).argmax(axis=0)
+
+    def around_planes(deviation):
+        distances = np.arange(len(frames))[:, None, None] - planes
+        weights = np.exp(-0.5 * (distances / (deviation * depth_of_field)) ** 2)
+        return weights / weights.sum(axis=0)
+
+    smooth = np.array([[smoothed(c, 1.4, cut=3) for c in np.moveaxis(frame, 2, 0)] for frame in frames])
+    smooth = np.moveaxis(smooth, 1, 3)
+    coarse = [smoothed(weight, 5, cut=2) for weight in around_planes(1.6)]
+    image = np.einsum("nhw,nhwc->hwc", seams(around_planes(0.4), 1.5), frames - smooth)
+    image += np.einsum("nhw,nhwc->hwc", coarse, smooth)
+    image = np.clip(image, frames.min(axis=0), frames.max(axis=0))
+    return image, *maps(narrow + wider + widest + 3 * prior)
+
+
+def maps(of_surroundings):
+    """Return labels, confidence and depth of step 5."""
     around = np.stack([smoothed(q, 15, cut=2, step=3) for q in chances(of_surroundings)])
     coupled = np.array(of_surroundings) + 4 * np.diff(around, axis=0)
     likely = chances(coupled / 3)
@@ -76,9 +96,8 @@ def reference(frames, noise):
         np.take_along_axis(odds, labels[None], axis=0)[0]
         for odds in (np.concatenate([ends, coupled]), np.concatenate([-coupled, ends]))
     )
-    depth = np.clip(labels - 0.5 + rising / (rising + falling), 0, len(frames) - 1)
-    assert np.any(others > 0.5)
-    return np.einsum("nhw,nhwc->hwc", weights, frames), labels, likely.max(axis=0), depth
+    depth = np.clip(labels - 0.5 + rising / (rising + falling), 0, len(coupled))
+    return labels, likely.max(axis=0), depth
 
 
 def stack(noise):
@@ -100,17 +119,41 @@ def stack(noise):
     return np.stack(frames).astype(np.float32)
 
 
-@pytest.mark.parametrize("noise", [0.5, 6.0])
-def test_results_match_the_documented_equations(noise):
-    frames = stack(noise)
-    result = pf.fuse(frames, noise=noise)
-    assert np.all(np.array(result.report["exposure"]["gains"]) == 1)
-    image, labels, confidence, depth = reference(frames, noise)
+def glint(frames):
+    """Return frames with a light that is clipped at 1: a small square in frame 0, blurred in the others."""
+    scene = np.zeros(SHAPE)
+    scene[58:64, 26:32] = 30
+    lights = [apply_defocus(scene, radius)[..., None] for radius in (0, 3, 6)]
+    return np.minimum(frames + lights, 1).astype(np.float32)
+
+
+def assert_matches(result, expected):
+    image, labels, confidence, depth = expected
     np.testing.assert_allclose(result.image, image, atol=5e-4)  # weights and doubt are quantised
     np.testing.assert_array_equal(result.labels, labels)
     np.testing.assert_allclose(result.confidence, confidence, atol=1e-4)  # ties between two widths
     np.testing.assert_allclose(result.depth, depth, atol=1e-3)
+
+
+@pytest.mark.parametrize("clips", [False, True])
+@pytest.mark.parametrize("noise", [0.5, 6.0])
+def test_results_match_the_documented_equations(noise, clips):
+    frames = glint(stack(noise)) if clips else stack(noise)
+    surveyed = get_method("panfocus", noise=noise).survey(frames)
+    assert (surveyed.clip is not None) == clips
+    result = pf.fuse(frames, noise=noise, exposure="off", hot_pixels="off")
+    assert not result.report["bright_field"]
+    assert_matches(result, reference(frames, noise, clips))
     # The test covers every frame, certain and uncertain pixels, and depths between frames.
-    assert np.bincount(labels.ravel()).min() > 0.1 * labels.size
-    assert np.mean(confidence < 0.8) > 0.1
-    assert np.mean(np.abs(depth - np.rint(depth)) > 0.1) > 0.1
+    assert np.bincount(result.labels.ravel()).min() > 0.1 * result.labels.size
+    assert np.mean(result.confidence < 0.8) > 0.1
+    assert np.mean(np.abs(result.depth - np.rint(result.depth)) > 0.1) > 0.1
+
+
+@pytest.mark.parametrize("noise", [0.5, 6.0])
+def test_bright_field_matches_the_documented_equations(noise):
+    frames = stack(noise)
+    depth_of_field = get_method("panfocus", noise=noise).survey(frames).depth_of_field
+    result = pf.fuse(frames, noise=noise, exposure="off", hot_pixels="off", bright_field="on")
+    assert_matches(result, bright_field_reference(frames, noise, depth_of_field))
+    assert len(np.unique(result.labels)) == 3
