@@ -28,6 +28,7 @@ CASES = [
     ("min-projection", {}),
     ("panfocus", {}),
     ("panfocus", {"composition": "labels", "noise": 3.0}),
+    ("panfocus", {"bright_field": "on"}),
     ("pca", {}),
     ("sr-cm", {}),
     ("sr-cm", {"patch_size": 5, "stride": 2, "reconstruct": "codes"}),

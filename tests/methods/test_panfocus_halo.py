@@ -8,12 +8,12 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from panfocus.decide.reblur import LogOdds
-from panfocus.methods import Tile, _never_in_focus, get_method, panfocus
+from panfocus.methods import Tile, _bright_field, _never_in_focus, get_method, panfocus
 
 CHANGED = 300  # columns from about here on are modified
 
 
-def odds_of_pixels(frames, *, noise):
+def odds_of_pixels(frames, **settings):
     """Yield log odds that depend on one pixel and are nearly even, so that every change shows."""
     for a, b in pairwise(frames):
         odds = (b - a)[0] / 1000
@@ -26,6 +26,12 @@ def any_bit(gray, rows, cols, dictionary, noise):
     size = dictionary.patch_size
     patches = sliding_window_view(bits, (size, size))[rows[:, None], cols]
     return (patches.sum(axis=(2, 3)) % 251 / 251).astype(np.float32)
+
+
+def any_plane(chances):
+    """Return a frame for each pixel that changes with any bit of the probabilities."""
+    bits = np.ascontiguousarray(chances).view(np.int32) % 251
+    return bits.sum(axis=0) % len(chances), chances[0]
 
 
 @pytest.fixture
@@ -41,7 +47,8 @@ def shares(monkeypatch):
     monkeypatch.setattr(_never_in_focus, "_interpolate", record)
     monkeypatch.setattr(_never_in_focus, "_blurred_patches", any_bit)
     monkeypatch.setattr(panfocus, "log_odds", odds_of_pixels)
-    monkeypatch.setattr(panfocus, "log_odds_reach", lambda noise: 0)
+    monkeypatch.setattr(panfocus, "log_odds_reach", lambda noise, clipping: 0)
+    monkeypatch.setattr(_bright_field, "most_probable", any_plane)
     return recorded
 
 
@@ -81,15 +88,30 @@ def test_halo_is_the_reach_and_little_more(shares, quality, front, scale, spare)
     assert surveyed.halo - spare <= max(reached.values()) <= surveyed.halo
     # Gathering 6 and 42 pixels, coupling 30.
     assert reached["depth"] == 78
-    # Gathering 6 and 15 pixels, seams 10. With a known front 6 + 42 + 8, minus rounding.
-    assert reached["image"] == 31 if front == "unknown" else 60 < reached["image"] <= 66
+    # Gathering 6 and 15 pixels, seams 10, minus rounding. With a known front 6 + 42 + 8 and seams.
+    assert 30 <= reached["image"] <= 31 if front == "unknown" else 60 < reached["image"] <= 66
 
 
-def test_only_pixels_within_the_halo_change_the_result():
+@pytest.mark.parametrize("front", ["unknown", "first"])
+def test_halo_of_bright_field_is_the_reach_and_little_more(shares, front):
+    rng = np.random.default_rng(0)
+    frames = rng.normal(0.5, 0.1, (3, 20, CHANGED + 400)).astype(np.float32)
+    surveyed = get_method("panfocus", front=front, noise=0.5, bright_field="on").survey(frames)
+    surveyed = dataclasses.replace(surveyed, scale=1, dark=0.0, span=1.0, depth_of_field=1.0)
+    reached = farthest(surveyed, frames, shares, 8)
+    assert surveyed.halo - 9 <= max(reached.values()) <= surveyed.halo
+    # High pass 3, gathering 6, the prior 198, coupling 30.
+    assert reached["depth"] == 237
+    # High pass 3, gathering 6, the prior 198, seams 10; with a known front 8 more.
+    assert reached["image"] == (217 if front == "unknown" else 225)
+
+
+@pytest.mark.parametrize(("bright_field", "spare"), [("off", 40), ("on", 120)])
+def test_only_pixels_within_the_halo_change_the_result(bright_field, spare):
     # Without stand-ins: faint frames, where small changes matter, and a tile of one column.
     rng = np.random.default_rng(1)
     frames = (0.5 + 0.01 * rng.normal(size=(3, 60, 500))).astype(np.float32)
-    surveyed = get_method("panfocus", noise=0.5).survey(frames)
+    surveyed = get_method("panfocus", noise=0.5, bright_field=bright_field).survey(frames)
     surveyed = dataclasses.replace(surveyed, dark=0.0, span=1.0)
 
     def fuse(frames):
@@ -98,7 +120,7 @@ def test_only_pixels_within_the_halo_change_the_result():
         )
 
     before = fuse(frames)
-    for column, same in ((surveyed.halo + 1, True), (surveyed.halo - 40, False)):
+    for column, same in ((surveyed.halo + 1, True), (surveyed.halo - spare, False)):
         changed = frames.copy()
         changed[:, :, column:] = rng.normal(0.5, 10, changed[:, :, column:].shape)
         after = fuse(changed)

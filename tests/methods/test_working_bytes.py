@@ -17,6 +17,7 @@ CASES = [
     ("log-energy", {}),
     ("max-projection", {}),
     ("panfocus", {}),
+    ("panfocus", {"bright_field": "on"}),
     ("pca", {}),
     ("sr-cm", {"reconstruct": "codes", "stride": 4}),
     ("sr-fm", {"stride": 2}),
