@@ -34,7 +34,7 @@ from panfocus.decide.compose import by_labels
 from panfocus.decide.focus_measure import NOISE_GAIN, laplacian_energy
 from panfocus.decide.gray import to_gray
 from panfocus.io.read_stack import read_image, read_stack
-from panfocus.methods import _never_in_focus, panfocus
+from panfocus.methods import _never_in_focus, _surroundings, panfocus
 from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
 
 NOISE = 10.0
@@ -49,7 +49,9 @@ EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 Figures = dict[str, float]
 
 
-def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[reblur.LogOdds]:
+def by_laplacian(
+    frames: Iterable[FloatArray], *, noise: float, clip: float | None = None, sections: bool = False
+) -> Iterator[reblur.LogOdds]:
     """Yield log odds from the energy of the Laplacian, damped by its noise."""
     energies = (np.mean([laplacian_energy(plane) for plane in frame], axis=0) for frame in frames)
     logs = (np.log(energy + reblur.FLOOR + NOISE_GAIN * noise**2) for energy in energies)
@@ -58,9 +60,12 @@ def by_laplacian(frames: Iterable[FloatArray], *, noise: float) -> Iterator[rebl
         yield reblur.LogOdds(odds, odds, np.zeros_like(odds))
 
 
-def at_the_pixel(attempts: FloatArray, other: FloatArray, error: FloatArray) -> None:
+def at_the_pixel(attempts: FloatArray, glow: FloatArray, other: FloatArray, error: FloatArray) -> None:
     """Judge attempts at each pixel separately."""
-    np.min(((attempts - other) ** 2).mean(axis=1), axis=0, out=error)
+    differences = attempts - other
+    if len(glow):
+        differences = np.where(glow[:, None] > 0, np.maximum(differences, 0), differences)
+    np.min((differences**2).mean(axis=1), axis=0, out=error)
 
 
 def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
@@ -102,7 +107,7 @@ PARTS = {
     "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
     "evidence: one width, 2 pixels": Part(((reblur, "BLURS", (gaussian(2.0),)),)),
     "evidence: width judged at the pixel": Part(((reblur, "keep_best", at_the_pixel),)),
-    "evidence: grey": Part(((panfocus._Surveyed, "_levels", gray_levels),)),
+    "evidence: grey": Part(((panfocus._Surveyed, "to_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
     "picture: no doubt": Part(((reblur, "DOUBT", 0.0),), PICTURE),
     "picture: no share of the surroundings": Part(
@@ -113,8 +118,8 @@ PARTS = {
     "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
     "surroundings: not gathered": Part(NOT_GATHERED),
     "surroundings: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),)),
-    "surroundings: not coupled": Part(((panfocus, "COUPLING", np.float32(0)),), LABELS),
-    "surroundings: neither": Part((*NOT_GATHERED, (panfocus, "COUPLING", np.float32(0)))),
+    "surroundings: not coupled": Part(((_surroundings, "COUPLING", np.float32(0)),), LABELS),
+    "surroundings: neither": Part((*NOT_GATHERED, (_surroundings, "COUPLING", np.float32(0)))),
     "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), (RENDERED,)),
     "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), (RENDERED,)),
     "never in focus: all depths together": Part(

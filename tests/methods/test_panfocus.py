@@ -168,8 +168,11 @@ def test_hot_pixels_do_not_change_the_noise_estimate():
 @pytest.mark.parametrize(("channels", "front"), [(None, "unknown"), (3, "unknown"), (None, "last")])
 def test_tiles_equal_the_whole_image(channels, front):
     rng = np.random.default_rng(2)
-    planes = [staircase(3, shape=(560, 190))[1]] * (channels or 1)
-    frames = planes[0] if channels is None else np.stack(planes, axis=-1)
+    bright = np.zeros((560, 570))
+    bright[rng.integers(0, 560, 60), rng.integers(0, 570, 60)] = 20000
+    lights = np.stack([apply_defocus(bright, radius) for radius in (2, 4, 8)])
+    grey = staircase(3, shape=(560, 190))[1] + lights  # clipped in places, in different frames
+    frames = grey if channels is None else np.stack([grey] * channels, axis=-1)
     frames = np.clip(frames + rng.normal(0, 2, frames.shape), 0, 255).astype(np.uint8)
     method = get_method("panfocus", front=front)
     assert 2 * method.survey(frames).halo + 180 < 560
