@@ -83,7 +83,7 @@ def log_odds(
         in optical sections.
     """
     window = gaussian(_window(noise))
-    margin = reach(window, DOUBT_WINDOW)
+    margin = reach(window, window, DOUBT_WINDOW)
     remaining = iter(frames)
     before: FloatArray | None = None
     first = next(remaining)
