@@ -68,9 +68,9 @@ def _blur(planes):
 
 
 def _find_hidden(frame, clip):
-    """Return masks (h, w) of the pixels where clipped ones are over 2 % of a blur, for each blur."""
+    """Return masks (h, w) of the pixels where clipped ones are over 5 % of a blur, for each blur."""
     clipped = np.zeros(frame.shape[1:]) if clip is None else (frame.max(axis=0) >= clip).astype(float)
-    return np.array([shares[0] > 0.02 for shares in _blur(clipped[None])])
+    return np.array([shares[0] > 0.05 for shares in _blur(clipped[None])])
 
 
 def _error(blurs, other, hidden=None):

@@ -152,6 +152,22 @@ def test_frames_without_clipped_pixels_do_not_depend_on_the_clip(sections):
         np.testing.assert_array_equal(one, other)
 
 
+def test_odds_with_clipping_do_not_depend_on_the_place_of_a_tile():
+    # Blurs contain clipped pixels everywhere; errors are large enough for doubt on the right side only, and
+    # strong noise widens the windows.
+    rng = np.random.default_rng(6)
+    a, b = (240 + 5 * rng.normal(size=(2, 130, 260, 3))).astype(np.float32)
+    a[::3, ::3] = 255
+    b[:, 200:] = -3000
+    settings = {"noise": 25.0, "clip": CLIP}
+    reach = log_odds_reach(25.0, clipping=True)
+    whole = between(a, b, **settings)
+    for start in range(20, 60, 6):
+        part = between(a[:, start:], b[:, start:], **settings)
+        for odds, expected in zip(part, whole, strict=True):
+            np.testing.assert_array_equal(odds[:, reach:], expected[:, start + reach :])
+
+
 def test_clipped_pixels_that_a_blur_explains_are_as_bright_as_they_look():
     # A white area with a soft border: one frame is a blur of the other, so nothing is hidden.
     sharp = np.where(np.arange(110)[None, :, None] < 55, np.float32(255), texture())

@@ -67,7 +67,7 @@ def bright_field_reference(frames, noise, depth_of_field):
     levels, _ = in_levels(frames, False)
     fine = [np.stack([plane - smoothed(plane, 1, cut=3) for plane in frame]) for frame in levels]
     narrow, wider, widest = gather(reference_log_odds(fine, noise=noise, sections=True))
-    in_wide = [smoothed(smoothed(p, 15, cut=2, step=3), 78.6, cut=2, step=12) for p in chances(narrow / 3)]
+    in_wide = [smoothed(smoothed(p, 15, cut=2, step=6), 78.6, cut=2, step=24) for p in chances(narrow / 3)]
     prior = np.diff(3 * np.log(np.array(in_wide) + 0.003), axis=0)
     planes = chances(narrow / 3 + prior).argmax(axis=0)
 
