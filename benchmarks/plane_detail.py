@@ -1,16 +1,16 @@
-"""Fine detail of real bright-field stacks: does the fused image keep what one plane shows clearly?
+"""Fine detail of real bright-field stacks: whether the fused image keeps what one plane shows clearly.
 
-    python -m benchmarks.plane_detail --methods panfocus,panfocus:composition=labels \
-        --pyramid PATH/pyramid.py --enfuse --results old=FOLDER
+    python -m benchmarks.plane_detail --methods A,B --pyramid PATH/pyramid.py --enfuse --results old=FOLDER
 
-A place is a square of 15 x 15 pixels where one plane clearly has the finest detail: its fine detail (x minus x
-blurred by 1 pixel) is real and stronger than in the other planes. The table has the share of places where the
-detail (x minus x blurred by 2 pixels) of the fused image correlates with that of the plane by 0.9 or more, and
-the correlation that 5 % of the places do not reach. --results reads FOLDER/STACK.png.
+A place is a square of 15 x 15 pixels where one plane clearly has the finest detail: its fine detail (x minus
+x blurred by 1 pixel) is real and stronger than in the other planes. The table has the share of places where
+the detail (x minus x blurred by 2 pixels) of the fused image correlates with that of the plane by at least
+0.9, and the correlation that 5 % of the places do not reach. --results reads FOLDER/STACK.png.
 """
 
 import argparse
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,9 +56,7 @@ def find_places(grays: NDArray[np.float32]) -> Places:
     best = finest.argmax(axis=0)
     strength = finest.max(axis=0)
     is_place = strength >= max(LEAST_LEVELS, LEAST_TIMES_NOISE * noise) ** 2
-    same_as_next = [
-        _correlate(_detail(a), _detail(b)) >= SAME for a, b in zip(grays, grays[1:], strict=False)
-    ]
+    same_as_next = [_correlate(_detail(a), _detail(b)) >= SAME for a, b in pairwise(grays)]
     for k, energy in enumerate(finest):
         is_weaker = CLEARLY * energy <= strength
         is_same = best == k
@@ -97,10 +95,8 @@ def fused_images(
 ) -> Iterator[tuple[str, NDArray]]:
     """Yield row and fused image of every method, rival and folder of results."""
     for entry in parse_methods(methods) if methods else []:
-        yield (
-            entry.name,
-            pf.fuse(frames, entry.method, hot_pixels="off", exposure="off", **entry.settings).image,
-        )
+        result = pf.fuse(frames, entry.method, hot_pixels="off", exposure="off", **entry.settings)
+        yield entry.name, result.image
     known = rivals.available(pyramid)
     for rival in rival_names:
         yield rival, rivals.fuse_frames(known[rival], frames)
