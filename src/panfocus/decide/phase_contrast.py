@@ -23,6 +23,9 @@ FINE, COARSE = gaussian(0.7), gaussian(2.0)  # detail is the difference of these
 NOISE_GAIN = 0.11  # variance of the detail of white noise, per variance of the noise
 LEAST_TIMES_NOISE, LEAST_ENERGY = 2.5, 0.2  # least energy of detail: per that of noise, plus squared levels
 SIDE = 16  # px: side of the squares in which frames are correlated
+# Noise alone makes products of two frames negative, in the worst of a hundred pairs by this many standard
+# deviations. Neighbouring pixels of the detail of noise are alike: a square has 112 independent samples.
+NOISE_DEVIATIONS, SAMPLES = np.float32(2.6), np.float32(112.0)
 REGION, REGIONS = 256, 4  # px: side of the sampled regions; at most this many in each direction
 MOST_FRAMES = 24  # of a longer stack, evenly spaced frames are compared
 LIKENESS = 0.3, 0.98  # limits of the likeness of neighbours: beyond, it is not known well enough
@@ -31,7 +34,7 @@ LIKENESS = 0.3, 0.98  # limits of the likeness of neighbours: beyond, it is not 
 class PhaseContrast(NamedTuple):
     """How detail changes from frame to frame."""
 
-    inversion: float  # share of the detail that is inverted in another frame
+    inversion: float  # share of the contrast of detail that is inverted in another frame
     depth_of_field: (
         float  # frames: deviation of the Gaussian by which detail loses its likeness to the best frame
     )
@@ -42,10 +45,11 @@ def measure_phase_contrast(
 ) -> PhaseContrast:
     """Correlate the detail of frames (n, h, w) or (n, h, w, c) in sampled squares.
 
-    In each square, the most negative product of the detail of two frames is set in relation to the energy of
-    the best frame, which has most detail; so are the products of the best frame and its neighbours. `levels`
-    converts a part of a frame to colours (c, h, w) in levels. Squares with pixels of `clip` or more in any
-    frame are left out.
+    In each square, the most negative product of the detail of two frames, beyond what noise explains, is set
+    in relation to the energy of the best frame, which has most detail. Squares count by the amplitude of
+    their detail: by energy, a few dark grains would outweigh the rest. The products of the best frame and its
+    neighbours are set in relation to its energy too. `levels` converts a part of a frame to colours (c, h, w)
+    in levels. Squares with pixels of `clip` or more in any frame are left out.
     """
     step = -(-len(frames) // MOST_FRAMES)
     noise_energy = NOISE_GAIN * noise**2
@@ -100,10 +104,10 @@ def _sum_region(
 def _correlate_squares(
     details: NDArray[Any], clipped: NDArray[Any], least: float, noise: float, sums: NDArray[Any]
 ) -> None:
-    """Add to `sums` the energies of detail (n, h, w) in squares.
+    """Add up detail (n, h, w) in squares.
 
-    They are the inverted energy and that of the best frames, then the products of the best frames with their
-    neighbours and what these would be if all frames were alike.
+    `sums` are the amplitudes of the best frames, the first one times the inverted share, then the products of
+    the best frames with their neighbours and what these would be if all frames were alike.
     """
     n, height, width = details.shape
     energies = np.empty(n, np.float32)
@@ -117,11 +121,13 @@ def _correlate_squares(
                 if energies[i] > energies[best]:
                     best = i
                 for j in range(i):
-                    if energies[i] > least and energies[j] > least:
-                        inverted = max(inverted, -_product(details[i], details[j], top, left))
+                    deviation = np.sqrt(noise * (energies[i] + energies[j]) / SAMPLES)
+                    product = _product(details[i], details[j], top, left)
+                    inverted = max(inverted, -product - NOISE_DEVIATIONS * deviation)
             if energies[best] > least:
-                sums[0] += inverted
-                sums[1] += energies[best]
+                amplitude = np.sqrt(energies[best])
+                sums[0] += inverted / amplitude
+                sums[1] += amplitude
                 for j in (best - 1, best + 1):
                     if 0 <= j < n:
                         sums[2] += _product(details[best], details[j], top, left)
