@@ -80,7 +80,7 @@ MOST_LOG_ODDS = np.float32(8.0)  # limit for a single pixel, so that none outwei
 SHARE, SHARE_IN_DOUBT = np.float32(0.1), np.float32(0.5)
 # Share of inverted detail above which a stack has phase contrast. Measured: at most 0.05 in photographs,
 # light fields, fluorescence and confocal sections; from 0.15 in real slides whose detail inverts.
-MOST_INVERSION = 0.1
+MOST_INVERSION = 0.08
 # Work of one thread: a block of frames with its halo.
 BLOCK_SIDE = 900
 BLOCK_PIXELS = 1_000_000  # largest block with its halo
