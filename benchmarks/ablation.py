@@ -1,20 +1,18 @@
 """Ablation of the method `panfocus`: one part is switched off or replaced, all others stay.
 
-    python -m benchmarks.ablation [--parts A,B,...] [-o FIGURES]
+    python -m benchmarks.ablation [--parts A,B,...] [--kinds A,B,...] [--noise SIGMA] [-o FIGURES]
 
-Ground truth: colour PSNR without 8 border pixels, for the scenes on which settings were chosen (1st, 3rd, ...
-by name) and for the others. It is measured on clean frames, and on clean frames composed by decisions on
-frames with noise of 10 levels. Rendered stacks: as in docs/simulate.md. Lytro: frames composed by the labels.
+Measures stacks of all kinds with known truth, as in docs/simulate.md: PSNR in dB and, in stacks with known
+depth, the share of pixels far from it. Parts are measured only on kinds that they can change. With noise, the
+frames are decided and composed with it. What is never in focus is measured on the rendered stacks.
 """
 
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,35 +21,33 @@ from unittest.mock import patch
 import numpy as np
 
 import panfocus as pf
-from benchmarks import _truth, rendered_stacks
-from benchmarks._data import need_data
-from benchmarks._truth import HALVES, SETS, Frames, colour_psnr, composed_clean, noisy
+from benchmarks import rendered_stacks, stack_kinds
+from benchmarks._known_stack import HALVES, KnownStack
+from benchmarks._truth import Frames
+from benchmarks.stack_kinds import KINDS, Figures, Table, summarise
 from panfocus._filters import Filter, filtered, gaussian
 from panfocus._intensity import FloatArray, IntArray
-from panfocus.compare import Scene, find_groups
 from panfocus.decide import reblur
-from panfocus.decide.compose import by_labels
 from panfocus.decide.focus_measure import NOISE_GAIN, laplacian_energy
 from panfocus.decide.gray import to_gray
-from panfocus.io.read_stack import read_image, read_stack
-from panfocus.methods import _never_in_focus, _surroundings, panfocus
-from panfocus.metrics import matlab_gray, nmi, qabf, qcb, qy
+from panfocus.methods import _bright_field, _never_in_focus, _surroundings, panfocus
+from panfocus.parallel import run_tasks
 
-NOISE = 10.0
-PROCESSES = 2
+PROCESSES = 2  # with one thread each
 # Replacements are tuned on the scenes on which settings are chosen.
 LAPLACIAN_GAIN = 2.0  # factor of the logarithm of energies
 SHARP, LEAST_DETAIL = 5.0, 0.001  # ratio of fine detail to detail after a blur of 2 pixels; noise floor
 NOTHING = Filter(np.ones(1, np.float32))  # identity filter
-TRUTH, RENDERED, LYTRO = "ground truth", "rendered", "lytro"
-EVERYWHERE = (TRUTH, RENDERED, LYTRO)
 
-Figures = dict[str, float]
+PAIRS = ("Real-MFF", "MFI-WHU")
+MICROSCOPE = ("bright field", "phase", "granules")
+SECTIONS = ("fluorescence", "channels", "confocal")
+SCENES = tuple(kind for kind in KINDS if kind not in (*PAIRS, *MICROSCOPE))  # stacks of more than two frames
+ORDINARY = (*PAIRS, *SCENES)
+MASK = "never in focus"  # not a kind: the mask of rendered stacks
 
 
-def by_laplacian(
-    frames: Iterable[FloatArray], *, noise: float, clip: float | None = None, sections: bool = False
-) -> Iterator[reblur.LogOdds]:
+def by_laplacian(frames: Iterable[FloatArray], *, noise: float, **unused: object) -> Iterator[reblur.LogOdds]:
     """Yield log odds from the energy of the Laplacian, damped by its noise."""
     energies = (np.mean([laplacian_energy(plane) for plane in frame], axis=0) for frame in frames)
     logs = (np.log(energy + reblur.FLOOR + NOISE_GAIN * noise**2) for energy in energies)
@@ -74,6 +70,15 @@ def gray_levels(surveyed: Any, frame: Frames) -> FloatArray:
     return ((gray - surveyed.dark) * (panfocus.LEVELS / surveyed.span)).astype(np.float32)
 
 
+def without(name: str) -> Callable[..., Iterator[reblur.LogOdds]]:
+    """Return `log_odds` without one of its arguments."""
+
+    def reduced(frames: Iterable[FloatArray], **settings: Any) -> Iterator[reblur.LogOdds]:
+        return reblur.log_odds(frames, **{key: value for key, value in settings.items() if key != name})
+
+    return reduced
+
+
 def two_bands(
     gray: FloatArray, rows: IntArray, cols: IntArray, dictionary: pf.CoupledDictionary, noise: float
 ) -> FloatArray:
@@ -86,10 +91,10 @@ def two_bands(
 
 @dataclass(frozen=True)
 class Part:
-    """Replaced names in modules, and the sets that the replacement can affect."""
+    """Replaced names in modules, and the kinds of stacks that the replacement can affect."""
 
     replaced: tuple[tuple[Any, str, Any], ...]
-    sets: tuple[str, ...] = EVERYWHERE
+    kinds: tuple[str, ...] = ORDINARY
 
     @contextmanager
     def switched_off(self) -> Iterator[None]:
@@ -100,155 +105,142 @@ class Part:
             yield
 
 
-PICTURE, LABELS = (TRUTH, RENDERED), (RENDERED, LYTRO)
-NOT_GATHERED = tuple((panfocus, name, NOTHING) for name in ("GATHER", "GATHER_MORE", "GATHER_MOST"))
+ZERO = np.float32(0)
 PARTS = {
-    "all parts": Part(()),
+    "all parts": Part((), (*KINDS, MASK)),
     "evidence: energy of Laplacian": Part(((panfocus, "log_odds", by_laplacian),)),
     "evidence: one width, 2 pixels": Part(((reblur, "BLURS", (gaussian(2.0),)),)),
     "evidence: width judged at the pixel": Part(((reblur, "keep_best", at_the_pixel),)),
     "evidence: grey": Part(((panfocus._Surveyed, "to_levels", gray_levels),)),
     "evidence: window not grown by noise": Part(((reblur, "WINDOW_PER_NOISE", 0.0),)),
-    "picture: no doubt": Part(((reblur, "DOUBT", 0.0),), PICTURE),
+    "evidence: clipped pixels taken as they are": Part(
+        ((panfocus, "log_odds", without("clip")),), (*PAIRS, "layered", "rough", "glints", "hairs")
+    ),
+    "evidence: detail does not vanish": Part(((panfocus, "log_odds", without("sections")),), SCENES),
+    "picture: no doubt": Part(((reblur, "DOUBT", 0.0),)),
+    "picture: pixels trusted in noise": Part(((reblur, "TRUSTED", 1e-9),)),
+    "picture: no prior": Part(((_surroundings, "PRIOR_SHARE", ZERO),), SCENES),
     "picture: no share of the surroundings": Part(
-        ((panfocus, "SHARE", np.float32(0)), (panfocus, "SHARE_IN_DOUBT", np.float32(0))), PICTURE
+        ((panfocus, "SHARE", ZERO), (panfocus, "SHARE_IN_DOUBT", ZERO))
     ),
-    "picture: no larger share in doubt": Part(((panfocus, "SHARE_IN_DOUBT", np.float32(0)),), PICTURE),
-    "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),), PICTURE),
-    "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", np.float32(0)),), PICTURE),
-    "surroundings: not gathered": Part(NOT_GATHERED),
+    "picture: no larger share in doubt": Part(((panfocus, "SHARE_IN_DOUBT", ZERO),)),
+    "picture: no narrow seam": Part(((panfocus, "SEAM", NOTHING),)),
+    "picture: no wide seam": Part(((panfocus, "WIDE_SHARE", ZERO),)),
+    "surroundings: not gathered": Part(
+        tuple((panfocus, name, NOTHING) for name in ("GATHER", "GATHER_MORE", "GATHER_MOST"))
+    ),
     "surroundings: gathered without a limit": Part(((panfocus, "MOST_LOG_ODDS", np.float32(np.inf)),)),
-    "surroundings: not coupled": Part(((_surroundings, "COUPLING", np.float32(0)),), LABELS),
-    "surroundings: neither": Part((*NOT_GATHERED, (_surroundings, "COUPLING", np.float32(0)))),
-    "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), (RENDERED,)),
-    "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), (RENDERED,)),
-    "never in focus: all depths together": Part(
-        ((_never_in_focus, "_with_neighbours", np.ones_like),), (RENDERED,)
+    "bright field: off": Part(((panfocus, "MOST_INVERSION", np.inf),), MICROSCOPE),
+    "bright field: coarse detail compared": Part(
+        ((panfocus, "high_passed", lambda levels: levels),), MICROSCOPE
     ),
-}  # fmt: skip
-
-
-TABLES = {
-    "PSNR, dB": {
-        f"{name} {half}{head}": (f"{name} {half}", key, 2)
-        for key, head in (("psnr", ""), ("noisy", ", noise"))
-        for name in SETS
-        for half in HALVES
-    },
-    "rendered": {
-        f"{half}: {head}": (f"rendered {half}", key, digits)
-        for half in ("choose", "report")
-        for head, key, digits in (
-            ("band", "psnr_band", 2),
-            ("in focus", "psnr_band_focused", 2),
-            ("precision", "precision", 2),
-            ("recall", "recall", 2),
-            ("depth", "depth_mean", 2),
-        )
-    },
-    "Lytro, labels": {
-        head: ("lytro", head.lower(), digits)
-        for head, digits in (("NMI", 3), ("QABF", 4), ("QY", 3), ("QCB", 4))
-    },
+    "bright field: no wide prior": Part(((_bright_field, "PRIOR", ZERO),), MICROSCOPE),
+    "bright field: coarse contrast of the best plane": Part(
+        ((_bright_field, "COARSE_DEPTH", _bright_field.FINE_DEPTH),), MICROSCOPE
+    ),
+    "never in focus: two bands": Part(((_never_in_focus, "_blurred_patches", two_bands),), (MASK,)),
+    "never in focus: noise not known": Part(((_never_in_focus, "NOISE_LEFT", 0.0),), (MASK,)),
+    "never in focus: all depths together": Part(
+        ((_never_in_focus, "_with_neighbours", np.ones_like),), (MASK,)
+    ),
 }
 
 
-def on_truth(scene: Scene) -> Figures:
-    """Measure a scene against its reference."""
-    frames, truth = read_stack(scene.sources).frames, read_image(scene.reference)
-    return {
-        "psnr": colour_psnr(pf.fuse(frames, threads=1).image, truth),
-        "noisy": colour_psnr(composed_clean("panfocus", noisy(frames, NOISE), frames).image, truth),
-    }
-
-
-def on_lytro(scene: Scene) -> Figures:
-    """Score the frames, composed by the labels."""
-    frames = read_stack(scene.sources).frames
-    fused = matlab_gray(by_labels(frames, pf.fuse(frames, threads=1).labels))
-    grays = [matlab_gray(frame) for frame in frames]
-    return {metric.__name__: metric(grays, fused) for metric in (nmi, qabf, qy, qcb)}
-
-
-def by_parts(measured: Callable[[], Figures], kind: str, parts: list[str]) -> dict[str, Figures]:
-    """Measure with each relevant part switched off."""
-    figures = {}
+def measure(
+    stack: KnownStack, parts: Sequence[str], noise: float
+) -> tuple[tuple[str, str, str], dict[str, Figures]]:
+    """Return kind, half and name of a stack, and its figures with each relevant part switched off."""
+    place, rows = (stack.kind, stack.half, stack.name), {}
     for name in parts:
-        if kind in PARTS[name].sets:
+        if stack.kind in PARTS[name].kinds:
             with PARTS[name].switched_off():
-                figures[name] = measured()
+                place, figures = stack_kinds.measure(stack, "panfocus", (), None, noise)
+            rows[name] = figures["panfocus"]
+    return place, rows
+
+
+def measure_all(parts: Sequence[str], kinds: Sequence[str], noise: float) -> Table:
+    """Measure all stacks of these kinds in processes; they are rendered when a process is free."""
+    wanted = [kind for kind in kinds if any(kind in PARTS[name].kinds for name in parts)]
+    tasks = ((stack, parts, noise) for stack in stack_kinds.stacks(wanted, HALVES))
+    table: Table = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    with closing(run_tasks(measure, tasks, processes=PROCESSES, threads=1)) as finished:
+        for _, result in finished:
+            if isinstance(result, Exception):
+                raise result
+            (kind, half, scene), rows = result
+            for row, figures in rows.items():
+                table[kind][half][row][scene] = figures
+    return table
+
+
+def measure_masks(parts: Sequence[str]) -> dict[str, dict[str, Figures]]:
+    """Return by part and half how well places that are never in focus are found."""
+    figures: dict[str, dict[str, Figures]] = {name: {} for name in parts if MASK in PARTS[name].kinds}
+    for half in HALVES:
+        scenes = list(rendered_stacks.scenes(half))
+        for name, of_halves in figures.items():
+            with PARTS[name].switched_off():
+                of_halves[half] = rendered_stacks.summary(
+                    {scene.name: rendered_stacks.measure(pf.fuse(scene.frames), scene) for scene in scenes}
+                )
     return figures
 
 
-def of_scene(kind: str, scene: Scene, parts: list[str]) -> dict[str, Figures]:
-    """Measure a scene from files."""
-    return by_parts(partial(on_truth if kind == TRUTH else on_lytro, scene), kind, parts)
+def print_table(table: Table, parts: Sequence[str]) -> None:
+    """Print a Markdown table of the kinds, with both halves in a cell."""
+    kinds = [kind for kind in KINDS if kind in table]
+    print("\n| PSNR in dB / far share in %: choose, report |", " | ".join(kinds), "|")
+    print("|---" * (len(kinds) + 1) + "|")
+    for name in parts:
+        cells = [
+            ", ".join(_cell(summarise(halves[half][name])) for half in HALVES if name in halves[half])
+            for halves in (table[kind] for kind in kinds)
+        ]
+        print(f"| {name} |", " | ".join(cells), "|")
 
 
-def of_rendered(group: str, name: str, parts: list[str]) -> dict[str, Figures]:
-    """Render a scene once and measure it."""
-    (scene,) = rendered_stacks.scenes(group, (name,))
-    return by_parts(lambda: rendered_stacks.measure(pf.fuse(scene.frames, threads=1), scene), RENDERED, parts)
+def _cell(mean: Figures) -> str:
+    return f"{mean['psnr']:.2f}" + (f" / {100 * mean['far']:.1f}" if "far" in mean else "")
 
 
-def jobs(parts: list[str]) -> dict[tuple[str, str], Callable[[], dict[str, Figures]]]:
-    """Return the measurements by (column group, scene)."""
-    found: dict[tuple[str, str], Callable[[], dict[str, Figures]]] = {}
-    for name, half, scene in _truth.scenes():
-        found[f"{name} {half}", scene.name] = partial(of_scene, TRUTH, scene, parts)
-    (group,) = find_groups([need_data() / "lytro"])
-    for scene in group.scenes:
-        found[group.name, scene.name] = partial(of_scene, LYTRO, scene, parts)
-    for group_name, settings in rendered_stacks.SETTINGS.items():
-        for name in settings:
-            found[f"rendered {group_name}", name] = partial(of_rendered, group_name, name, parts)
-    return found
-
-
-def summary(group: str, of_scenes: Mapping[str, Figures]) -> Figures:
-    """Return means over the scenes."""
-    if group.startswith("rendered"):
-        return rendered_stacks.summary(of_scenes)
-    each = list(of_scenes.values())
-    return {key: float(np.mean([figures[key] for figures in each])) for key in each[0]}
-
-
-def print_table(head: str, means: Mapping[str, Mapping[str, Figures]]) -> None:
-    """Print a Markdown table of the relevant parts."""
-    columns = TABLES[head]
-    print(f"\n| {head} | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns))
-    groups = {group for group, _, _ in columns.values()}
-    for part in next(means[group] for group in groups):
-        cells = (f"{means[group][part][key]:.{n}f}".removeprefix("0") for group, key, n in columns.values())
-        print(f"| {part} | " + " | ".join(cells) + " |")
+def print_masks(figures: dict[str, dict[str, Figures]]) -> None:
+    """Print precision and recall of what is never in focus."""
+    print("\n| never in focus: choose, report | precision | recall |\n|---|---|---|")
+    for name, halves in figures.items():
+        cells = (", ".join(f"{halves[half][key]:.2f}" for half in HALVES) for key in ("precision", "recall"))
+        print(f"| {name} |", " | ".join(cells), "|")
 
 
 def main() -> None:
-    """Measure everything and print three tables."""
+    """Measure everything and print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
         "--parts", default="", metavar="A,B,...", help="only parts that start with these texts"
     )
+    parser.add_argument(
+        "--kinds", default=",".join((*KINDS, MASK)), metavar="A,B,...", help="only these kinds of stacks"
+    )
+    parser.add_argument(
+        "--noise",
+        type=float,
+        default=0.0,
+        metavar="SIGMA",
+        help="added noise, in 255ths of white; default: 0",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON file of all figures")
     given = parser.parse_args()
-    parts = [name for name in PARTS if name.startswith(tuple(given.parts.split(",")))]
-    figures: defaultdict[str, defaultdict[str, dict[str, Figures]]] = defaultdict(lambda: defaultdict(dict))
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        waiting = {place: pool.submit(job) for place, job in jobs(parts).items()}
-        for (group, scene), result in waiting.items():
-            for part, measured in result.result().items():
-                figures[group][part][scene] = measured
-            print(scene, end=" ", flush=True)
-    means = {
-        group: {part: summary(group, of_scenes) for part, of_scenes in of_parts.items()}
-        for group, of_parts in figures.items()
-    }
+    parts = [name for name in PARTS if name.startswith(("all parts", *given.parts.split(",")))]
+    kinds = given.kinds.split(",")
+    table = measure_all(parts, [kind for kind in kinds if kind in KINDS], given.noise)
+    masks = measure_masks(parts) if MASK in kinds else {}
     if given.output:
-        given.output.write_text(json.dumps({"means": means, "scenes": figures}, indent=1) + "\n")
-    for head in TABLES:
-        print_table(head, means)
+        given.output.write_text(json.dumps({"kinds": table, MASK: masks}, indent=1) + "\n")
+    print_table(table, parts)
+    if masks:
+        print_masks(masks)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from benchmarks.ablation import PARTS, summary
+from benchmarks._known_stack import KnownStack
+from benchmarks.ablation import PARTS
 from scipy.ndimage import gaussian_filter
 
 import panfocus as pf
@@ -23,6 +24,28 @@ def frames():
     return np.clip(np.rint(stack + noise), 0, 255).astype(np.uint8)
 
 
+@pytest.fixture(scope="module")
+def glints(frames):
+    """The same frames with a light that is clipped where it is sharp and where it is blurred."""
+    y, x = np.mgrid[-45:45, -90:90]
+    light = 2e4 * (np.hypot(x, y) < 2)
+    blurred = [gaussian_filter(light, s) for s in (3.0, 1.0, 3.0)]
+    return np.clip(frames + np.stack(blurred)[..., None], 0, 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def inverting():
+    """Five noisy frames of a texture; each third has most contrast in another one, and is inverted beyond."""
+    rng = np.random.default_rng(4)
+    texture = 40 * gaussian_filter(rng.normal(size=(90, 180)), 1) + 80 * gaussian_filter(
+        rng.normal(size=(90, 180)), 3
+    )
+    gains = np.array([0.5, 1.0, 0.6, -0.6, -0.3])
+    third = np.arange(180) // 60
+    stack = [128 + np.roll(gains, third.max())[(k - third) % 5] * texture for k in range(5)]
+    return np.clip(np.rint(stack + rng.normal(0, 2, (5, 90, 180))), 0, 255).astype(np.uint8)
+
+
 MAPS = ("image", "labels", "confidence", "depth", "never_in_focus")
 
 
@@ -34,31 +57,33 @@ def different(a, b):
     return {name for name in MAPS if not np.array_equal(a[name], b[name])}
 
 
-@pytest.fixture(scope="module")
-def whole(frames):
-    return maps(pf.fuse(frames))
-
-
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "all parts"])
-def test_a_part_that_is_off_changes_its_maps_and_is_restored(name, frames, whole):
+def test_a_part_that_is_off_changes_its_maps_and_is_restored(name, request):
+    group = name.partition(":")[0]
+    clipped, inverted = name.startswith("evidence: clipped"), group == "bright field"
+    frames = request.getfixturevalue("glints" if clipped else "inverting" if inverted else "frames")
+    whole = maps(pf.fuse(frames))
     before = [getattr(module, attribute) for module, attribute, _ in PARTS[name].replaced]
     with PARTS[name].switched_off():
-        without = maps(pf.fuse(frames))
-    changed = different(whole, without)
+        changed = different(whole, maps(pf.fuse(frames)))
     expected = {
         "evidence": {"image", "confidence", "depth"},
         "picture": {"image"},
         "surroundings": {"confidence", "depth"},
+        "bright field": {"image"},
         "never in focus": {"never_in_focus"},
-    }[name.partition(":")[0]]
+    }[group]
     assert expected <= changed
-    if ablation.TRUTH not in PARTS[name].sets:
+    if PARTS[name].kinds == (ablation.MASK,):
         assert "image" not in changed
-    if ablation.LYTRO not in PARTS[name].sets:
-        assert "labels" not in changed
     after = [getattr(module, attribute) for module, attribute, _ in PARTS[name].replaced]
     assert all(a is b for a, b in zip(after, before, strict=True))
 
 
-def test_means_are_over_scenes():
-    assert summary("lytro", {"a": {"nmi": 1.0}, "b": {"nmi": 2.0}}) == {"nmi": 1.5}
+def test_only_kinds_that_a_part_can_change_are_measured(frames):
+    stack = KnownStack("granules", "choose", "one", frames, frames[1])
+    parts = ["evidence: grey", "bright field: off"]
+    place, rows = ablation.measure(stack, parts, noise=0)
+    assert place == ("granules", "choose", "one")
+    assert list(rows) == ["bright field: off"]
+    assert rows["bright field: off"]["psnr"] > 0
