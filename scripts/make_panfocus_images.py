@@ -19,11 +19,11 @@ from make_doc_images import FRAME_COLOURS, coloured, halved, in_column, in_row, 
 from panfocus._filters import filtered, gaussian
 from panfocus._intensity import FloatArray
 from panfocus.decide.labels import most_probable, probabilities
-from panfocus.decide.reblur import FLOOR, allocate_attempts, log_odds, reblur_errors
+from panfocus.decide.reblur import FLOOR, allocate_attempts, blur_all, log_odds, reblur_error
 from panfocus.io.input_files import find_inputs
 from panfocus.io.read_stack import read_stack
 from panfocus.methods import Tile, get_method
-from panfocus.methods.panfocus import _decide
+from panfocus.methods._surroundings import decide_maps
 
 AGAINST, FOR = np.array([0, 114, 178]), np.array([230, 159, 0])  # blue: the earlier frame; orange: the later
 NEVER = np.array([213, 0, 0])
@@ -37,13 +37,14 @@ def main() -> None:
     with as_file(files("panfocus") / "data" / "sample") as sample:
         frames = read_stack(find_inputs([sample])).frames
     surveyed = get_method("panfocus").survey(frames)
-    odds, of_surroundings = (np.empty((len(frames) - 1, *frames.shape[1:3]), np.float32) for _ in range(2))
-    surveyed._gather_odds(frames, Tile.whole(frames.shape[1:3]), odds, of_surroundings)
-    chances = probabilities(odds)
+    shape = frames.shape[1:3]
+    chances, of_surroundings = (np.empty((n, *shape), np.float32) for n in (len(frames), len(frames) - 1))
+    surveyed._gather_odds(frames, Tile.whole(shape), chances, of_surroundings)
+    probabilities(chances[1:], out=chances)
     result = pf.fuse(frames)
-    assert (_decide(of_surroundings, slice(0, frames.shape[1]), chances.copy())[0] == result.labels).all()
+    assert (decide_maps(of_surroundings, slice(0, shape[0]), chances.copy())[0] == result.labels).all()
 
-    levels = [surveyed._levels(frame) for frame in frames[:2]]
+    levels = [surveyed.to_levels(frame) for frame in frames[:2]]
     save("panfocus-evidence.jpg", evidence(levels, surveyed.noise))
     save(
         "panfocus-labels.jpg",
@@ -73,11 +74,12 @@ def main() -> None:
 
 def evidence(levels: list[FloatArray], noise: float) -> Image.Image:
     """Show how well each of two frames, blurred, reproduces the other, and the log odds."""
-    first, second = levels
-    errors = [
-        np.sqrt(filtered(reblur_errors(sharp, [other], allocate_attempts(sharp))[0], gaussian(0.6)) + FLOOR)
-        for sharp, other in ((first, second), (second, first))
-    ]
+    errors = []
+    for sharp, other in (levels, levels[::-1]):
+        attempts = allocate_attempts(sharp)
+        blur_all(sharp, attempts)
+        error = reblur_error(attempts, np.empty((0, *sharp.shape[1:]), np.float32), other)
+        errors.append(np.sqrt(filtered(error, gaussian(0.6)) + FLOOR))
     (odds,) = log_odds(levels, noise=noise)
     strength = np.clip(odds.regional / ODDS_SHOWN, -1, 1)[..., None]
     colours = 255 + np.where(strength > 0, strength * (FOR - 255.0), -strength * (AGAINST - 255.0))
