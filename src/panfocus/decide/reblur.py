@@ -152,8 +152,8 @@ def _least_error(
     height, width = usual.shape
     for top, left in product(range(0, height, SQUARE), range(0, width, SQUARE)):
         square = slice(top, min(top + SQUARE, height)), slice(left, min(left + SQUARE, width))
-        if glowing[square].any() and usual[_grown(square, margin)].max() > NO_DOUBT:
-            grown = _grown(square, REACH)
+        grown = _grown(square, REACH)
+        if glowing[grown].any() and usual[_grown(square, margin)].max() > NO_DOUBT:
             parts = (np.ascontiguousarray(part[..., *grown]) for part in (attempts, glow, other))
             rows, columns = (
                 slice(a.start - b.start, a.stop - b.start) for a, b in zip(square, grown, strict=True)
