@@ -26,6 +26,7 @@ SIDE = 16  # px: side of the squares in which frames are correlated
 # Noise alone makes products of two frames negative, in the worst of a hundred pairs by this many standard
 # deviations. Neighbouring pixels of the detail of noise are alike: a square has 112 independent samples.
 NOISE_DEVIATIONS, SAMPLES = np.float32(2.6), np.float32(112.0)
+BY_CHANCE = np.float32(0.1)  # correlation of unrelated detail of several depths, which does not count either
 REGION, REGIONS = 256, 4  # px: side of the sampled regions; at most this many in each direction
 MOST_FRAMES = 24  # of a longer stack, evenly spaced frames are compared
 LIKENESS = 0.3, 0.98  # limits of the likeness of neighbours: beyond, it is not known well enough
@@ -45,11 +46,11 @@ def measure_phase_contrast(
 ) -> PhaseContrast:
     """Correlate the detail of frames (n, h, w) or (n, h, w, c) in sampled squares.
 
-    In each square, the most negative product of the detail of two frames, beyond what noise explains, is set
-    in relation to the energy of the best frame, which has most detail. Squares count by the amplitude of
-    their detail: by energy, a few dark grains would outweigh the rest. The products of the best frame and its
-    neighbours are set in relation to its energy too. `levels` converts a part of a frame to colours (c, h, w)
-    in levels. Squares with pixels of `clip` or more in any frame are left out.
+    In each square, the most negative product of the detail of two frames, beyond chance, is set in relation
+    to the energy of the best frame, which has most detail. Squares count by the amplitude of their detail: by
+    energy, a few dark grains would outweigh the rest. The products of the best frame and its neighbours are
+    set in relation to its energy too. `levels` converts a part of a frame to colours (c, h, w) in levels.
+    Squares with pixels of `clip` or more in any frame are left out.
     """
     step = -(-len(frames) // MOST_FRAMES)
     noise_energy = NOISE_GAIN * noise**2
@@ -121,12 +122,12 @@ def _correlate_squares(
                 if energies[i] > energies[best]:
                     best = i
                 for j in range(i):
-                    deviation = np.sqrt(noise * (energies[i] + energies[j]) / SAMPLES)
-                    product = _product(details[i], details[j], top, left)
-                    inverted = max(inverted, -product - NOISE_DEVIATIONS * deviation)
+                    by_noise = NOISE_DEVIATIONS * np.sqrt(noise * (energies[i] + energies[j]) / SAMPLES)
+                    by_chance = by_noise + BY_CHANCE * np.sqrt(energies[i] * energies[j])
+                    inverted = max(inverted, -_product(details[i], details[j], top, left) - by_chance)
             if energies[best] > least:
                 amplitude = np.sqrt(energies[best])
-                sums[0] += inverted / amplitude
+                sums[0] += inverted / (amplitude * (np.float32(1) - BY_CHANCE))
                 sums[1] += amplitude
                 for j in (best - 1, best + 1):
                     if 0 <= j < n:
