@@ -30,7 +30,7 @@ from panfocus.pipeline import prepare_stack
 from panfocus.stack import Frames
 
 BRIGHT_FIELD = ("bright field", "phase", "granules")
-DOUBTFUL = 0.04, 0.16  # statistic near the threshold, where both decisions are tried
+DOUBTFUL = 0.025, 0.12  # statistic near the threshold, where both decisions are tried
 MOST_COST = 0.3  # dB: a wrong decision that costs more is an error
 FRESH = {
     "bright_field_stacks": 24,
