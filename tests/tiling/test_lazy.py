@@ -64,11 +64,11 @@ def test_dask_array_gives_the_same_bits_as_memory(frames, eager, chunks):
 
 def test_memory_and_threads_apply_to_one_tile(frames, eager, monkeypatch):
     array = da.from_array(frames, chunks=(1, 128, 128))
-    lazy = pf.fuse(array, max_memory=16_000_000)
+    lazy = pf.fuse(array, max_memory=24_000_000)
     assert lazy.report["threads"] == 1
     assert lazy.report["measured"]["scale"] == eager.report["scale"]
     monkeypatch.setattr("panfocus._threads.available_cores", lambda: 64)
-    assert pf.fuse(array, max_memory=16_000_000).image.chunks == lazy.image.chunks
+    assert pf.fuse(array, max_memory=24_000_000).image.chunks == lazy.image.chunks
 
 
 def test_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
@@ -82,7 +82,7 @@ def test_list_of_lazy_frames_is_fused_lazily(frames, eager, tmp_path):
 
 def test_zarr_array_in_small_tiles_gives_the_same_bits(frames, eager, tmp_path):
     array = zarr.create_array(tmp_path / "stack.zarr", data=frames, chunks=(1, 64, 64))
-    lazy = pf.fuse(array, max_memory=23_000_000, threads=2)
+    lazy = pf.fuse(array, max_memory=30_000_000, threads=2)
     assert lazy.image.npartitions >= 4
     assert_equal(lazy, eager)
 
