@@ -89,7 +89,8 @@ from panfocus._filters import filtered, gaussian
 from panfocus.decide._kernel_reblur import keep_best
 rng = np.random.default_rng(0)
 error = np.empty((40, 50), np.float32)
-keep_best(rng.random((4, 3, 40, 50), np.float32), rng.random((3, 40, 50), np.float32), error)
+attempts, glow = rng.random((4, 3, 40, 50), np.float32), rng.random((4, 40, 50), np.float32) - np.float32(0.5)
+keep_best(attempts, glow, rng.random((3, 40, 50), np.float32), error)
 learned = CoupledDictionary.learn(*rng.random((2, 1, 40, 50)), n_atoms=32, rounds=2, n_samples=999)
 made = error, filtered(error, gaussian(5.0)), learned.levels
 print(*(hashlib.sha256(np.ascontiguousarray(each)).hexdigest()[:8] for each in made))
