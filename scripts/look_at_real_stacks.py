@@ -1,29 +1,32 @@
-"""Make images of real stacks for inspection: `panfocus`, enfuse and the pyramid side by side.
+"""Make images of real stacks for inspection: `panfocus`, an earlier version, enfuse and the pyramid.
 
-    PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py
+    PYTHONPATH=. python scripts/look_at_real_stacks.py OUT --pyramid PATH/pyramid.py --before FOLDER
 
-Run it from the repository's folder. It needs the image sets and the Debian packages hugin-tools
-(align_image_stack) and enfuse. OUT gets a folder per stack with aligned frames and results, NAME-whole.png,
-and NAME-places-1.png and NAME-places-2.png with five regions each. Existing aligned frames and rivals'
-results are reused; therefore --ours, which aligns by `panfocus`, needs another OUT. The fusion by `panfocus`
-is always run.
+Run it from the repository's folder. It needs the image sets and the Debian package enfuse. FOLDER is a
+checkout of an earlier version. OUT gets a folder per stack with aligned frames and results, NAME-whole.png,
+NAME-named.png with the places that users named, and NAME-places-1.png and NAME-places-2.png with five regions
+each. Aligned frames and results of the others are reused. The fusion by `panfocus` is always run. Frames are
+aligned by `panfocus`.
 
-A region is a window of 160 x 160 pixels. The ten regions, without overlap, are those where the three results
-differ most: mean square of the largest difference between any two, over pixels and colours.
+A region is a window of 160 x 160 pixels. The ten regions, without overlap, are those where the results differ
+most: mean square of the largest difference between any two, over pixels and colours.
 
---docs also makes the image of docs/panfocus-method.md, from stacks with a suitable licence.
+Most image sets must not be published: keep OUT outside the repository. --docs also makes the image of
+docs/panfocus-method.md, from stacks with a suitable licence.
 """
 
 import argparse
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from benchmarks._data import need_data
-from benchmarks.alignment import ALIGNMENT, TO_ALIGN
+from benchmarks.alignment import TO_ALIGN
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import uniform_filter
@@ -43,6 +46,15 @@ STACKS = {
     "pcb": "pcb_*.jpg",
     "ring": "step*.jpg",
     "mineral-drift": [f"frame_{number:04}.jpg" for number in (9, 15, 6, 20, 25, 3)],
+    "cytology": "fov*.png",
+    "blood-smear": "plane_*.jpg",
+}
+# Middles, x and y, of places where users saw mistakes of version 0.1.
+NAMED = {
+    "pcb": [(1085, 1300)],
+    "amber-flies": [(480, 690), (580, 690), (480, 760), (580, 760)],
+    "algae-20mp": [(990, 1450)],
+    "blood-smear": [(730, 200)],
 }
 
 SIDE = 160
@@ -53,6 +65,16 @@ ZOOM = 2
 WHOLE_WIDTH = 900
 RAMP = np.array([[40, 20, 100], [30, 120, 180], [90, 200, 120], [250, 230, 60]])  # first frame to last
 
+# Run by an earlier version: fuse files into a file.
+FUSE = """
+import sys
+import panfocus as pf
+from panfocus.io.encode import write_image
+from panfocus.io.read_stack import read_stack
+frames = read_stack(sys.argv[2:]).frames
+write_image(sys.argv[1], pf.fuse(frames if frames.ndim == 3 else frames[..., :3]).image, force=True)
+"""
+
 # Regions for the docs: stack, top, left.
 SHOWN = (("pcb", 984, 1824), ("mineral-drift", 28, 640), ("algae-20mp", 624, 3520))
 SHOWN_SIDE = 120
@@ -60,7 +82,7 @@ SHOWN_SIDE = 120
 
 @dataclass(frozen=True)
 class Look:
-    """A stack fused by three programs, and the labels of panfocus."""
+    """A stack fused by several programs, and the labels of panfocus."""
 
     name: str
     pictures: dict[str, NDArray[np.uint8]]
@@ -103,7 +125,7 @@ class Look:
             small = Image.fromarray(picture)
             small = small.resize((WHOLE_WIDTH, WHOLE_WIDTH * small.height // small.width), Image.LANCZOS)
             tiles.append(titled(small, name))
-        return in_column([in_row(tiles[:2]), in_row(tiles[2:])])
+        return in_column([in_row(tiles[:3]), in_row(tiles[3:])])
 
 
 def main() -> None:
@@ -114,13 +136,18 @@ def main() -> None:
     parser.add_argument("output", type=Path, metavar="OUT", help="folder to write to")
     parser.add_argument("--pyramid", type=Path, metavar="FILE", required=True, help="program of the pyramid")
     parser.add_argument("--stacks", default=",".join(STACKS), help="names of stacks; default: all")
-    parser.add_argument("--ours", action="store_true", help="align by panfocus, not by align_image_stack")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="checkout of an earlier version")
     parser.add_argument("--docs", action="store_true", help="also make the picture of the docs")
     given = parser.parse_args()
 
-    look = cache(lambda name: fused(name, given.output, given.pyramid, ours=given.ours))
+    look = cache(lambda name: fused(name, given.output, given.pyramid, given.before))
     for name in given.stacks.split(","):
         look(name).whole().save(given.output / f"{name}-whole.png")
+        if name in NAMED:
+            corners = [(max(0, y - SIDE // 2), max(0, x - SIDE // 2)) for x, y in NAMED[name]]
+            in_column([look(name).row(*corner) for corner in corners]).save(
+                given.output / f"{name}-named.png"
+            )
         rows = [look(name).row(*place) for place in look(name).places()]
         for first in range(0, len(rows), PER_SHEET):
             sheet = in_column(rows[first : first + PER_SHEET])
@@ -131,41 +158,55 @@ def main() -> None:
         save("panfocus-real.jpg", in_column(rows))
 
 
-def fused(name: str, output: Path, pyramid_program: Path, *, ours: bool = False) -> Look:
-    """Fuse a stack with all three programs."""
+def fused(name: str, output: Path, pyramid_program: Path, before: Path | None) -> Look:
+    """Fuse a stack with all programs."""
     folder = output / name
     make_folder(folder)
-    scene = Scene(name, frames_of(name, folder, ours=ours))
-    frames = read_stack(scene.sources).frames[..., :3]
+    scene = Scene(name, frames_of(name, folder))
+    frames = read_stack(scene.sources).frames
+    frames = frames if frames.ndim == 3 else frames[..., :3]  # without alpha
     result = pf.fuse(frames)
     write_image(folder / "panfocus.png", result.image, force=True)
     depths = np.linspace(0, len(RAMP) - 1, len(frames))
     colours = np.stack([np.interp(depths, range(len(RAMP)), channel) for channel in RAMP.T], axis=1)
     labels = np.rint(colours).astype(np.uint8)[result.labels]
     write_image(folder / "labels.png", labels, force=True)
-    if not (enfused := folder / "enfuse.png").exists():
-        rivals.enfuse(scene, enfused)
-    if not (pyramid := folder / "pyramid.png").exists():
-        rivals.pyramid(pyramid_program, scene, pyramid)
-    pictures = {"panfocus": result.image, "enfuse": read_image(enfused), "pyramid": read_image(pyramid)}
+    others = {
+        "enfuse": partial(rivals.enfuse, scene),
+        "pyramid": partial(rivals.pyramid, pyramid_program, scene),
+    }
+    if before:
+        others = {"before": partial(fuse_before, before, scene)} | others
+    pictures = {"panfocus": as_colour(result.image)}
+    for program, fuse in others.items():
+        if not (written := folder / f"{program}.png").exists():
+            fuse(written)
+        pictures[program] = as_colour(read_image(written))
     return Look(name, pictures, labels)
 
 
-def frames_of(name: str, folder: Path, *, ours: bool = False) -> tuple[Path, ...]:
+def fuse_before(version: Path, scene: Scene, result: Path) -> None:
+    """Fuse by an earlier version."""
+    environment = os.environ | {"PYTHONPATH": str(version / "src")}
+    subprocess.run([sys.executable, "-c", FUSE, result, *scene.sources], check=True, env=environment)
+
+
+def frames_of(name: str, folder: Path) -> tuple[Path, ...]:
     """Return the files of the frames, aligned if needed."""
     source, names = need_data() / "stacks" / name, STACKS[name]
     files = sorted(source.glob(names)) if isinstance(names, str) else [source / file for file in names]
     if name not in TO_ALIGN:
         return tuple(files)
-    if len(list(folder.glob("aligned-*.tif"))) == len(files):
-        return tuple(sorted(folder.glob("aligned-*.tif")))
-    if ours:
-        for k, frame in enumerate(pf.align(read_stack(files).frames).frames):
-            write_image(folder / f"aligned-{k:04}.tif", frame, force=True)
-    else:
-        command = ["align_image_stack", *ALIGNMENT, *TO_ALIGN[name], "-a", folder / "aligned-", *files]
-        subprocess.run(command, check=True, capture_output=True)
-    return tuple(sorted(folder.glob("aligned-*.tif")))
+    aligned = [folder / f"aligned-{k:04}.tif" for k in range(len(files))]
+    if not all(path.exists() for path in aligned):
+        for path, frame in zip(aligned, pf.align(read_stack(files).frames).frames, strict=True):
+            write_image(path, frame, force=True)
+    return tuple(aligned)
+
+
+def as_colour(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a picture (h, w, 3) of a grey or colour picture."""
+    return np.dstack([picture] * 3) if picture.ndim == 2 else picture
 
 
 def enlarged(piece: NDArray[np.uint8]) -> Image.Image:
