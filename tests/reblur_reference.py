@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy.ndimage import correlate1d, uniform_filter
+from scipy.ndimage import correlate1d, maximum_filter, uniform_filter
 
 UNKNOWN = 1e12
 
@@ -42,7 +42,8 @@ def _compare(a, b, noise, clip, sections):
         details = []
         for frame, blurs, hidden in ((a, blurs_of_a, hidden_in_a), (b, blurs_of_b, hidden_in_b)):
             squares = np.mean((frame - blurs[-1]) ** 2, axis=0)
-            details.append(smoothed(np.where(hidden[-1], UNKNOWN, squares), window, cut=3))
+            around = maximum_filter(hidden[-1], 21)  # 10 px on each side
+            details.append(smoothed(np.where(around, UNKNOWN, squares), window, cut=3))
         ab, ba = np.minimum(ab, details[1]), np.minimum(ba, details[0])
     doubt, degree = _doubt(ab, ba, noise)
     regional = 4 * np.log((ab + 4) / (ba + 4))

@@ -108,6 +108,16 @@ def test_differences_that_no_blur_explains_cause_doubt():
     assert odds.doubt.min() > 0.3
 
 
+def test_nothing_vanishes_near_clipped_light():
+    frames = [np.minimum(texture(seed=seed), 200) for seed in (8, 9)]
+    for frame in frames:
+        frame[:, :20] = 255
+    odds, without = (between(*frames, noise=0.0, clip=CLIP, sections=sections) for sections in (True, False))
+    # The light is 5 % of the widest blur up to about 10 px from it.
+    np.testing.assert_array_equal(odds.regional[:, 20:36], without.regional[:, 20:36])
+    assert np.abs(odds.regional - without.regional)[:, 60:].mean() > 0.1
+
+
 @pytest.mark.parametrize("clip", [None, CLIP])
 def test_reach_covers_all_pixels_that_matter(clip):
     a, b = texture(), blurred(texture(), 2.0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from panfocus._filters import filter_into, filtered, gaussian, reach
+from panfocus._filters import filter_into, filtered, gaussian, largest_around, reach
 from panfocus._intensity import FloatArray
 from panfocus.decide._kernel_reblur import REACH, add_floor_and_doubt, average_squares, keep_best
 
@@ -37,6 +37,9 @@ LEAST_CLIPPED, IN_DOUBT_BY_CLIPPING = np.float32(0.05), (0.3, 0.6)
 SQUARE = 64  # px: side of the squares in which this is examined
 # Squared levels: smaller errors cause less doubt than the first of these. The factor allows for rounding.
 NO_DOUBT = 0.99 * HALF_IN_DOUBT * IN_DOUBT_BY_CLIPPING[0] / (1 - IN_DOUBT_BY_CLIPPING[0]) / DOUBT
+# px around blurs of clipped pixels in which nothing is taken to vanish: the rim of a bright background moves
+# and changes its brightness through focus, and detail has a zero along it.
+AROUND_CLIPPED = 10
 UNKNOWN = np.float32(1e12)  # squared levels, more than any frame has
 WINDOW = 0.6  # px: standard deviation of the window that averages errors, about one pixel
 WINDOW_PER_NOISE = 0.2  # px per level of noise, added to the window so that noise averages out
@@ -184,11 +187,11 @@ def _clipped_blurs(frame: FloatArray, clip: float | None) -> FloatArray:
 
 
 def _detail(frame: FloatArray, smooth: FloatArray, glow: FloatArray) -> FloatArray:
-    """Return the squared detail (h, w) of a frame (c, h, w); large where clipping makes it unknown."""
+    """Return the squared detail (h, w) of a frame (c, h, w); large around clipped pixels: it is unknown."""
     detail = np.empty(frame.shape[1:], np.float32)
     average_squares(frame, smooth, detail)
     if len(glow):
-        detail[glow[-1] > 0] = UNKNOWN
+        detail[largest_around(glow[-1], AROUND_CLIPPED) > 0] = UNKNOWN
     return detail
 
 
@@ -227,7 +230,8 @@ def _odds(a_gives_b: FloatArray, b_gives_a: FloatArray, noise: float) -> LogOdds
 def log_odds_reach(noise: float, *, clipping: bool) -> int:
     """Return the radius in pixels of the area that `log_odds` at a pixel depend on."""
     doubts = [DOUBT_WINDOW] * (2 if clipping else 1)
-    return reach(*BLURS) + REACH + reach(gaussian(_window(noise)), *doubts)
+    around = max(REACH, AROUND_CLIPPED) if clipping else REACH
+    return reach(*BLURS) + around + reach(gaussian(_window(noise)), *doubts)
 
 
 def estimate_noise(parts: Iterable[FloatArray]) -> float:
