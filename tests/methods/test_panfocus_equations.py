@@ -76,7 +76,7 @@ def bright_field_reference(frames, noise, depth_of_field):
         weights = np.exp(-0.5 * (distances / (deviation * depth_of_field)) ** 2)
         return weights / weights.sum(axis=0)
 
-    smooth = np.array([[smoothed(c, 1.4, cut=3) for c in np.moveaxis(frame, 2, 0)] for frame in frames])
+    smooth = np.array([[smoothed(c, 1.7, cut=3) for c in np.moveaxis(frame, 2, 0)] for frame in frames])
     smooth = np.moveaxis(smooth, 1, 3)
     coarse = [smoothed(weight, 5, cut=2) for weight in around_planes(1.6)]
     image = np.einsum("nhw,nhwc->hwc", seams(around_planes(0.4), 1.5), frames - smooth)

@@ -23,7 +23,7 @@ HIGH_PASS = gaussian(1.0)  # px: coarser detail is not compared
 # objects may lie at any depth. Its logarithm counts three times.
 WIDE_SURROUNDINGS = gaussian(15.0, cut=2, step=6), gaussian(78.6, cut=2, step=24)  # together 80 px
 ANY_DEPTH, PRIOR = np.float32(0.003), np.float32(3.0)
-SPLIT = gaussian(1.4)  # px: coarser contrast is averaged over more frames
+SPLIT = gaussian(1.7)  # px: coarser contrast is averaged over more frames
 # Deviation of the weights, per depth of field: fine detail is taken from the best plane and from frames like
 # it; coarse contrast needs both sides of it.
 FINE_DEPTH, COARSE_DEPTH = 0.4, 1.6
