@@ -52,9 +52,10 @@ export function openFrameView(app, first, exclude) {
     setText(title, `${frames().indexOf(frame) + 1}. ${frame.name}`);
     setText(facts, frameFacts(frame));
     use.input.checked = !frame.excluded;
+    const focused = document.activeElement; // disabling a button may move the focus at once
     previous.disabled = ready[0] === frame;
     next.disabled = ready.at(-1) === frame;
-    if (document.activeElement?.disabled) close.focus(); // a disabled button gets no keys
+    if (focused?.disabled) close.focus(); // a disabled button gets no keys
     picture.show(`/api/stacks/${app.stack().id}`, key);
   }
 
