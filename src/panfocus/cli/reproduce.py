@@ -22,7 +22,7 @@ def reproduce(
 ) -> None:
     """Reproduce the tables and figures of the paper.
 
-    Writes index.html, numbers.csv and numbers.json. Takes about 10 minutes of processor time.
+    Writes index.html, numbers.csv and numbers.json. Takes about 3 minutes of processor time.
     """
     with console(quiet=quiet, debug=debug) as terminal:
         from panfocus import reproduce as reproduction
